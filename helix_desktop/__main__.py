@@ -3,7 +3,7 @@
 import multiprocessing
 import sys
 
-from helix_desktop.app.cli import main
+from helix_desktop.cli.main import main
 
 if __name__ == "__main__":
     multiprocessing.freeze_support()  # a frozen program is started again for each worker of `replay --jobs`

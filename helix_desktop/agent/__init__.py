@@ -1,1 +1,1 @@
-"""Runs turns: the only place where events come into being."""
+"""Runs sessions: turns, budgets and messages. Events come into being only here."""

@@ -6,46 +6,46 @@ import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 
-from helix_desktop.agent.approval import Approvals, AskedInWindow, Leeway
-from helix_desktop.agent.by_hand import ByHand
-from helix_desktop.agent.compactor import Compactor
-from helix_desktop.agent.delegate import Delegate, WithoutDelegate
-from helix_desktop.agent.engine import Engine
-from helix_desktop.agent.extractor import Extractor
-from helix_desktop.agent.forms import Forms
-from helix_desktop.agent.intake import Intake
-from helix_desktop.agent.intake_gate import IntakeGate
-from helix_desktop.agent.intake_question import IntakeQuestion
-from helix_desktop.agent.observer import Observer
-from helix_desktop.agent.ports import Approver, Clock, Counter, Permissions, Store, Tools
-from helix_desktop.agent.purse import MeteredSettings, Purse
-from helix_desktop.agent.queue import Queue
-from helix_desktop.agent.roles import Settings
+from helix_desktop.agent.budget import BudgetedSettings, SessionBudget
+from helix_desktop.agent.engine import TurnEngine
+from helix_desktop.agent.intake.extractor import Extractor
+from helix_desktop.agent.intake.form_prompt import FormPrompt
+from helix_desktop.agent.intake.gate import IntakeGate
+from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake.output_forms import OutputForms
+from helix_desktop.agent.manual_actions import ManualActions
+from helix_desktop.agent.message_queue import MessageQueue
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Approver, Clock, Store, TokenCounter, Tools, WorkspacePermissions
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.spend_approvals import SpendApprovals
-from helix_desktop.agent.steward import Steward
-from helix_desktop.agent.subagent import Nursery, Subagents
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.tool_runner import ToolRunner
-from helix_desktop.agent.trust import Trust, TrustedTools, demand
-from helix_desktop.agent.update import ArrivalVoided
-from helix_desktop.agent.upkeep import Upkeep
-from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.event import (
+from helix_desktop.agent.subagents.delegate_tool import DelegatingTools, NonDelegatingTools
+from helix_desktop.agent.subagents.runner import SubagentFactory, SubagentRunner
+from helix_desktop.agent.tool_calls.approvals import ApprovalService, InteractiveApprover, SessionPermissions
+from helix_desktop.agent.tool_calls.runner import ToolRunner
+from helix_desktop.agent.trust import IsTrusted, TrustGatedTools, require_trust
+from helix_desktop.agent.updates import ResponseReset
+from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.window.manager import ContextManager
+from helix_desktop.agent.window.observer import Observer
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.prompt_version import split_versions
+from helix_desktop.domain.cost import SpendRequest
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.session import (
     Attachment,
     MessageQueued,
     ModeChanged,
     SessionRenamed,
     TurnEnded,
 )
-from helix_desktop.context.message import ModelInfo, ToolSpec
-from helix_desktop.context.prompt import without_versions
-from helix_desktop.context.signs import whole
-from helix_desktop.context.spending import SpendAsk
-from helix_desktop.context.tool import ApprovalAsk, Decision, Mode, Reply
+from helix_desktop.domain.messages import ModelInfo, ToolSpec
+from helix_desktop.domain.tools import ApprovalDecision, ApprovalReply, ApprovalRequest, PermissionMode
+from helix_desktop.domain.unicode_safety import repair_surrogates
+from helix_desktop.system.task_scope import TaskScope
 
 
-class Parts:
+class SessionServices:
     """What the conversations of one workspace share.
 
     `prompts` holds what models are told, by name and without their version lines; `versions` what events call
@@ -57,105 +57,110 @@ class Parts:
         self,
         store: Store,
         tools: Tools,
-        counter: Counter,
-        permissions: Permissions,
+        counter: TokenCounter,
+        permissions: WorkspacePermissions,
         clock: Clock,
         prompts: Mapping[str, str],
         approver: Approver | None = None,
-        trusted: Trust = lambda: True,
+        is_trusted: IsTrusted = lambda: True,
     ) -> None:
         self.store, self.counter, self.clock = store, counter, clock
-        self.tools: Tools = TrustedTools(tools, trusted)
-        self.trusted = trusted
-        self.delegate: ToolSpec | None = None
+        self.tools: Tools = TrustGatedTools(tools, is_trusted)
+        self.is_trusted = is_trusted
+        self.delegate_spec: ToolSpec | None = None
         self.permissions = permissions
-        self.prompts, self.versions = without_versions(prompts)
-        self.asked = AskedInWindow()
-        self.approver = approver or self.asked
-        self.unattended = approver is not None
+        self.prompts, self.versions = split_versions(prompts)
+        self.interactive_approver = InteractiveApprover()
+        self.approver = approver or self.interactive_approver
+        self.is_unattended = approver is not None
         """Whether nobody is there to answer: what background work may read is decided by the budget."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """What the model is told that it can do."""
-        return (*self.tools.specs, *([self.delegate] if self.delegate else []))
+        return (*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else []))
 
-    def for_subagents(self) -> Parts:
+    def for_subagents(self) -> SessionServices:
         """The same without the tool that starts subagents; their model is also told the prompt `subagent`."""
         twin = copy(self)
-        twin.tools, twin.delegate = WithoutDelegate(self.tools), None
+        twin.tools, twin.delegate_spec = NonDelegatingTools(self.tools), None
         told = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
         twin.prompts = {**self.prompts, "system": "\n\n".join(told)}
         return twin
 
 
-class Conversation(ByHand):
+class Conversation(ManualActions):
     """One session with its engine. Everything runs in its own scope and ends with `close`."""
 
     def __init__(
         self,
         session: Session,
         scope: TaskScope,
-        parts: Parts,
-        settings: Settings,
-        nursery: Nursery | None = None,
-        leeway: Leeway | None = None,
-        led: bool = False,
-        above: Callable[[], Purse | None] = lambda: None,
+        services: SessionServices,
+        settings: RunSettingsSource,
+        subagent_factory: SubagentFactory | None = None,
+        permissions: SessionPermissions | None = None,
+        is_subagent: bool = False,
+        parent_budget: Callable[[], SessionBudget | None] = lambda: None,
     ) -> None:
         """Without a nursery the conversation can start no subagents; `led` by another's leeway it is one.
 
         `above` gives the purse that pays for a subagent.
         """
-        self.leeway = leeway or Leeway()
-        self._led = led
-        self.subagents = Subagents(session, scope, nursery)
-        self._scope, self._parts = scope, parts
-        self.purse = Purse(session, settings, above)
-        session.settings = settings = MeteredSettings(settings, self.purse)
+        self.permissions = permissions or SessionPermissions()
+        self._is_subagent = is_subagent
+        self.subagents = SubagentRunner(session, scope, subagent_factory)
+        self._scope, self._services = scope, services
+        self.budget = SessionBudget(session, settings, parent_budget)
+        session.settings = settings = BudgetedSettings(settings, self.budget)
         self._turn: asyncio.Task[TurnEnded] | None = None
         self._stopping: asyncio.Task[TurnEnded] | None = None
-        counter, clock = parts.counter, parts.clock
-        extractor = Extractor(counter, parts.prompts["extract"], settings)
-        question = IntakeQuestion(session, counter, clock, parts.prompts["intake"], settings)
+        counter, clock = services.counter, services.clock
+        extractor = Extractor(counter, services.prompts["extract"], settings)
+        question = FormPrompt(session, counter, clock, services.prompts["intake"], settings)
         gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
-        approvals = Approvals(
-            *(parts.permissions, parts.approver, self.leeway, parts.asked.reconsider),
-            demo=lambda: settings()[1].info.demo,
+        approvals = ApprovalService(
+            *(
+                services.permissions,
+                services.approver,
+                self.permissions,
+                services.interactive_approver.reevaluate,
+            ),
+            is_demo=lambda: settings()[1].info.demo,
         )
-        tools = parts.tools
-        if parts.delegate is not None:
-            tools = Delegate(tools, parts.delegate, self.subagents)
+        tools = services.tools
+        if services.delegate_spec is not None:
+            tools = DelegatingTools(tools, services.delegate_spec, self.subagents)
         runner = ToolRunner(session, tools, approvals, counter, clock, gate)
-        self.calls = runner.running
+        self.running_calls = runner.running_calls
         compactor = Compactor(
-            session, counter, clock, parts.prompts["handover"], settings, parts.versions["handover"]
+            session, counter, clock, services.prompts["handover"], settings, services.versions["handover"]
         )
-        upkeep = Upkeep(session, counter, clock, settings)
-        forms = Forms(session, parts.store, upkeep, counter, extractor, clock, settings)
-        observer = Observer(session, counter, clock, upkeep, parts.prompts, parts.versions, settings)
-        self._approvals = SpendApprovals(session, settings, self.purse, parts.unattended)
-        steward = Steward(
-            session, upkeep, compactor, observer, clock, scope, settings, self.purse, self._approvals
+        upkeep = WindowRewriter(session, counter, clock, settings)
+        forms = OutputForms(session, services.store, upkeep, counter, extractor, clock, settings)
+        observer = Observer(session, counter, clock, upkeep, services.prompts, services.versions, settings)
+        self._approvals = SpendApprovals(session, settings, self.budget, services.is_unattended)
+        steward = ContextManager(
+            session, upkeep, compactor, observer, clock, scope, settings, self.budget, self._approvals
         )
         super().__init__(session, steward, compactor, forms, settings)
-        self.queue = Queue(session)
-        engine = (session, runner, steward, counter, clock, settings, self.purse)
-        unattended = led or parts.approver is not parts.asked
-        self._engine = Engine(*engine, mode=lambda: self.leeway.mode, unattended=unattended)
+        self.queue = MessageQueue(session)
+        engine = (session, runner, steward, counter, clock, settings, self.budget)
+        unattended = is_subagent or services.approver is not services.interactive_approver
+        self._engine = TurnEngine(*engine, mode=lambda: self.permissions.mode, is_unattended=unattended)
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Whether a turn runs."""
         return self._turn is not None and not self._turn.done()
 
     @property
-    def asks(self) -> list[ApprovalAsk]:
+    def asks(self) -> list[ApprovalRequest]:
         """The questions that calls wait with, its own and then its subagents', oldest first."""
-        return [*self._parts.asked.asks(self.session.id), *self.subagents.asks]
+        return [*self._services.interactive_approver.asks(self.session.id), *self.subagents.asks]
 
     @property
-    def spend_asks(self) -> tuple[SpendAsk, ...]:
+    def spend_asks(self) -> tuple[SpendRequest, ...]:
         """The open questions about what background work may read, oldest first."""
         return self._approvals.asks
 
@@ -167,16 +172,16 @@ class Conversation(ByHand):
     @property
     def partial(self) -> str:
         """What has arrived of the answer under way."""
-        return self._engine.partial
+        return self._engine.partial_text
 
     @property
-    def again(self) -> ArrivalVoided | None:
+    def retry_state(self) -> ResponseReset | None:
         """That the model is about to be asked again, with the seconds left; None once it answers."""
-        return self._engine.again
+        return self._engine.retry_state
 
-    def try_now(self) -> None:
+    def retry_now(self) -> None:
         """Ask the model again at once, if that is waited for."""
-        self._engine.try_now()
+        self._engine.retry_now()
 
     async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
         """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
@@ -184,27 +189,27 @@ class Conversation(ByHand):
         Nothing typed is dropped. Raises StoreError when the waiting message could not be kept,
         WorkspaceUntrusted, ModelUnchosen.
         """
-        demand(self._parts.trusted)
-        self.demand_model()
-        if self.running or self.session.transcript.queued:
-            await self.session.record(MessageQueued(whole(text), tuple(attachments), steer))
-            self.resume()
+        require_trust(self._services.is_trusted)
+        self.require_model()
+        if self.is_running or self.session.transcript.queued_messages:
+            await self.session.record(MessageQueued(repair_surrogates(text), tuple(attachments), steer))
+            self.send_next_queued()
             return
         self._begin(text, attachments)
 
     async def run(self, text: str) -> TurnEnded:
         """Run one turn to its end in the caller's time. Raises WorkspaceUntrusted."""
-        demand(self._parts.trusted)
+        require_trust(self._services.is_trusted)
         self._begin(text)
         assert self._turn is not None
         return await self._turn
 
     def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
-        self.queue.leaving = queued
-        self._start(lambda: self._engine.run_turn(whole(text), attachments, queued))
+        self.queue.sending_seq = queued
+        self._start(lambda: self._engine.run_turn(repair_surrogates(text), attachments, queued))
 
     def _start(self, turn: Callable[[], Awaitable[TurnEnded]]) -> None:
-        opened = self._engine.opened = asyncio.Event()  # its own: the former turn's end may come after this
+        opened = self._engine.started = asyncio.Event()  # its own: the former turn's end may come after this
         self._turn = self._scope.start(self._run(turn), f"turn {self.session.id}")
         self._turn.add_done_callback(lambda _: opened.set())
 
@@ -214,24 +219,24 @@ class Conversation(ByHand):
         finally:
             self._turn = None
         if ended.how == "done":
-            self.resume()
+            self.send_next_queued()
         return ended
 
-    def resume(self) -> None:
+    def send_next_queued(self) -> None:
         """Send the first message that waits, unless a turn runs; after a stop they wait for this."""
-        waiting = self.session.transcript.queued
-        if waiting and not self.running and not self.held and self._parts.trusted():
+        waiting = self.session.transcript.queued_messages
+        if waiting and not self.is_running and not self.blocked_model and self._services.is_trusted():
             seq, message = next(iter(waiting.items()))
             self._begin(message.text, message.attachments, seq)
 
-    async def go_on(self, text: str) -> None:
+    async def continue_turn(self, text: str) -> None:
         """Begin a turn before what waits, unless one runs: to go on with one that was cut off.
 
         Raises WorkspaceUntrusted, ModelUnchosen.
         """
-        demand(self._parts.trusted)
-        self.demand_model()
-        if not self.running:
+        require_trust(self._services.is_trusted)
+        self.require_model()
+        if not self.is_running:
             self._begin(text)
 
     async def retry(self) -> None:
@@ -239,17 +244,17 @@ class Conversation(ByHand):
 
         What waits is sent afterwards. Raises WorkspaceUntrusted, ModelUnchosen.
         """
-        demand(self._parts.trusted)
-        self.demand_model()
-        if not self.running and self.session.transcript.retry() is not None:
-            self.queue.leaving = 0
+        require_trust(self._services.is_trusted)
+        self.require_model()
+        if not self.is_running and self.session.transcript.retry_event() is not None:
+            self.queue.sending_seq = 0
             self._start(self._engine.retry_turn)
 
     async def retry_without_images(self) -> None:
         """Like `retry`, with text and hash in the place of the images that the server refused."""
-        refused = self.session.transcript.refused
-        if refused is not None and not self.running:
-            await self._steward.leave_out(refused.images)
+        refused = self.session.transcript.image_refusal
+        if refused is not None and not self.is_running:
+            await self._context_manager.mask_messages(refused.images)
         await self.retry()
 
     async def stop(self) -> None:
@@ -259,48 +264,50 @@ class Conversation(ByHand):
         """
         turn = self._turn
         if turn is not None:
-            await self._engine.opened.wait()
+            await self._engine.started.wait()
             if turn is not self._stopping:  # a second cancel would cut off the turn's own ending
                 self._stopping = turn
                 turn.cancel()
             await asyncio.wait([turn])
         await self.subagents.stop()
 
-    def decide(self, call_id: str, answer: Decision | Reply) -> bool:
+    def decide(self, call_id: str, answer: ApprovalDecision | ApprovalReply) -> bool:
         """Answer the question a call waits with; False when it is no longer open."""
-        reply = answer if isinstance(answer, Reply) else Reply(answer)
-        own = self._parts.asked.answer(self.session.id, call_id, reply)
+        reply = answer if isinstance(answer, ApprovalReply) else ApprovalReply(answer)
+        own = self._services.interactive_approver.answer(self.session.id, call_id, reply)
         return own or self.subagents.decide(call_id, reply)
 
     @property
-    def mode(self) -> Mode:
+    def mode(self) -> PermissionMode:
         """How freely the agent acts."""
-        return self.leeway.mode
+        return self.permissions.mode
 
-    async def set_mode(self, mode: Mode) -> None:
+    async def set_mode(self, mode: PermissionMode) -> None:
         """Let the agent act so from now on, what waits and its subagents included.
 
         The model is told with the next message. Raises InputUnusable for a subagent at work, StoreError.
         """
-        if self._led:
-            raise InputUnusable(
+        if self._is_subagent:
+            raise InvalidInput(
                 "The mode was not changed.",
                 "A subagent works in the mode of the session that started it.",
                 "Change it there.",
             )
         if mode != self.session.transcript.mode:
             await self.session.record(ModeChanged(mode))
-        self.leeway.mode = self.session.transcript.mode
-        concerned = {self.session.id, *self.subagents.sessions}
-        self._parts.asked.reconsider(lambda session, _: session in concerned)
+        self.permissions.mode = self.session.transcript.mode
+        concerned = {self.session.id, *self.subagents.session_ids}
+        self._services.interactive_approver.reevaluate(lambda session, _: session in concerned)
 
     async def rename(self, title: str) -> None:
         """Give the session a title."""
-        await self.session.record(SessionRenamed(whole(title)))
+        await self.session.record(SessionRenamed(repair_surrogates(title)))
 
     async def close(self) -> None:
         """End whatever runs, and wait for it; a turn that is cut off can be continued at the next start."""
-        self._engine.cut_off = self.subagents.cut_off = "interrupted"
+        self._engine.cancelled_as = self.subagents.cancelled_as = "interrupted"
         await self.stop()
         await self._scope.close()
-        self._engine.cut_off = self.subagents.cut_off = "stopped"  # a subagent's may be opened meanwhile
+        self._engine.cancelled_as = self.subagents.cancelled_as = (
+            "stopped"  # a subagent's may be opened meanwhile
+        )

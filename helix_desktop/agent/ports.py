@@ -5,31 +5,45 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Protocol
 
-from helix_desktop.context.content import (
-    EVERYTHING,
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
+from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
+from helix_desktop.domain.store.entries import (
+    DEFAULT_FILTER,
+    CacheEntry,
     Content,
-    Entry,
-    Filter,
-    Found,
+    EntryFilter,
+    EntryOrder,
+    EntryPage,
     HandoverHit,
-    Order,
-    Page,
+    SearchResults,
     SessionSummary,
     StoreTotals,
 )
-from helix_desktop.context.damage import Checked, Mending
-from helix_desktop.context.draft import Draft
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import Attachment, Recorded
-from helix_desktop.context.forgetting import Finds, Wanted
-from helix_desktop.context.keeping import GRACE_MS, CleanUp, Plan, Reference, Swept, Trash
-from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, Progress, Reply, Rule, ToolResult, unheard
+from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
+from helix_desktop.domain.store.retention import (
+    GRACE_MS,
+    CleanupPlan,
+    CleanupResult,
+    ContentReference,
+    RetentionRule,
+    TrashContents,
+)
+from helix_desktop.domain.tools import (
+    ApprovalReply,
+    ApprovalRequest,
+    OutputCallback,
+    PermissionRule,
+    ToolResult,
+    ignore_output,
+)
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
 
-Told = Callable[[int, int], None]
+OnProgress = Callable[[int, int], None]
 """Hears how many of how many contents were looked through."""
 
 
@@ -41,7 +55,7 @@ class Model(Protocol):
         """Its name and its room."""
         ...
 
-    def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Ask it; yields pieces as they arrive and an `Answer` last.
 
         Raises ModelError. Closing the generator or cancelling the task ends the call.
@@ -49,7 +63,7 @@ class Model(Protocol):
         ...
 
 
-class Counter(Protocol):
+class TokenCounter(Protocol):
     """Counts tokens."""
 
     async def count(self, texts: Sequence[str]) -> list[int]:
@@ -57,15 +71,15 @@ class Counter(Protocol):
         ...
 
 
-class Health(Protocol):
+class StoreHealth(Protocol):
     """How sound a store is."""
 
     @property
-    def report(self) -> Mending | None:
+    def report(self) -> RepairReport | None:
         """What had to be mended when the store was opened, until somebody was told; usually None."""
         ...
 
-    async def told(self) -> None:
+    async def acknowledge(self) -> None:
         """Somebody was told what the report says."""
         ...
 
@@ -73,7 +87,7 @@ class Health(Protocol):
         """Hear of each damaged content once, with what to do. Call the returned function to stop."""
         ...
 
-    async def check(self, progress: Callable[[int, int], None] | None = None) -> Checked:
+    async def check(self, progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
         """Check every content and every row; `progress` hears contents verified, and of how many.
 
         Others are served meanwhile. Cancelled, it ends soon. What is wrong is mended at the next opening.
@@ -81,10 +95,10 @@ class Health(Protocol):
         ...
 
 
-class Keep(Protocol):
+class StoreRetention(Protocol):
     """What stays in a workspace's store and what goes. All may raise StoreClosed, StoreUnreadable."""
 
-    async def references(self, digest: str) -> list[Reference]:
+    async def references(self, digest: str) -> list[ContentReference]:
         """The events that name a content. Raises ValueError for what is no digest."""
         ...
 
@@ -92,23 +106,23 @@ class Keep(Protocol):
         """The contents that a session names, each once, in the order of their first event."""
         ...
 
-    async def pin(self, digest: str, on: bool) -> None:
+    async def pin(self, digest: str, pinned: bool) -> None:
         """Keep a content whatever a clean-up says, or no longer. Raises DigestUnknown."""
         ...
 
-    async def plan(self, asked: CleanUp) -> Plan:
+    async def plan(self, rule: RetentionRule) -> CleanupPlan:
         """What a clean-up would do now; changes nothing."""
         ...
 
-    async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> Swept:
+    async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
         """Move contents of a plan to the trash, as far as they still may go. Raises StoreWriteFailed."""
         ...
 
-    async def trash(self) -> Trash:
+    async def trash(self) -> TrashContents:
         """What lies in the trash: still readable, and back as soon as it is stored, named or recalled."""
         ...
 
-    async def restore(self, digests: Sequence[str]) -> Swept:
+    async def restore(self, digests: Sequence[str]) -> CleanupResult:
         """Bring contents back from the trash. Raises StoreWriteFailed."""
         ...
 
@@ -120,7 +134,7 @@ class Keep(Protocol):
         """Bring a session and its subagents' back from the trash; the ids that came back."""
         ...
 
-    async def empty_trash(self, before: int = 0) -> Swept:
+    async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
         """Remove for good what went to the trash before `before` (milliseconds since 1970; 0: all of it).
 
         The contents that only removed sessions named stay until the next clean-up.
@@ -128,14 +142,14 @@ class Keep(Protocol):
         ...
 
 
-class Forgetting(Protocol):
+class StoreRedaction(Protocol):
     """Removes a secret from a workspace's store on the person's word, for good. All may raise StoreClosed."""
 
-    async def preview(self, wanted: Wanted, told: Told = ...) -> Finds:
+    async def preview(self, request: RedactionRequest, on_progress: OnProgress = ...) -> RedactionMatches:
         """Where it stands; changes nothing. Raises InputUnusable."""
         ...
 
-    async def carry_out(self, wanted: Wanted, told: Told = ...) -> Finds:
+    async def carry_out(self, request: RedactionRequest, on_progress: OnProgress = ...) -> RedactionMatches:
         """Remove it everywhere in the store, also from its files; what was changed.
 
         Open conversations still hold it until they are read anew. Raises InputUnusable, StoreWriteFailed.
@@ -155,24 +169,24 @@ class Store(Protocol):
     """One workspace's durable memory. Every method may raise StoreClosed."""
 
     @property
-    def forgetting(self) -> Forgetting:
+    def redaction(self) -> StoreRedaction:
         """How a secret is removed."""
         ...
 
     @property
-    def keep(self) -> Keep:
+    def retention(self) -> StoreRetention:
         """What stays and what goes."""
         ...
 
     @property
-    def health(self) -> Health:
+    def health(self) -> StoreHealth:
         """What was mended, what damage is met, and the full check."""
         ...
 
     async def commit(
         self,
         session: str,
-        events: Sequence[Recorded] = (),
+        events: Sequence[RecordedEvent] = (),
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
@@ -184,7 +198,7 @@ class Store(Protocol):
         """
         ...
 
-    async def events(self, session: str) -> list[Recorded]:
+    async def events(self, session: str) -> list[RecordedEvent]:
         """A session's whole log, in order; empty when there is none."""
         ...
 
@@ -196,7 +210,7 @@ class Store(Protocol):
         """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
         ...
 
-    async def entry(self, digest: str) -> Entry:
+    async def entry(self, digest: str) -> CacheEntry:
         """What is known of a content. Raises DigestUnknown."""
         ...
 
@@ -208,17 +222,19 @@ class Store(Protocol):
         self,
         cursor: str = "",
         limit: int = 200,
-        order: Order = "newest",
+        order: EntryOrder = "newest",
         prefix: str = "",
-        wanted: Filter = EVERYTHING,
-    ) -> Page:
+        entry_filter: EntryFilter = DEFAULT_FILTER,
+    ) -> EntryPage:
         """Entries that pass a filter, in an order or (with a prefix) by digest, from a cursor on.
 
         Raises ValueError for the cursor of another order.
         """
         ...
 
-    async def digests(self, order: Order = "newest", wanted: Filter = EVERYTHING) -> bytes:
+    async def digests(
+        self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
+    ) -> bytes:
         """The digests of all entries that pass, in order: 32 bytes each, joined."""
         ...
 
@@ -229,11 +245,11 @@ class Store(Protocol):
     async def search(
         self,
         query: str,
-        wanted: Filter = EVERYTHING,
+        entry_filter: EntryFilter = DEFAULT_FILTER,
         limit: int = 20,
         cursor: str = "",
-        going: Callable[[int], bool] = lambda _: True,
-    ) -> Found:
+        should_continue: Callable[[int], bool] = lambda _: True,
+    ) -> SearchResults:
         """The newest contents that hold all words of a query, from a cursor on; each was read to see them.
 
         It ends at `limit` hits or when `going`, asked with the size of the next content, says no. Raises
@@ -270,14 +286,14 @@ class Tools(Protocol):
         """The tools as the model is told of them, always in the same order."""
         ...
 
-    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """The question a call raises before it may run; None when it needs no approval.
 
         Raises ToolError when the call is refused whatever the person says.
         """
         ...
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
 
         Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
@@ -288,22 +304,22 @@ class Tools(Protocol):
 class Approver(Protocol):
     """The person, asked."""
 
-    async def decide(self, session: str, ask: ApprovalAsk) -> Reply | None:
+    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply | None:
         """Wait for the person's answer to one question; None when it is to be looked at again."""
         ...
 
 
-class Permissions(Protocol):
+class WorkspacePermissions(Protocol):
     """A workspace's saved approvals."""
 
-    def rules(self, demo: bool = False) -> tuple[Rule, ...]:
+    def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         """The rules that hold, in order; `demo` says that the offline demo model makes the call."""
         ...
 
-    def allowed(self, demo: bool) -> bool:
+    def note_allowed(self, demo: bool) -> bool:
         """Hear that the user allowed a call. Return True if more calls are allowed by that."""
         ...
 
-    async def add(self, rule: Rule) -> None:
+    async def add(self, rule: PermissionRule) -> None:
         """Save a rule."""
         ...

@@ -7,28 +7,23 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
+from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Clock, Store
-from helix_desktop.agent.roles import Settings
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.update import Happened, Listener, Update
-from helix_desktop.context.budget import count_window, gauge_of, reports_of
-from helix_desktop.context.content import Content, SessionSummary
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import (
-    Event,
-    Recorded,
-    ToolAnswered,
-    TurnEnded,
-)
-from helix_desktop.context.message import Ended, ToolCall
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.agent.updates import EventRecorded, Listener, Update
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, TurnEnded
+from helix_desktop.domain.messages import ToolCall, TurnOutcome
+from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.system.task_scope import TaskScope
 
 INTERRUPTED = (
     "The app stopped before this call's result was recorded. It may or may not have taken effect: check "
     "before repeating it."
 )
 
-_CUT_OFF = {
+_UNANSWERED_TEXTS = {
     "stopped": "The user stopped the turn before this call ended.",
     "failed": "The turn failed before this call ended. It may or may not have taken effect.",
 }
@@ -39,31 +34,31 @@ class Session:
 
     def __init__(
         self,
-        identity: str,
+        session_id: str,
         store: Store,
         clock: Clock,
         scope: TaskScope,
-        log: list[Recorded],
+        log: list[RecordedEvent],
         transcript: Transcript,
     ) -> None:
         """`transcript` is the reduction of `log`; both are the session's own from now on."""
-        self.id = identity
+        self.id = session_id
         self.log, self.transcript = log, transcript
-        self.settings: Settings | None = None
+        self.settings: RunSettingsSource | None = None
         """What its requests are made under, once a conversation says so."""
         self.ratios: dict[str, float] = {}
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()
-        self._pending: set[asyncio.Task[list[Recorded] | HelixError]] = set()
+        self._pending: set[asyncio.Task[list[RecordedEvent] | HelixError]] = set()
         self._listeners: list[Listener] = []
 
-    async def forgotten(self, digest: str) -> int:
+    async def redacted_at(self, digest: str) -> int:
         """When the person had a content removed for good, in milliseconds since 1970; 0: they did not."""
-        return await self._store.forgetting.when(digest)
+        return await self._store.redaction.when(digest)
 
     async def record(
         self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
-    ) -> list[Recorded]:
+    ) -> list[RecordedEvent]:
         """Make events facts: durable, applied, published. Being cancelled does not undo or halve that.
 
         Raises StoreError when the store refused; then nothing was applied.
@@ -75,7 +70,7 @@ class Session:
         decide: Callable[[], Sequence[Event]],
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
-    ) -> list[Recorded]:
+    ) -> list[RecordedEvent]:
         """Like `record`, of the events that `decide` names while nobody else can record (none: do nothing).
 
         Raises the HelixError by which `decide` refuses.
@@ -88,14 +83,14 @@ class Session:
             raise outcome
         return outcome
 
-    async def quiet(self) -> None:
+    async def drain(self) -> None:
         """Wait until all that was given to `record` is a fact or refused, whatever became of its callers."""
         while self._pending:
             await asyncio.wait(tuple(self._pending))
 
     async def _record(
         self, decide: Callable[[], Sequence[Event]], contents: Sequence[Content], recalls: Sequence[str]
-    ) -> list[Recorded] | HelixError:
+    ) -> list[RecordedEvent] | HelixError:
         async with self._lock:
             try:
                 events = decide()
@@ -105,7 +100,7 @@ class Session:
                 return []
             now = self._clock()
             first = self.transcript.last_seq + 1
-            recorded = [Recorded(first + n, now, event) for n, event in enumerate(events)]
+            recorded = [RecordedEvent(first + n, now, event) for n, event in enumerate(events)]
             after = self.transcript.fork()
             for one in recorded:
                 after.apply(one)
@@ -116,23 +111,23 @@ class Session:
                 self.log.append(one)
             self.ratios = summary.ratios
         for one in recorded:
-            self.publish(Happened(one))
+            self.publish(EventRecorded(one))
         return recorded
 
-    def _summary(self, state: Transcript, now: int) -> SessionSummary:
+    def _summary(self, state: Transcript, now_ms: int) -> SessionSummary:
         """What the list shows of the session in a state, its figures from where the gauge has them."""
         count, used, window, answering = None, 0, 0, ""
         if self.settings is not None:
             policy, frame, _ = self.settings()
             count = count_window(state, policy, frame.info.window)
-            used, window = gauge_of(count, policy, frame).used, frame.info.window
+            used, window = usage_from_count(count, policy, frame).used, frame.info.window
             answering = frame.info.label if state.turns else ""
-        reports = reports_of(state) if count is None else count.reported
+        reports = model_reports(state) if count is None else count.reported
         return SessionSummary(
             id=self.id,
             title=state.title,
-            created=state.created or now,
-            updated=now,
+            created=state.created_at_ms or now_ms,
+            updated=now_ms,
             messages=len(state.items),
             used=used,
             window=window,
@@ -140,48 +135,48 @@ class Session:
             events=state.last_seq,
             parent=state.parent,
             ratios=self.ratios | {label: one.ratio for label, one in reports.items()},
-            spent=state.spent.tokens,
-            cost=state.spent.cost,
+            spent=state.spending.tokens,
+            cost=state.spending.cost,
             count=count,
         )
 
-    async def correct_summary(self, listed: SessionSummary) -> None:
+    async def correct_summary(self, summary: SessionSummary) -> None:
         """Store the list's line of this session anew where the log says another one."""
         figures = {"used": 0, "window": 0, "model": "", "ratios": {}}  # also depend on models and tools
         async with self._lock:
-            made = self._summary(self.transcript, listed.updated)
+            made = self._summary(self.transcript, summary.updated)
             made = replace(  # a log that was damaged may not begin with its beginning
                 made,
-                title=made.title or listed.title,
-                created=self.transcript.created or listed.created,
-                parent=made.parent or listed.parent,
+                title=made.title or summary.title,
+                created=self.transcript.created_at_ms or summary.created,
+                parent=made.parent or summary.parent,
             )
-            if replace(made, **figures) != replace(listed, **figures):
+            if replace(made, **figures) != replace(summary, **figures):
                 await self._store.commit(self.id, summary=made)
 
-    async def mend(self) -> bool:
+    async def close_interrupted(self) -> bool:
         """Close what a crash left open: unanswered calls and an unended turn; whether there was any."""
-        await self.quiet()
+        await self.drain()
         if not (self.transcript.turn_open or self.transcript.open_calls):
             return False
         await self.close_calls("interrupted")
         await self.end_turn(TurnEnded("interrupted"))
         return True
 
-    async def close_calls(self, how: Ended) -> None:
+    async def close_calls(self, reason: TurnOutcome) -> None:
         """Answer every open call, so that the transcript stays valid.
 
         What had come and was held gets its preview, the others are interrupted.
         """
-        text = _CUT_OFF.get(how, INTERRUPTED)
+        text = _UNANSWERED_TEXTS.get(reason, INTERRUPTED)
 
         def answer(call: ToolCall) -> ToolAnswered:
-            return self.transcript.held.get(call.id) or ToolAnswered(
+            return self.transcript.pending_outputs.get(call.id) or ToolAnswered(
                 *(call.id, call.name, text, "", 0, 30, 30),
                 first_line=text[:60],
                 ok=False,
                 outcome="interrupted",
-                subagent=self.transcript.subagents.get(call.id, ""),
+                subagent=self.transcript.subagent_sessions.get(call.id, ""),
             )
 
         await self.record_decided(lambda: [answer(call) for call in self.transcript.open_calls.values()])

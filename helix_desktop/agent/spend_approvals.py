@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from helix_desktop.agent.purse import Purse
-from helix_desktop.agent.roles import Settings
+from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.update import Happened, SpendAsksChanged, SpendDecided, Update
-from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
-from helix_desktop.context.spending import BackgroundWork, Estimate, SpendAsk
+from helix_desktop.agent.updates import EventRecorded, SpendAsksChanged, SpendDecided, Update
+from helix_desktop.domain.cost import BackgroundWork, CostEstimate, SpendRequest
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
-_GROWN = 1.1  # times what the user agreed to; above it they are asked again
-Approve = Callable[[Estimate], None]
+_GROWTH_LIMIT = 1.1  # times what the user agreed to; above it they are asked again
+ApproveSpending = Callable[[CostEstimate], None]
 """Called before the first model call of some work. Raises SpendUnapproved."""
 
 
-class SpendUnapproved(Exception):
+class SpendNotApproved(Exception):
     """The work may not begin now: nobody has agreed to what it takes."""
 
 
-def approved(_: Estimate) -> None:
+def approve_any(_: CostEstimate) -> None:
     """Let any work begin: the user asked for it with its price in sight."""
 
 
@@ -30,55 +30,61 @@ class SpendApprovals:
     `unattended` says that nobody is there to answer: then the session's budget decides.
     """
 
-    def __init__(self, session: Session, settings: Settings, purse: Purse, unattended: bool = False) -> None:
-        self._session, self._settings, self._purse = session, settings, purse
-        self._unattended = unattended
-        self._asks: dict[BackgroundWork, SpendAsk] = {}
+    def __init__(
+        self,
+        session: Session,
+        settings: RunSettingsSource,
+        budget: SessionBudget,
+        is_unattended: bool = False,
+    ) -> None:
+        self._session, self._settings, self._budget = session, settings, budget
+        self._is_unattended = is_unattended
+        self._asks: dict[BackgroundWork, SpendRequest] = {}
         self._agreed: dict[BackgroundWork, int] = {}  # tokens
         self._refused: dict[BackgroundWork, tuple[Hashable, int]] = {}
-        self._about: dict[BackgroundWork, tuple[Hashable, int]] = {}
-        session.listen(self._hear)
+        self._subjects: dict[BackgroundWork, tuple[Hashable, int]] = {}
+        session.listen(self._on_update)
 
     @property
-    def asks(self) -> tuple[SpendAsk, ...]:
+    def asks(self) -> tuple[SpendRequest, ...]:
         """The open questions, oldest first."""
         return tuple(self._asks.values())
 
-    def blocks(self, work: BackgroundWork, about: Hashable, size: int, renew: bool = False) -> bool:
+    def is_blocked(self, work: BackgroundWork, subject: Hashable, size: int, refresh: bool = False) -> bool:
         """Return whether some work is not to be tried: it is being asked about, or was refused.
 
         `about` says which history it is about, `size` how many tokens that has; a refusal holds for the same
         history until it has grown by what may be read unasked. With `renew` an open question about what has
         changed since does not block: trying it brings its figures up to date.
         """
-        changed = self._about.get(work) != (about, size)
-        self._about[work] = (about, size)
+        changed = self._subjects.get(work) != (subject, size)
+        self._subjects[work] = (subject, size)
         if work in self._asks:
-            return not (renew and changed)
+            return not (refresh and changed)
         policy, frame, _ = self._settings()
-        refused, limit = self._refused.get(work), policy.unasked(frame.info.window)
+        refused, limit = self._refused.get(work), policy.unattended_tokens(frame.info.window)
         if refused is None or not limit:
             return False
-        return refused[0] == about and size < refused[1] + limit
+        return refused[0] == subject and size < refused[1] + limit
 
-    def check(self, work: BackgroundWork, estimate: Estimate) -> None:
+    def check(self, work: BackgroundWork, estimate: CostEstimate) -> None:
         """Let some work begin, or ask about it. Raises SpendUnapproved while it may not."""
         policy, frame, _ = self._settings()
-        limit = policy.unasked(frame.info.window)
+        limit = policy.unattended_tokens(frame.info.window)
         agreed = self._agreed.pop(work, 0)
-        if estimate.demo or not limit or estimate.tokens <= max(limit, agreed * _GROWN):
+        if estimate.demo or not limit or estimate.tokens <= max(limit, agreed * _GROWTH_LIMIT):
             self.withdraw(work)
             return
-        ask = SpendAsk(work, estimate, limit)
-        if not self._unattended:
+        ask = SpendRequest(work, estimate, limit)
+        if not self._is_unattended:
             self._asks[work] = ask
             self._publish()
-            raise SpendUnapproved
-        allowed = self._purse.affords(estimate)
+            raise SpendNotApproved
+        allowed = self._budget.can_afford(estimate)
         self._session.publish(SpendDecided(ask, allowed))
         if not allowed:
             self._refuse(work)
-            raise SpendUnapproved
+            raise SpendNotApproved
 
     def answer(self, work: BackgroundWork, allowed: bool) -> bool:
         """Take the user's answer to an open question; whether there was one."""
@@ -98,17 +104,17 @@ class SpendApprovals:
             self._publish()
 
     def _refuse(self, work: BackgroundWork) -> None:
-        self._refused[work] = self._about.get(work, (None, 0))
+        self._refused[work] = self._subjects.get(work, (None, 0))
 
     def _publish(self) -> None:
         self._session.publish(SpendAsksChanged(self.asks))
 
-    def _hear(self, update: Update) -> None:
+    def _on_update(self, update: Update) -> None:
         match update:
-            case Happened(recorded=recorded) if isinstance(recorded.event, HandoverMade):
+            case EventRecorded(recorded=recorded) if isinstance(recorded.event, HandoverMade):
                 self.withdraw("handover")
                 self.withdraw("observations")
-            case Happened(recorded=recorded) if isinstance(recorded.event, ObservationsMade):
+            case EventRecorded(recorded=recorded) if isinstance(recorded.event, ObservationsMade):
                 self.withdraw("observations")
             case _:
                 pass

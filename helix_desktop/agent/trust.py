@@ -6,17 +6,17 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
 
 from helix_desktop.agent.ports import Model, Tools
-from helix_desktop.context.errors import ToolError, WorkspaceUntrusted
-from helix_desktop.context.message import Arrival, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
+from helix_desktop.domain.errors import ToolError, WorkspaceUntrusted
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 
-Trust = Callable[[], bool]
+IsTrusted = Callable[[], bool]
 """Whether the person trusts the folder now."""
 
 
-def demand(trusted: Trust) -> None:
+def require_trust(is_trusted: IsTrusted) -> None:
     """Raises WorkspaceUntrusted unless the folder is trusted."""
-    if not trusted():
+    if not is_trusted():
         raise WorkspaceUntrusted(
             "This folder is not trusted yet.",
             "Until it is, nothing is sent to a model and no tool runs; sessions and cache can be read.",
@@ -24,48 +24,48 @@ def demand(trusted: Trust) -> None:
         )
 
 
-class TrustedModel:
+class TrustGatedModel:
     """A model that is only asked for a trusted folder."""
 
-    def __init__(self, model: Model, trusted: Trust) -> None:
-        self._model, self._trusted = model, trusted
+    def __init__(self, model: Model, is_trusted: IsTrusted) -> None:
+        self._model, self._is_trusted = model, is_trusted
 
     @property
     def info(self) -> ModelInfo:
         """The model's name and room."""
         return self._model.info
 
-    async def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """What the model streams. Raises ModelError, WorkspaceUntrusted."""
-        demand(self._trusted)
+        require_trust(self._is_trusted)
         async with aclosing(self._model.stream(request)) as arrivals:
             async for arrival in arrivals:
                 yield arrival
 
 
-class TrustedTools:
+class TrustGatedTools:
     """Tools that only work in a trusted folder."""
 
-    def __init__(self, tools: Tools, trusted: Trust) -> None:
-        self._tools, self._trusted = tools, trusted
+    def __init__(self, tools: Tools, is_trusted: IsTrusted) -> None:
+        self._tools, self._is_trusted = tools, is_trusted
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools as the model is told of them."""
         return self._tools.specs
 
-    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """The question a call raises before it may run. Raises ToolError."""
-        self._demand()
+        self._require_trust()
         return await self._tools.approval(call)
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Run a call; `told` hears its output while it runs. Raises ToolError."""
-        self._demand()
-        return await self._tools.run(call, told)
+        self._require_trust()
+        return await self._tools.run(call, on_output)
 
-    def _demand(self) -> None:
+    def _require_trust(self) -> None:
         try:
-            demand(self._trusted)
+            require_trust(self._is_trusted)
         except WorkspaceUntrusted as error:
             raise ToolError(error.what, error.why, error.fix) from error

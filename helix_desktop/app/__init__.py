@@ -1,1 +1,1 @@
-"""Names the concrete parts, starts and stops the process."""
+"""Starts and stops the process, and wires the window."""

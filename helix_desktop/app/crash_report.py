@@ -8,19 +8,19 @@ from datetime import datetime
 from pathlib import Path
 
 from helix_desktop import __version__
-from helix_desktop.app.crash import LOG_FILE, STACKS_FILE
-from helix_desktop.app.last_run import LastRun
+from helix_desktop.app.crash_log import LOG_FILE, STACKS_FILE
+from helix_desktop.app.run_marker import LastRun
 
-_MOST_LINES = 400
+_MAX_LINES = 400
 _MS = 1_000
 _STAMP = "%Y-%m-%d %H:%M:%S"
-_NAMED = re.compile(
+_NAMED_SECRET = re.compile(
     r"(?i)\b((?:api[_-]?|access[_-]?|secret[_-]?)?(?:key|token|secret|password|passwd)|authorization|bearer)"
     r"(['\"]?\s*[=:\s]\s*['\"]?(?:bearer\s+)?)([^\s'\",;&]{6,})"
 )
 _LOGIN = re.compile(r"(?<=://)[^/\s@]+@")
 _KEY = re.compile(r"\b(?:sk|pk|ghp|gho|xox[a-z]|AKIA|AIza)[-_]?[A-Za-z0-9_-]{12,}")
-_LONG = re.compile(r"\b(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[G-Zg-z])[A-Za-z0-9_-]{32,}\b")
+_LONG_TOKEN = re.compile(r"\b(?=[A-Za-z0-9_-]*\d)(?=[A-Za-z0-9_-]*[G-Zg-z])[A-Za-z0-9_-]{32,}\b")
 _SHA = re.compile(r"[0-9a-f]{32,64}")
 
 
@@ -32,20 +32,20 @@ def crash_report(logs: Path, run: LastRun, home: Path) -> str:
         f"Started {started:{_STAMP}}, did not close properly.",
     )
     stacks = _tail(logs / STACKS_FILE, run.stacks).strip()
-    lines = _since(_tail(logs / LOG_FILE, 0).splitlines(), f"{started:{_STAMP}}")
+    lines = _lines_since(_tail(logs / LOG_FILE, 0).splitlines(), f"{started:{_STAMP}}")
     parts = (
         "\n".join(head),
         f"Crash stacks\n{stacks or 'None. The process was ended from outside, or the system went down.'}",
-        f"Log\n{chr(10).join(lines[-_MOST_LINES:]) or 'No warnings or errors in this run.'}",
+        f"Log\n{chr(10).join(lines[-_MAX_LINES:]) or 'No warnings or errors in this run.'}",
     )
     return redacted("\n\n".join(parts), home)
 
 
 def redacted(text: str, home: Path) -> str:
     """Return a text without keys, logins and the name of the home folder."""
-    text = _NAMED.sub(r"\1\2[removed]", text)
+    text = _NAMED_SECRET.sub(r"\1\2[removed]", text)
     text = _KEY.sub("[removed]", _LOGIN.sub("[removed]@", text))
-    text = _LONG.sub(lambda found: found[0] if _SHA.fullmatch(found[0]) else "[removed]", text)
+    text = _LONG_TOKEN.sub(lambda found: found[0] if _SHA.fullmatch(found[0]) else "[removed]", text)
     return text.replace(str(home), "~") if home != Path(home.anchor) else text
 
 
@@ -57,7 +57,7 @@ def _tail(path: Path, start: int) -> str:
     return data[start if start <= len(data) else 0 :].decode("utf-8", "replace")
 
 
-def _since(lines: list[str], stamp: str) -> list[str]:
+def _lines_since(lines: list[str], stamp: str) -> list[str]:
     """The lines from the first one on that bears this time or a later one."""
     for number, line in enumerate(lines):
         if line[:4].isdigit() and line[: len(stamp)] >= stamp:

@@ -11,79 +11,79 @@ from pathlib import Path
 from PySide6.QtCore import QEventLoop, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.early_openings import EarlyOpenings
+from helix_desktop.app.early_file_events import EarlyFileOpenEvents
 from helix_desktop.app.exit_codes import FAILED, LOCKED, USAGE
-from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
-from helix_desktop.app.targets import wish
-from helix_desktop.app.window import Frame, build_frame, name_application
+from helix_desktop.app.launch_targets import launch_target
+from helix_desktop.app.window import WindowFrame, build_frame, set_application_identity
+from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.errors import DataDirUnusable, HelixError, InputUnusable, WindowSilent
-from helix_desktop.ui.on_screen import fit_screen
+from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InstanceNotResponding, InvalidInput
+from helix_desktop.ui.design.window_placement import fit_screen
 
-_FRAME_MS = 200
-TRACE_FILE = "window.open"  # there while a window has the data directory, and after one was killed
+_FIRST_FRAME_TIMEOUT_MS = 200
+RUN_MARKER_FILE = "window.open"  # there while a window has the data directory, and after one was killed
 
 
-def show_window(given: argparse.Namespace) -> int:
+def show_window(args: argparse.Namespace) -> int:
     """Run the window until it is closed; a second start shows the first window instead."""
     try:
-        wanted = wish(given)
-    except InputUnusable as error:
-        if not _by_double_click():
+        wanted = launch_target(args)
+    except InvalidInput as error:
+        if not _is_started_without_terminal():
             raise
-        return _refuse(QApplication(sys.argv[:1]), error, _data_dir(given), USAGE)
+        return _fail_startup(QApplication(sys.argv[:1]), error, _data_dir(args), USAGE)
     gc.disable()  # what a start makes stays, so looking for garbage is waste; app.garbage takes over later
     app = QApplication(sys.argv[:1])
-    name_application(app)
+    set_application_identity(app)
     # Only macOS names files by events; elsewhere they stand on the command line.
-    early = EarlyOpenings(app) if sys.platform == "darwin" else None
-    data = _data_dir(given)
+    early = EarlyFileOpenEvents(app) if sys.platform == "darwin" else None
+    data = _data_dir(args)
     try:
         data.ensure()
-    except DataDirUnusable as error:
-        return _refuse(app, error, data, FAILED)
+    except DataDirUnavailable as error:
+        return _fail_startup(app, error, data, FAILED)
     if sys.platform == "win32":
         os.chdir(
             Path.home()
         )  # a double click starts us in the file's folder, where programs are sought first
-    trace = data.root / TRACE_FILE
+    trace = data.root / RUN_MARKER_FILE
     if trace.exists():
         from helix_desktop.app.single_instance import SingleInstance
 
         try:
-            if SingleInstance(data.root).tell(wanted):
+            if SingleInstance(data.root).send(wanted):
                 return 0
-        except WindowSilent as error:
-            return _refuse(app, error, data, LOCKED)
-    frame = build_frame(app, LayoutFile(data.root / LAYOUT_FILE))
+        except InstanceNotResponding as error:
+            return _fail_startup(app, error, data, LOCKED)
+    frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
     fit_screen(frame.window)  # it may be larger: its first size, or one kept from another screen
-    _paint(frame)
-    from helix_desktop.app.running import run
+    _paint_first_frame(frame)
+    from helix_desktop.app.run import run
 
     return run(app, frame, data, trace, wanted, early)
 
 
-def _data_dir(given: argparse.Namespace) -> DataDir:
-    return DataDir.locate(getattr(given, "data_dir", None), os.environ)
+def _data_dir(args: argparse.Namespace) -> DataDir:
+    return DataDir.locate(getattr(args, "data_dir", None), os.environ)
 
 
-def _refuse(app: QApplication, error: HelixError, data: DataDir, code: int) -> int:
-    from helix_desktop.app.refusal import refuse
+def _fail_startup(app: QApplication, error: HelixError, data: DataDir, exit_code: int) -> int:
+    from helix_desktop.app.startup_error import show_startup_error
 
-    return refuse(app, error, LayoutFile(data.root / LAYOUT_FILE), code)
+    return show_startup_error(app, error, WindowStateFile(data.root / WINDOW_STATE_FILE), exit_code)
 
 
-def _by_double_click() -> bool:
+def _is_started_without_terminal() -> bool:
     """Whether a person may have started this without a terminal to read on, and has a display."""
     if sys.stderr.isatty() or os.environ.get("QT_QPA_PLATFORM") in {"offscreen", "minimal"}:
         return False
     return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
 
 
-def _paint(frame: Frame) -> None:
+def _paint_first_frame(frame: WindowFrame) -> None:
     """Show the window and return after its first frame, or after a moment if the system shows it later."""
     loop = QEventLoop()  # its own: quitting the application asks windows to close, and ours refuses
-    patience = QTimer(singleShot=True, interval=_FRAME_MS)
+    patience = QTimer(singleShot=True, interval=_FIRST_FRAME_TIMEOUT_MS)
     patience.timeout.connect(loop.quit)
     frame.window.first_frame.connect(loop.quit, Qt.ConnectionType.QueuedConnection)
     patience.start()

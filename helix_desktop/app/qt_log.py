@@ -7,7 +7,7 @@ import logging
 from PySide6.QtCore import QMessageLogContext, QtMsgType, qInstallMessageHandler
 
 log = logging.getLogger("helix_desktop.qt")
-_EMPTY = ("does not support propagateSizeHints", "does not support raise()")
+_IGNORED = ("does not support propagateSizeHints", "does not support raise()")
 _LEVELS = {
     QtMsgType.QtDebugMsg: logging.DEBUG,
     QtMsgType.QtInfoMsg: logging.INFO,
@@ -17,16 +17,16 @@ _LEVELS = {
 }
 
 
-def take_qt_messages() -> None:
+def install_qt_log() -> None:
     """Send Qt's messages to the log from now on."""
-    qInstallMessageHandler(_hear)
+    qInstallMessageHandler(_on_message)
 
 
-def leave_qt_messages() -> None:
+def uninstall_qt_log() -> None:
     """Let Qt print its messages again."""
     qInstallMessageHandler(None)
 
 
-def _hear(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
-    if not any(words in text for words in _EMPTY):
+def _on_message(kind: QtMsgType, context: QMessageLogContext, text: str) -> None:
+    if not any(words in text for words in _IGNORED):
         log.log(_LEVELS.get(kind, logging.WARNING), "%s", text)

@@ -11,18 +11,18 @@ from pathlib import Path
 from PySide6.QtCore import QLockFile, QObject, Signal
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from helix_desktop.context.errors import WindowSilent
+from helix_desktop.domain.errors import InstanceNotResponding
 
-_WAIT_MS = 1_000
-PATIENCE_S = 8.0  # for a window that is busy, ends, or does not listen yet; then it counts as hung
+_CONNECT_TIMEOUT_MS = 1_000
+ANSWER_TIMEOUT_S = 8.0  # for a window that is busy, ends, or does not listen yet; then it counts as hung
 _PAUSE_S = 0.05
 LOCK_FILE = "window.lock"
-_TOKEN, _LONGEST_TOKEN = "XDG_ACTIVATION_TOKEN", 1_000
+_TOKEN, _MAX_TOKEN_CHARS = "XDG_ACTIVATION_TOKEN", 1_000
 _ANY_PROCESS = -1
-_HEARD = "heard"
+_HANDLED_PROPERTY = "heard"
 
 
-def _let_it_come_forward() -> None:
+def _allow_foreground() -> None:
     """Windows lets a process show its window in front only if the one in front allows it."""
     if sys.platform == "win32":
         import ctypes
@@ -33,13 +33,13 @@ def _let_it_come_forward() -> None:
 class SingleInstance(QObject):
     """Claims a data directory for this process, or tells the process that has it."""
 
-    woken = Signal(str)
+    activated = Signal(str)
     """Another start asked for the window; its wish, see app.targets."""
 
-    def __init__(self, data_dir: Path, patience_s: float = PATIENCE_S) -> None:
+    def __init__(self, data_dir: Path, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
         """`patience_s` is how long another window may take to answer."""
         super().__init__()
-        self._patience_s = patience_s
+        self._timeout_s = timeout_s
         place = data_dir.resolve()  # by whatever way it is reached
         self._name = "helix-desktop-" + hashlib.sha256(str(place).encode()).hexdigest()[:24]
         self._lock = QLockFile(str(place / LOCK_FILE))
@@ -48,63 +48,63 @@ class SingleInstance(QObject):
         )  # a window stays open for weeks: only its process's death frees the lock
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
-        self._server.newConnection.connect(self._greet)
+        self._server.newConnection.connect(self._on_connection)
 
-    def tell(self, wish: str) -> bool:
+    def send(self, launch_target: str) -> bool:
         """Hand a wish to the process that has the data directory; False when this one has it now.
 
         Raises WindowSilent when that process lives and does not answer. What it was told stays with it.
         """
-        until = time.monotonic() + self._patience_s
-        while not self._told(wish, until):
-            if self._locked():
+        until = time.monotonic() + self._timeout_s
+        while not self._deliver(launch_target, until):
+            if self._try_lock():
                 return False
             if time.monotonic() > until:
-                raise self._silent()
+                raise self._not_responding()
             time.sleep(_PAUSE_S)
         return True
 
-    def _told(self, wish: str, until: float) -> bool:
+    def _deliver(self, launch_target: str, deadline_s: float) -> bool:
         """Whether the process that listens has said that it heard; it may be busy until then."""
         socket = QLocalSocket()
         socket.connectToServer(self._name)
-        if not socket.waitForConnected(_WAIT_MS):
+        if not socket.waitForConnected(_CONNECT_TIMEOUT_MS):
             return False
-        _let_it_come_forward()
+        _allow_foreground()
         # Wayland shows a window in front only for who holds the token that this start was given.
-        socket.write(f"{wish}\n{os.environ.get(_TOKEN, '')}\n".encode())
-        socket.waitForBytesWritten(_WAIT_MS)
-        left_ms = max(1, int((until - time.monotonic()) * 1_000))
+        socket.write(f"{launch_target}\n{os.environ.get(_TOKEN, '')}\n".encode())
+        socket.waitForBytesWritten(_CONNECT_TIMEOUT_MS)
+        left_ms = max(1, int((deadline_s - time.monotonic()) * 1_000))
         return socket.waitForReadyRead(left_ms)  # also ends when the other one goes
 
-    def _silent(self) -> WindowSilent:
-        pid = self._owner()
+    def _not_responding(self) -> InstanceNotResponding:
+        pid = self._owner_pid()
         which = f"process {pid}" if pid else "another process"
-        return WindowSilent(
+        return InstanceNotResponding(
             "Helix Desktop is open already, and its window does not answer.",
-            f"It is {which}, and said nothing for {self._patience_s:.0f} seconds: busy, suspended or stuck.",
+            f"It is {which}, and said nothing for {self._timeout_s:.0f} seconds: busy, suspended or stuck.",
             "Wait: once it answers, it opens what you asked for. If it stays so, end that process and start"
             " again; what was stored is safe.",
         )
 
-    def _owner(self) -> int:
+    def _owner_pid(self) -> int:
         """The process that holds the lock; 0 when nobody can say."""
         info = self._lock.getLockInfo()
         pid = info[0] if isinstance(info, tuple) and info else 0
         return pid if isinstance(pid, int) and pid > 0 else 0
 
-    def _locked(self) -> bool:
+    def _try_lock(self) -> bool:
         """Whether this process has the directory, or no process can: a folder may refuse locks."""
         return self._lock.tryLock(0) or self._lock.error() != QLockFile.LockError.LockFailedError
 
     def claim(self) -> bool:
         """Begin to listen; False when the system does not allow it (the window then stands alone)."""
-        if not self._lock.isLocked() and not self._locked():
+        if not self._lock.isLocked() and not self._try_lock():
             return False
         QLocalServer.removeServer(self._name)  # left behind by a process that was killed: the lock is ours
         return self._server.listen(self._name)
 
-    def deafen(self) -> None:
+    def stop_listening(self) -> None:
         """Hear no more wishes, which would be lost in a window that ends: another start waits, and opens."""
         self._server.close()
 
@@ -113,20 +113,20 @@ class SingleInstance(QObject):
         self._server.close()
         self._lock.unlock()
 
-    def _greet(self) -> None:
+    def _on_connection(self) -> None:
         socket = self._server.nextPendingConnection()
-        socket.readyRead.connect(lambda: self._hear(socket))
+        socket.readyRead.connect(lambda: self._on_request(socket))
         socket.disconnected.connect(socket.deleteLater)
         if socket.canReadLine():
-            self._hear(socket)
+            self._on_request(socket)
 
-    def _hear(self, socket: QLocalSocket) -> None:
-        if socket.canReadLine() and not socket.property(_HEARD):
-            socket.setProperty(_HEARD, True)  # a token that comes late is no second wish
+    def _on_request(self, socket: QLocalSocket) -> None:
+        if socket.canReadLine() and not socket.property(_HANDLED_PROPERTY):
+            socket.setProperty(_HANDLED_PROPERTY, True)  # a token that comes late is no second wish
             wish = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()
-            token = bytes(socket.readLine(_LONGEST_TOKEN).data()).decode("ascii", "ignore").strip()
+            token = bytes(socket.readLine(_MAX_TOKEN_CHARS).data()).decode("ascii", "ignore").strip()
             if token.isprintable() and token:
                 os.putenv(_TOKEN, token)  # where Qt looks for it, and forgets it
             socket.write(b"ok\n")
             socket.flush()
-            self.woken.emit(wish)
+            self.activated.emit(wish)

@@ -8,23 +8,24 @@ from PySide6.QtGui import QIcon
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__
-from helix_desktop.app.layout import LayoutFile
+from helix_desktop.app.window_state import WindowStateFile
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import accessibility, fonts
-from helix_desktop.ui.main_window import LayoutMemory, MainWindow
-from helix_desktop.ui.style import Appearance
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class WindowFrame:
     """The window without its screens, how it looks, and where its sizes are kept."""
 
     window: MainWindow
     appearance: Appearance
-    layout: LayoutFile
+    window_state: WindowStateFile
 
 
-def name_application(app: QApplication) -> None:
+def set_application_identity(app: QApplication) -> None:
     """Say to the system who we are, and to assistive technology what our widgets are."""
     app.setApplicationName("Helix Desktop")
     app.setApplicationVersion(__version__)
@@ -34,10 +35,10 @@ def name_application(app: QApplication) -> None:
     accessibility.install()
 
 
-def build_frame(app: QApplication, layout: LayoutFile) -> Frame:
+def build_frame(app: QApplication, window_state: WindowStateFile) -> WindowFrame:
     """Build the frame with the look of the last run, not yet shown."""
     fonts.load(resources_dir() / "fonts")
-    appearance = Appearance(app, *layout.look())
-    window = MainWindow(LayoutMemory(layout.recall, layout.remember))
-    window.follow(appearance)
-    return Frame(window, appearance, layout)
+    appearance = Appearance(app, *window_state.appearance())
+    window = MainWindow(LayoutStore(window_state.get, window_state.put))
+    window.bind_appearance(appearance)
+    return WindowFrame(window, appearance, window_state)

@@ -19,13 +19,18 @@ SERVICE = "helix-desktop"
 ITEM = "keys"
 """macOS asks the person for each item: all keys are in one, as long as they fit."""
 
-LONGEST_ITEM = 1_200
+MAX_ITEM_CHARS = 1_200
 """Characters of one item: Windows takes 1,280."""
 
-_REFUSED = ("keyring.backends.fail", "keyring.backends.null", "keyring.backends.chainer", "keyrings.alt")
+_REFUSED_BACKENDS = (
+    "keyring.backends.fail",
+    "keyring.backends.null",
+    "keyring.backends.chainer",
+    "keyrings.alt",
+)
 """Backends that keep nothing, or keep it as plain text."""
 
-_CLOSING_S = 0.5
+_CLOSE_TIMEOUT_S = 0.5
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
@@ -62,16 +67,16 @@ def system_keychain() -> Keychain:
 
     found = keyring.get_keyring()
     for backend in getattr(found, "backends", None) or [found]:
-        if not type(backend).__module__.startswith(_REFUSED):
+        if not type(backend).__module__.startswith(_REFUSED_BACKENDS):
             return cast("Keychain", backend)
     raise KeychainUnusable("this system has no keychain")
 
 
-class Vault:
+class KeychainItem:
     """All keys in a keychain's item. For one thread only; every method may raise what backends raise."""
 
-    def __init__(self, find: Callable[[], Keychain]) -> None:
-        self._find = find
+    def __init__(self, find_keychain: Callable[[], Keychain]) -> None:
+        self._find_keychain = find_keychain
         self._keychain: Keychain | None = None
         self._keys: dict[str, str] | None = None
         self._parts: tuple[str, ...] = ()
@@ -99,7 +104,7 @@ class Vault:
 
     def _open(self) -> Keychain:
         if self._keychain is None:
-            self._keychain = self._find()
+            self._keychain = self._find_keychain()
         return self._keychain
 
     def _load(self, keychain: Keychain) -> dict[str, str]:
@@ -122,9 +127,9 @@ class Vault:
         """Write new parts, then the head that names them, then drop the old parts: never half a set."""
         former, self._parts = self._parts, ()
         text = json.dumps({"keys": keys})
-        if len(text) > LONGEST_ITEM:
+        if len(text) > MAX_ITEM_CHARS:
             whole = json.dumps(keys)
-            pieces = [whole[at : at + LONGEST_ITEM] for at in range(0, len(whole), LONGEST_ITEM)]
+            pieces = [whole[at : at + MAX_ITEM_CHARS] for at in range(0, len(whole), MAX_ITEM_CHARS)]
             self._generation += 1
             self._parts = tuple(f"{ITEM}.{self._generation}.{n}" for n in range(len(pieces)))
             for name, piece in zip(self._parts, pieces, strict=True):
@@ -132,10 +137,10 @@ class Vault:
             head = {"parts": len(pieces), "generation": self._generation, "sha256": _digest(whole)}
             text = json.dumps(head)
         keychain.set_password(SERVICE, ITEM, text)
-        _drop(keychain, former)
+        _delete_items(keychain, former)
 
 
-class Worker:
+class KeychainThread:
     """Runs jobs in one daemon thread, so that a keychain which waits for ever holds nothing else up."""
 
     def __init__(self) -> None:
@@ -143,36 +148,38 @@ class Worker:
             queue.SimpleQueue()
         )
         self._thread: threading.Thread | None = None
-        self._late: Future[object] | None = None
+        self._unanswered: Future[object] | None = None
 
-    async def run(self, job: Callable[[], _T], answer_s: float) -> _T:
+    async def run(self, job: Callable[[], _T], timeout_s: float) -> _T:
         """Run a job, waiting at most `answer_s` seconds. Raises KeychainUnusable for whatever goes wrong."""
-        if self._late is not None and not self._late.done():
+        if self._unanswered is not None and not self._unanswered.done():
             raise KeychainUnusable("the keychain has not answered yet: is it asking to be unlocked?")
         future: Future[object] = Future()
         self._start().put((future, job))
         try:
-            async with asyncio.timeout(answer_s):
+            async with asyncio.timeout(timeout_s):
                 return cast("_T", await asyncio.wrap_future(future))
         except TimeoutError as error:
-            self._late = future
-            raise KeychainUnusable(f"the keychain did not answer within {answer_s:g} s") from error
+            self._unanswered = future
+            raise KeychainUnusable(f"the keychain did not answer within {timeout_s:g} s") from error
 
     def close(self) -> None:
         """Let the thread end; waits for it for half a second at most."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._jobs.put(None)
-            thread.join(_CLOSING_S)
+            thread.join(_CLOSE_TIMEOUT_S)
 
     def _start(self) -> queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | None]:
         if self._thread is None:
-            self._thread = threading.Thread(target=_work, args=(self._jobs,), name="keychain", daemon=True)
+            self._thread = threading.Thread(
+                target=_run_jobs, args=(self._jobs,), name="keychain", daemon=True
+            )
             self._thread.start()
         return self._jobs
 
 
-def _work(jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | None]) -> None:
+def _run_jobs(jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | None]) -> None:
     while (item := jobs.get()) is not None:
         future, job = item
         if not future.set_running_or_notify_cancel():
@@ -186,7 +193,7 @@ def _work(jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | 
             future.set_exception(KeychainUnusable(f"{type(error).__name__}: {error}"))
 
 
-def _drop(keychain: Keychain, names: Iterable[str]) -> None:
+def _delete_items(keychain: Keychain, names: Iterable[str]) -> None:
     for name in names:
         # What is left over is unreadable without its head.
         with suppress(Exception):

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from helix_desktop.config.moved import POINTER, follow
-from helix_desktop.context.errors import DataDirUnusable
+from helix_desktop.config.data_dir_pointer import POINTER_FILE, resolve_data_dir
+from helix_desktop.domain.errors import DataDirUnavailable
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -51,15 +51,15 @@ class DataDir:
         """
         named = explicit or environ.get(DATA_DIR_VARIABLE, "").strip()
         if named:
-            return cls._at(Path(os.path.abspath(os.path.expanduser(named))))
+            return cls._resolve(Path(os.path.abspath(os.path.expanduser(named))))
         import platformdirs
 
-        return cls._at(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
+        return cls._resolve(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
 
     @classmethod
-    def _at(cls, place: Path) -> DataDir:
-        root = follow(place)
-        return cls(root, place if root != place else None)
+    def _resolve(cls, folder: Path) -> DataDir:
+        root = resolve_data_dir(folder)
+        return cls(root, folder if root != folder else None)
 
     @property
     def settings_file(self) -> Path:
@@ -76,14 +76,14 @@ class DataDir:
         """The folder of the log files."""
         return self.root / "logs"
 
-    def workspace(self, uuid: UUID | str) -> Path:
+    def workspace_dir(self, workspace_id: UUID | str) -> Path:
         """Give the folder of one workspace.
 
         Raises ValueError for anything but a UUID, so that no name can lead out of `workspaces_dir`.
         """
         from uuid import UUID
 
-        return self.workspaces_dir / str(UUID(str(uuid)))
+        return self.workspaces_dir / str(UUID(str(workspace_id)))
 
     def ensure(self) -> None:
         """Create the folder and those inside it, private to this user, and prove that it can be written.
@@ -92,10 +92,10 @@ class DataDir:
         """
         if self.moved_from is not None and not self.workspaces_dir.is_dir():
             # Made anew in an unplugged drive's place, it would look as if everything was lost.
-            raise DataDirUnusable(
+            raise DataDirUnavailable(
                 f"The data directory was moved to {self.root}, and is not there.",
                 "The drive may be missing, or the folder was moved or renamed by hand.",
-                f"Bring it back, or delete {self.moved_from / POINTER} to begin without it.",
+                f"Bring it back, or delete {self.moved_from / POINTER_FILE} to begin without it.",
             )
         try:
             for folder in (self.root, self.workspaces_dir, self.logs_dir):
@@ -105,7 +105,7 @@ class DataDir:
                 probe.write_bytes(b"helix")
                 probe.unlink()
         except OSError as error:
-            raise DataDirUnusable(
+            raise DataDirUnavailable(
                 f"The data directory {self.root} cannot be used.",
                 f"{error.strerror or error}.",
                 f"Make it writable, or choose another one with --data-dir or {DATA_DIR_VARIABLE}.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.config.paths import resources_dir
 
 
-def prompts() -> dict[str, str]:
+def load_prompts() -> dict[str, str]:
     """What models are told, by name, with the line that names the version."""
     files = sorted((resources_dir() / "prompts").glob("*.md"))
     return {path.stem: path.read_text(encoding="utf-8") for path in files}

@@ -7,27 +7,33 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from helix_desktop.config.keychain import Keychain, KeychainUnusable, Vault, Worker, system_keychain
+from helix_desktop.config.keychain import (
+    Keychain,
+    KeychainItem,
+    KeychainThread,
+    KeychainUnusable,
+    system_keychain,
+)
 from helix_desktop.config.settings import key_variable
 
-ANSWER_S = 20.0
+KEYCHAIN_TIMEOUT_S = 20.0
 """Seconds to wait for a keychain, which may be asking the person to unlock it."""
 
-THIS_RUN = "this run only"
+THIS_RUN_SOURCE = "this run only"
 
 _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True)
-class Key:
+class ApiKey:
     """A provider's key and its source; both empty when there is none. The key is in no repr."""
 
     value: str = field(default="", repr=False)
     source: str = ""
 
 
-class Secrets:
+class SecretStore:
     """The keys of all providers. A keychain that fails or hangs is never fatal: `problem` says what is wrong.
 
     Sources are "keychain: NAME", "environment: VARIABLE" and "this run only". A key that was set while the
@@ -37,74 +43,76 @@ class Secrets:
     def __init__(
         self,
         environ: Mapping[str, str],
-        find: Callable[[], Keychain] = system_keychain,
-        answer_s: float = ANSWER_S,
+        find_keychain: Callable[[], Keychain] = system_keychain,
+        timeout_s: float = KEYCHAIN_TIMEOUT_S,
     ) -> None:
-        self._environ, self._answer_s = environ, answer_s
+        self._environ, self._timeout_s = environ, timeout_s
         self._this_run: dict[str, str] = {}
-        self._worker, self._vault = Worker(), Vault(find)
+        self._keychain_thread, self._keychain_item = KeychainThread(), KeychainItem(find_keychain)
         self.problem = ""
         """Why the keychain could not be used when it was last asked; empty when it could."""
 
-    async def backend(self) -> str:
+    async def keychain_name(self) -> str:
         """The name of the keychain, tried by reading from it; empty when there is none that works."""
         try:
-            return (await self._ask(self._vault.read))[0]
+            return (await self._run_job(self._keychain_item.read))[0]
         except KeychainUnusable:
             return ""
 
-    async def get(self, provider: str) -> Key:
+    async def get(self, provider: str) -> ApiKey:
         """A provider's key and its source. May be cancelled, also while the keychain asks the person."""
         if provider in self._this_run:
-            return Key(self._this_run[provider], THIS_RUN)
+            return ApiKey(self._this_run[provider], THIS_RUN_SOURCE)
         try:
-            name, keys = await self._ask(self._vault.read)
+            name, keys = await self._run_job(self._keychain_item.read)
         except KeychainUnusable:
             return self.from_environment(provider)
         if keys.get(provider):
-            return Key(keys[provider], f"keychain: {name}")
+            return ApiKey(keys[provider], f"keychain: {name}")
         return self.from_environment(provider)
 
-    async def set(self, provider: str, key: str) -> Key:
+    async def set(self, provider: str, key: str) -> ApiKey:
         """Keep a key; gives it with the source it now has. An empty one deletes."""
         key = key.strip()
         if not key:
             return await self.delete(provider)
         self._this_run[provider] = key
         try:
-            name = await self._ask(lambda: self._vault.change(provider, key))
+            name = await self._run_job(lambda: self._keychain_item.change(provider, key))
         except KeychainUnusable:
-            return Key(key, THIS_RUN)
+            return ApiKey(key, THIS_RUN_SOURCE)
         self._this_run.pop(provider, None)
-        return Key(key, f"keychain: {name}")
+        return ApiKey(key, f"keychain: {name}")
 
-    async def delete(self, provider: str) -> Key:
+    async def delete(self, provider: str) -> ApiKey:
         """Forget a key; gives what is left: the environment's, or one that the keychain would not let go."""
         self._this_run.pop(provider, None)
         try:
-            await self._ask(lambda: self._vault.change(provider, ""))
+            await self._run_job(lambda: self._keychain_item.change(provider, ""))
         except KeychainUnusable:
             _log.info("the keychain could not be asked to forget a key")
         return await self.get(provider)
 
     def close(self) -> None:
         """Let the keychain's thread end; one that hangs is left behind and does not hold up the exit."""
-        self._worker.close()
+        self._keychain_thread.close()
 
-    async def _ask(self, job: Callable[[], _T]) -> _T:
+    async def _run_job(self, job: Callable[[], _T]) -> _T:
         try:
-            answer = await self._worker.run(job, self._answer_s)
+            answer = await self._keychain_thread.run(job, self._timeout_s)
         except KeychainUnusable as error:
             self.problem = str(error)
             raise
         self.problem = ""
         return answer
 
-    def from_environment(self, provider: str) -> Key:
+    def from_environment(self, provider: str) -> ApiKey:
         """What the environment says, whatever is kept; empty when it says nothing."""
         return self.from_variables((key_variable(provider),))
 
-    def from_variables(self, variables: Sequence[str]) -> Key:
+    def from_variables(self, variables: Sequence[str]) -> ApiKey:
         """Return the key in the first of these environment variables that is set; empty when none is."""
         values = ((variable, self._environ.get(variable, "").strip()) for variable in variables)
-        return next((Key(value, f"environment: {variable}") for variable, value in values if value), Key())
+        return next(
+            (ApiKey(value, f"environment: {variable}") for variable, value in values if value), ApiKey()
+        )

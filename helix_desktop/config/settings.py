@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from helix_desktop.config.catalogue import Catalogue, Dialect
-from helix_desktop.config.toml_file import TomlFiles, keep_aside
-from helix_desktop.context.errors import HelixError, SettingsDamaged
-from helix_desktop.context.figures import Figures, Known, Said, known
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.config.model_catalog import DialectName, ModelCatalog
+from helix_desktop.config.toml_file import TomlFiles, backup_damaged
+from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec, resolve_spec
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument
@@ -36,17 +36,17 @@ _KEY_VARIABLES: Mapping[str, str] = {
     "xai": "XAI_API_KEY",
 }
 
-_NOTHING_PUBLISHED = Catalogue()
+_EMPTY_CATALOG = ModelCatalog()
 
 
-class ModelEntry(Figures, frozen=True, kw_only=True, omit_defaults=True):
+class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
     """A model that a provider offers, with the figures that the person gave; what is not given is looked up.
 
     `told` is what its own server said of it when it was asked last, `told_by` which part of it.
     """
 
     name: str
-    told: Figures | None = None
+    told: ModelSpec | None = None
     told_by: str = ""
 
     def __post_init__(self) -> None:
@@ -59,9 +59,9 @@ class ModelEntry(Figures, frozen=True, kw_only=True, omit_defaults=True):
             raise ValueError(f"the reserve of {self.name} leaves nothing of its window")
 
     @property
-    def given(self) -> Figures:
+    def user_spec(self) -> ModelSpec:
         """The person's own figures."""
-        return Figures(**{name: getattr(self, name) for name in Figures.__struct_fields__})
+        return ModelSpec(**{name: getattr(self, name) for name in ModelSpec.__struct_fields__})
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
     base_url: str
     models: tuple[ModelEntry, ...] = ()
     default_model: str = ""
-    dialect: Dialect = "openai-chat"
+    dialect: DialectName = "openai-chat"
 
     def __post_init__(self) -> None:
         if not self.name or "/" in self.name or any(sign.isspace() for sign in self.name):
@@ -81,16 +81,16 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
         """What is saved of a model; an entry without figures when nothing is."""
         return next((entry for entry in self.models if entry.name == model), ModelEntry(name=model))
 
-    def known(self, model: str, catalogue: Catalogue = _NOTHING_PUBLISHED) -> Known:
+    def resolved_spec(self, model: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> ResolvedModelSpec:
         """The figures of a model, each with who said so: the person, else the server, else the catalogue."""
         entry = self.entry(model)
-        said = [Said("you", "entered in Settings, Providers", entry.given)]
+        said = [SourcedSpec("you", "entered in Settings, Providers", entry.user_spec)]
         if entry.told is not None:
-            said.append(Said("server", entry.told_by or f"{self.name} says so itself", entry.told))
-        published = catalogue.said(self.base_url, model)
-        return known(*said, *([published] if published is not None else []))
+            said.append(SourcedSpec("server", entry.told_by or f"{self.name} says so itself", entry.told))
+        published = catalog.spec_for(self.base_url, model)
+        return resolve_spec(*said, *([published] if published is not None else []))
 
-    def chosen(self, model: str = "") -> str:
+    def resolve_model_name(self, model: str = "") -> str:
         """The model meant: the one named, else the default. Raises HelixError when there is none."""
         wanted = model or self.default_model or next((entry.name for entry in self.models), "")
         if not wanted:
@@ -102,10 +102,10 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
             )
         return wanted
 
-    def info(self, model: str = "", catalogue: Catalogue = _NOTHING_PUBLISHED) -> ModelInfo:
+    def model_info(self, model: str = "", catalog: ModelCatalog = _EMPTY_CATALOG) -> ModelInfo:
         """A model of this provider: the one named, else its default. Raises HelixError when there is none."""
-        wanted = self.chosen(model)
-        return self.known(wanted, catalogue).info(self.name, wanted)
+        wanted = self.resolve_model_name(model)
+        return self.resolved_spec(wanted, catalog).model_info(self.name, wanted)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +134,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         """The provider of that name."""
         return next((provider for provider in self.providers if provider.name == name), None)
 
-    def find(self, label: str, catalogue: Catalogue = _NOTHING_PUBLISHED) -> tuple[Provider, ModelInfo]:
+    def find_model(self, label: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> tuple[Provider, ModelInfo]:
         """The provider and model of a label PROVIDER/NAME, or of PROVIDER for its default model.
 
         Raises HelixError when there is no such provider, or the label is none.
@@ -149,7 +149,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
                 "Add it in Settings, Providers.",
                 remedies=("provider_settings",),
             )
-        return provider, provider.info(model, catalogue)
+        return provider, provider.model_info(model, catalog)
 
     def with_provider(self, provider: Provider) -> Settings:
         """With this provider: in the place of the one of its name, else at the end."""
@@ -157,7 +157,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         added = changed if self.provider(provider.name) else (*changed, provider)
         return msgspec.structs.replace(self, providers=added)
 
-    def without_provider(self, name: str) -> Settings:
+    def with_provider_removed(self, name: str) -> Settings:
         """Without the provider of that name; a default model of it goes with it."""
         left = tuple(provider for provider in self.providers if provider.name != name)
         kept = {
@@ -167,10 +167,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         }
         return msgspec.structs.replace(self, providers=left, **kept)
 
-    def opened(self, workspace: str) -> Settings:
+    def with_recent(self, workspace_id: str) -> Settings:
         """With this workspace's id first among the recent ones."""
-        others = (other for other in self.recent if other != workspace)
-        return msgspec.structs.replace(self, recent=(workspace, *others)[:MAX_RECENT])
+        others = (other for other in self.recent if other != workspace_id)
+        return msgspec.structs.replace(self, recent=(workspace_id, *others)[:MAX_RECENT])
 
 
 class SettingsFile:
@@ -179,9 +179,9 @@ class SettingsFile:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._files = TomlFiles()
-        self._writing = threading.Lock()
+        self._write_lock = threading.Lock()
         self._newest: Settings | None = None
-        self._written: Settings | None = None
+        self._saved: Settings | None = None
 
     def load(self) -> tuple[Settings, SettingsDamaged | None]:
         """The settings, and what was wrong with the file; what cannot be read is as by default.
@@ -192,10 +192,10 @@ class SettingsFile:
             fields = self._files.read(self._path)
         except SettingsDamaged as damaged:
             return Settings(), damaged
-        settings, wrong = _convert(fields)
+        settings, wrong = _convert_fields(fields)
         if not wrong:
             return settings, None
-        kept = keep_aside(self._path)
+        kept = backup_damaged(self._path)
         return settings, SettingsDamaged(
             f"Some settings in {self._path} cannot be used: {', '.join(wrong)}.",
             f"{'; '.join(wrong.values())}." + (f" The file is kept as {kept.name}." if kept else ""),
@@ -211,22 +211,22 @@ class SettingsFile:
         self._newest = settings
         await asyncio.to_thread(self._write_newest)
 
-    async def settle(self) -> None:
+    async def flush(self) -> None:
         """Write what a cancelled save did not come to write. Raises HelixError."""
         await asyncio.to_thread(self._write_newest)
 
     def _write_newest(self) -> None:
-        with self._writing:
+        with self._write_lock:
             settings = self._newest
-            if settings is not None and settings != self._written:
+            if settings is not None and settings != self._saved:
                 self.save_now(settings)
-                self._written = settings
+                self._saved = settings
 
     def save_now(self, settings: Settings) -> None:
         """Write the settings, blocking; the file is replaced whole or not at all. Raises HelixError."""
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._files.write(self._path, _merged(self._existing(), settings))
+            self._files.write(self._path, _merge_document(self._existing(), settings))
         except OSError as error:
             raise HelixError(
                 "The settings could not be saved.",
@@ -269,7 +269,7 @@ def has_standard_variable(provider: str) -> bool:
     return provider.lower() in _KEY_VARIABLES
 
 
-def _convert(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
+def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
     """Settings from what a file holds, key by key, and what is wrong with each key that cannot be used."""
     good: dict[str, Any] = {}
     wrong: dict[str, str] = {}
@@ -283,23 +283,27 @@ def _convert(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
     return Settings(**good), wrong
 
 
-def _merged(existing: TOMLDocument, settings: Settings) -> TOMLDocument:
+def _merge_document(existing: TOMLDocument, settings: Settings) -> TOMLDocument:
     """A file's content brought up to date; comments, and keys nobody here knows, stay."""
     for key, value in msgspec.to_builtins(settings).items():
         old = existing.get(key)
-        existing[key] = _keep_unknown(old, value, Provider) if key == "providers" else value
+        existing[key] = _merge_unknown_keys(old, value, Provider) if key == "providers" else value
     return existing
 
 
-def _keep_unknown(old: Any, new: list[dict[str, Any]], kind: type[msgspec.Struct]) -> list[dict[str, Any]]:
+def _merge_unknown_keys(
+    old: Any, new: list[dict[str, Any]], struct_type: type[msgspec.Struct]
+) -> list[dict[str, Any]]:
     """Entries with those keys of the old entries of the same name that their kind does not have."""
     tables = [dict(entry) for entry in old if isinstance(entry, dict)] if isinstance(old, list) else []
     by_name = {str(entry.get("name")): entry for entry in tables}
     merged: list[dict[str, Any]] = []
     for entry in new:
         former = by_name.get(entry["name"], {})
-        foreign = {key: value for key, value in former.items() if key not in kind.__struct_fields__}
+        foreign = {key: value for key, value in former.items() if key not in struct_type.__struct_fields__}
         models = former.get("models")
-        nested = {"models": _keep_unknown(models, entry["models"], ModelEntry)} if "models" in entry else {}
+        nested = (
+            {"models": _merge_unknown_keys(models, entry["models"], ModelEntry)} if "models" in entry else {}
+        )
         merged.append({**foreign, **entry, **nested})
     return merged

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.context.errors import SettingsDamaged
+from helix_desktop.domain.errors import SettingsDamaged
 from helix_desktop.system.files import replace
 
 
 class TomlFiles:
     """Reads and writes TOML files."""
 
-    def read(self, path: Path, keep_damaged: bool = True) -> dict[str, Any]:
+    def read(self, path: Path, back_up: bool = True) -> dict[str, Any]:
         """The file's content; empty when there is none.
 
         Raises SettingsDamaged when it is no TOML; a copy is kept beside it before anything can overwrite it,
@@ -28,15 +28,15 @@ class TomlFiles:
         except FileNotFoundError:
             return {}
         except (OSError, UnicodeDecodeError) as error:
-            raise _damaged(path, str(error), keep_damaged) from error
+            raise _damaged_error(path, str(error), back_up) from error
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise _damaged(path, str(error), keep_damaged) from error
+            raise _damaged_error(path, str(error), back_up) from error
 
-    def keep_aside(self, path: Path) -> None:
+    def backup_damaged(self, path: Path) -> None:
         """Copy a damaged file to the next free name, as far as that is possible."""
-        keep_aside(path)
+        backup_damaged(path)
 
     def write(self, path: Path, fields: Mapping[str, Any]) -> None:
         """Replace the file, durably. Raises OSError; then the former file is as it was."""
@@ -73,15 +73,17 @@ class TomlFiles:
             raise
 
 
-def _damaged(path: Path, why: str, keep: bool) -> SettingsDamaged:
-    kept = keep_aside(path) if keep else None
+def _damaged_error(path: Path, reason: str, back_up: bool) -> SettingsDamaged:
+    kept = backup_damaged(path) if back_up else None
     where = f" A copy is kept as {kept.name}." if kept else ""
     return SettingsDamaged(
-        f"The file {path} is damaged.", f"{why}.{where}", "Correct it, or delete it to begin with defaults."
+        f"The file {path} is damaged.",
+        f"{reason}.{where}",
+        "Correct it, or delete it to begin with defaults.",
     )
 
 
-def keep_aside(path: Path) -> Path | None:
+def backup_damaged(path: Path) -> Path | None:
     """Copy a damaged file to the next free name, the same bytes once. None when that is not possible."""
     try:
         data = path.read_bytes()

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 VIEWS_FILE = "views.json"
-_MOST = 300  # sessions, the last ones seen
+_MAX_SESSIONS = 300  # sessions, the last ones seen
 
 
 class ViewState(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -34,25 +34,25 @@ class ViewStates:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._writing = threading.Lock()
+        self._write_lock = threading.Lock()
         self._states: dict[str, ViewState] = {}
         try:
             self._states = msgspec.json.decode(path.read_bytes(), type=dict[str, ViewState])
         except (OSError, msgspec.DecodeError):
             return
 
-    def get(self, session: str) -> ViewState:
+    def get(self, session_id: str) -> ViewState:
         """Return where the user was in a session."""
-        return self._states.get(session, ViewState())
+        return self._states.get(session_id, ViewState())
 
-    def put(self, session: str, state: ViewState) -> None:
+    def put(self, session_id: str, state: ViewState) -> None:
         """Keep where the user is in a session, until `save` writes it."""
-        others = {one: known for one, known in self._states.items() if one != session}
-        self._states = dict([*others.items(), (session, state)][-_MOST:])
+        others = {one: known for one, known in self._states.items() if one != session_id}
+        self._states = dict([*others.items(), (session_id, state)][-_MAX_SESSIONS:])
 
     def save(self) -> None:
         """Write the file, blocking; a full disk costs the places, nothing else."""
-        with self._writing:
+        with self._write_lock:
             part = self._path.with_suffix(".part")
             try:
                 part.write_bytes(msgspec.json.encode(self._states))

@@ -1,1 +1,1 @@
-"""What the model sees: pure rules over a log of events. No Qt, no I/O, no clock."""
+"""The context engine: from the log of a session to the next request. Pure: no Qt, no I/O, no clock."""

@@ -11,11 +11,11 @@ from typing import Any, Literal
 import msgspec
 
 SweepMode = Literal["rent", "fixed", "at once"]
-FULL_SIZE = 128_000  # tokens of the window that the numbers below were measured for
-_LEAST_SCALE = 0.125
+REFERENCE_WINDOW = 128_000  # tokens of the window that the numbers below were measured for
+_MIN_SCALE = 0.125
 
 
-class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Numbers of one workspace; tokens unless a name says otherwise. Raises ValueError on nonsense.
 
     Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
@@ -77,13 +77,13 @@ class Policy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
         if not self.panic_to < self.panic_at >= self.handover_at:
             raise ValueError("panic_at must lie above panic_to, and not below handover_at")
 
-    def unasked(self, window: int) -> int:
+    def unattended_tokens(self, window: int) -> int:
         """Return the tokens that background work may read unasked in a window of so many; 0: any number."""
         return min(self.ask_above, window // 2)
 
-    def scaled(self, window: int) -> Policy:
+    def scaled(self, window: int) -> ContextPolicy:
         """The numbers for a window of so many tokens: below 128,000, batches and protection shrink too."""
-        scale = max(window / FULL_SIZE, _LEAST_SCALE)
+        scale = max(window / REFERENCE_WINDOW, _MIN_SCALE)
         if scale >= 1:
             return self
         return msgspec.structs.replace(
@@ -130,8 +130,8 @@ _COUNTS = (
 )
 _SCALED = ("protect_tokens", "sweep_min", "sweep_max", "sweep_fixed", "fold_least")
 
-PROFILES: Mapping[str, Policy] = {
-    "lean": Policy(
+PROFILES: Mapping[str, ContextPolicy] = {
+    "lean": ContextPolicy(
         profile="lean",
         protect_steps=5,
         protect_tokens=4_000,
@@ -139,8 +139,8 @@ PROFILES: Mapping[str, Policy] = {
         fold_after_steps=15,
         observe_place_at=0.30,
     ),
-    "balanced": Policy(),
-    "classic": Policy(
+    "balanced": ContextPolicy(),
+    "classic": ContextPolicy(
         profile="classic",
         protect_steps=20,
         protect_tokens=15_000,
@@ -151,7 +151,7 @@ PROFILES: Mapping[str, Policy] = {
         observe_at=0.0,
         observe_place_at=0.0,
     ),
-    "plain": Policy(
+    "plain": ContextPolicy(
         profile="plain",
         intake_above=0,
         protect_steps=10,
@@ -164,11 +164,11 @@ PROFILES: Mapping[str, Policy] = {
         observe_at=0.0,
         observe_place_at=0.0,
     ),
-    "off": Policy(profile="off", enabled=False),
+    "off": ContextPolicy(profile="off", enabled=False),
 }
 
 
-def policy_from(fields: Mapping[str, Any]) -> Policy:
+def policy_from(fields: Mapping[str, Any]) -> ContextPolicy:
     """The policy that a mapping (one TOML file) describes: its profile's numbers, then its own.
 
     Raises ValueError naming the field that is unknown or wrong.
@@ -178,21 +178,21 @@ def policy_from(fields: Mapping[str, Any]) -> Policy:
         raise ValueError(f"profile must be one of {', '.join(PROFILES)}, not {profile!r}")
     merged = {**msgspec.structs.asdict(PROFILES[profile]), **fields}
     try:
-        return msgspec.convert(merged, Policy)
+        return msgspec.convert(merged, ContextPolicy)
     except msgspec.ValidationError as error:
         raise ValueError(str(error)) from error
 
 
-def policy_kept(fields: Mapping[str, Any]) -> Policy | None:
+def policy_from_event(fields: Mapping[str, Any]) -> ContextPolicy | None:
     """The policy that an event has kept, as far as its fields are known here; None without one."""
-    known = {name: value for name, value in fields.items() if name in Policy.__struct_fields__}
+    known = {name: value for name, value in fields.items() if name in ContextPolicy.__struct_fields__}
     try:
         return policy_from(known) if known else None
     except ValueError:
         return None
 
 
-def fields_of(policy: Policy) -> dict[str, Any]:
+def policy_fields(policy: ContextPolicy) -> dict[str, Any]:
     """The fields to write into a TOML file: the profile, and what differs from it."""
     base = msgspec.structs.asdict(PROFILES[policy.profile])
     own = msgspec.structs.asdict(policy)

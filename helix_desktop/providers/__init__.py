@@ -1,1 +1,1 @@
-"""Models: over HTTP, and the offline demo model."""
+"""Models over HTTP: requests, streaming, retries, token counts."""

@@ -7,21 +7,21 @@ from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any, Literal, Protocol
 
-from helix_desktop.context.message import Answer, ReasoningArrived, Request, TextArrived
+from helix_desktop.domain.messages import ModelRequest, ModelResponse, ReasoningDelta, TextDelta
 
 DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
 
-REFUSES_FORM = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
+VARIANT_ERROR_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Statuses by which servers refuse what a request is made of, where another form of it may do."""
 
 NewId = Callable[[], str]
 """Makes the id of a tool call whose server gave none."""
 
-Piece = TextArrived | ReasoningArrived
+AnswerDelta = TextDelta | ReasoningDelta
 """What a reader is shown while an answer arrives."""
 
 
-class ErrorSent(Exception):
+class StreamedError(Exception):
     """A server sent an error where a piece of the answer should be; `body` holds its words."""
 
     def __init__(self, status: int, body: str) -> None:
@@ -29,7 +29,7 @@ class ErrorSent(Exception):
         self.status, self.body = status, body
 
 
-class Assembly(Protocol):
+class AnswerAssembler(Protocol):
     """Folds the pieces of one answer.
 
     `progress` grows with every piece that carries something, not when a server only keeps the line open.
@@ -40,24 +40,24 @@ class Assembly(Protocol):
     done: bool
 
     @property
-    def complete(self) -> bool:
+    def is_complete(self) -> bool:
         """Whether the server has said that the answer is at its end."""
         ...
 
     @property
-    def settled(self) -> bool:
+    def is_settled(self) -> bool:
         """Whether nothing of interest is still to come."""
         ...
 
-    def add(self, chunk: Mapping[str, Any]) -> list[Piece]:
+    def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
         """Take one piece in; gives what it adds for a reader. Raises ErrorSent."""
         ...
 
-    def add_whole(self, reply: Mapping[str, Any]) -> list[Piece]:
+    def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
         """Take in an answer that was not streamed. Raises ErrorSent."""
         ...
 
-    def answer(self) -> Answer:
+    def answer(self) -> ModelResponse:
         """The whole answer. Raises ModelNonsense when it is none, ModelRefused, ModelOverflow."""
         ...
 
@@ -69,11 +69,11 @@ class Exchange(Protocol):
         """The request as JSON, as it is to be sent now."""
         ...
 
-    def assembly(self) -> Assembly:
+    def new_assembler(self) -> AnswerAssembler:
         """What takes in the answer to the body made last."""
         ...
 
-    def adapt(self, status: int, words: str) -> bool:
+    def adapt_to_error(self, status: int, error_text: str) -> bool:
         """Learn from a refusal; whether the body is another one now, worth sending at once."""
         ...
 
@@ -86,7 +86,7 @@ class Dialect(Protocol):
         """Where requests go, below the base URL."""
         ...
 
-    def exchange(self, request: Request) -> Exchange:
+    def exchange(self, request: ModelRequest) -> Exchange:
         """Prepare one request."""
         ...
 

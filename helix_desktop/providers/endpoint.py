@@ -9,31 +9,31 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from helix_desktop import __version__
-from helix_desktop.context.errors import (
-    ImagesRefused,
-    KeyRefused,
+from helix_desktop.domain.errors import (
+    AuthenticationFailed,
+    ContextWindowExceeded,
+    ImagesRejected,
     ModelError,
-    ModelOverflow,
-    ModelRefused,
+    ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.context.remedy import Remedy
+from helix_desktop.domain.remedies import Remedy
 from helix_desktop.providers.dialect import DialectName
-from helix_desktop.providers.http import FaultKind, Http, HttpFault, HttpReply
-from helix_desktop.providers.refusal import (
+from helix_desktop.providers.error_classification import (
+    extract_error_text,
     is_image_refused,
     is_out_of_credit,
     is_overflow,
-    name_of,
-    overflow_figures,
-    words_in,
+    overflow_token_counts,
+    status_text,
 )
-from helix_desktop.providers.retry import Transient, is_transient, retry_after_s
+from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, HttpResponse
+from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s
 
 ANTHROPIC_VERSION = "2023-06-01"
 """The version of the Messages API that is spoken, as its header names it."""
 
-_BROKEN: Mapping[FaultKind, str] = {
+_BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, str] = {
     "cut": "the answer broke off",
     "stalled": "the server went silent",
     "idle": "the server kept the line open and sent nothing",
@@ -42,7 +42,7 @@ _BROKEN: Mapping[FaultKind, str] = {
 KEY_ADVICE = "Enter the right key in Settings, Providers."
 """What to do about a key that is refused or missing, where nothing more is known."""
 
-_ADDRESS: tuple[Remedy, ...] = ("provider_settings",)
+_ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
 
 _PATHS = ("/chat/completions", "/responses", "/messages")
 _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
@@ -60,16 +60,16 @@ class Endpoint:
         provider: str,
         base_url: str,
         key: str,
-        http: Http,
+        http: HttpClient,
         dialect: DialectName = "openai-chat",
         key_advice: str = KEY_ADVICE,
     ) -> None:
         self.provider, self._key_advice = provider, key_advice
         self._dialect = dialect
-        self._target = _target(base_url, dialect)
-        host = self._target.partition("://")[2].partition("/")[0]
+        self._url_prefix = _normalize_url(base_url, dialect)
+        host = self._url_prefix.partition("://")[2].partition("/")[0]
         self._login, at, _ = host.rpartition("@")
-        self.base_url = self._target.replace(self._login + at, "", 1) if at else self._target
+        self.base_url = self._url_prefix.replace(self._login + at, "", 1) if at else self._url_prefix
         self._key = key.strip()
         self._http = http
 
@@ -80,16 +80,16 @@ class Endpoint:
 
     def send(
         self, method: str, path: str, body: bytes | None = None
-    ) -> AbstractAsyncContextManager[HttpReply]:
+    ) -> AbstractAsyncContextManager[HttpResponse]:
         """Call a path below the base URL. Raises ModelRefused when the key cannot be a key."""
         headers = {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
         if self._key and not (self._key.isascii() and self._key.isprintable()):
-            raise ModelRefused(
+            raise ModelRequestRejected(
                 f"The key for {self.provider} cannot be right.",
                 "It contains characters that no key has.",
                 self._key_advice,
             )
-        return self._http.send(method, self._target + path, {**headers, **self._credentials()}, body)
+        return self._http.send(method, self._url_prefix + path, {**headers, **self._credentials()}, body)
 
     def _credentials(self) -> dict[str, str]:
         """The headers that carry the key, and the version of the dialect where it has one."""
@@ -97,7 +97,7 @@ class Endpoint:
         if self._dialect != "anthropic":
             return bearer
         # Servers that are compatible with Anthropic look for a bearer's token; Anthropic's own wants one key.
-        own = _is_anthropic(self._target)
+        own = _is_anthropic(self._url_prefix)
         keys = {"x-api-key": self._key, **({} if own else bearer)} if self._key else {}
         return {"anthropic-version": ANTHROPIC_VERSION, **keys}
 
@@ -107,79 +107,81 @@ class Endpoint:
             text = text.replace(secret, mark) if secret else text
         return text
 
-    def unreachable(self, fault: HttpFault) -> ModelUnreachable | Transient:
+    def network_error(self, http_error: HttpError) -> ModelUnreachable | TransientError:
         """What a failure of the network means: an error at once, or one that may pass."""
-        detail = self.redact(fault.detail)
+        detail = self.redact(http_error.detail)
         what = f"{self.provider} cannot be reached at {self.base_url}."
-        if fault.kind == "address":
-            fix = fault.fix or "Write the base URL as https://host/v1 in Settings, Providers."
-            return ModelUnreachable(what, detail, fix, remedies=_ADDRESS)
-        if fault.kind == "tls":
-            fix = fault.fix or "Check http:// or https:// in the base URL."
+        if http_error.kind == "address":
+            fix = http_error.fix or "Write the base URL as https://host/v1 in Settings, Providers."
+            return ModelUnreachable(what, detail, fix, remedies=_ADDRESS_REMEDIES)
+        if http_error.kind == "tls":
+            fix = http_error.fix or "Check http:// or https:// in the base URL."
             why = f"No secure connection could be made: {detail}."
-            return ModelUnreachable(what, why, fix, remedies=_ADDRESS)
-        if fault.kind == "connect":
-            fix = fault.fix or "Check that the server is running, the base URL, and the network."
-            error = ModelUnreachable(what, f"{detail}.", fix, remedies=_ADDRESS)
-            return Transient(f"no connection ({detail})", error)
-        reason = _BROKEN[fault.kind]
+            return ModelUnreachable(what, why, fix, remedies=_ADDRESS_REMEDIES)
+        if http_error.kind == "connect":
+            fix = http_error.fix or "Check that the server is running, the base URL, and the network."
+            error = ModelUnreachable(what, f"{detail}.", fix, remedies=_ADDRESS_REMEDIES)
+            return TransientError(f"no connection ({detail})", error)
+        reason = _BROKEN_OFF_TEXTS[http_error.kind]
         error = ModelUnreachable(
             f"{self.provider} did not finish its answer.",
             f"{reason[0].upper()}{reason[1:]} ({detail}).",
             "No tool was run for it. Try again, or choose another model.",
         )
-        return Transient(reason, error)
+        return TransientError(reason, error)
 
-    def refusal(
+    def error_for_status(
         self,
         status: int,
         body: str,
         headers: Mapping[str, str],
         *,
         model: str = "",
-        now: float = 0.0,
-        pictured: bool = False,
-    ) -> ModelError | Transient:
+        now_s: float = 0.0,
+        has_images: bool = False,
+    ) -> ModelError | TransientError:
         """What a reply that is no answer means. `now` is seconds since 1970.
 
         `pictured` says that the request held images.
         """
-        words = self.redact(words_in(body))
+        words = self.redact(extract_error_text(body))
         low = body.lower()
         if is_out_of_credit(status, low):
-            return ModelRefused(
+            return ModelRequestRejected(
                 f"{self.provider} says that the account has no credit left.",
                 words,
                 "Add credit there, or choose another model.",
             )
         if is_overflow(status, low):
-            asked, window = overflow_figures(words)
-            return ModelOverflow(
+            asked, window = overflow_token_counts(words)
+            return ContextWindowExceeded(
                 f"The request is larger than the window of {model or 'the model'}.",
                 words,
                 "Compact the session, or correct the model's window in Settings, Providers.",
-                asked=asked,
+                request_tokens=asked,
                 window=window,
             )
-        if pictured and is_image_refused(status, low):
-            return ImagesRefused(f"{self.provider} refused an image.", words)
+        if has_images and is_image_refused(status, low):
+            return ImagesRejected(f"{self.provider} refused an image.", words)
         if is_transient(status):
-            name = name_of(status)
+            name = status_text(status)
             error = ModelUnreachable(
                 f"{self.provider} could not answer ({name}).",
                 words,
                 "Try again later, or choose another model.",
             )
-            return Transient(f"{name}: {words}" if words else name, error, retry_after_s(headers, now))
-        return self._refused(status, words, headers, model)
+            return TransientError(f"{name}: {words}" if words else name, error, retry_after_s(headers, now_s))
+        return self._refused_error(status, words, headers, model)
 
-    def _refused(self, status: int, words: str, headers: Mapping[str, str], model: str) -> ModelRefused:
+    def _refused_error(
+        self, status: int, text: str, headers: Mapping[str, str], model: str
+    ) -> ModelRequestRejected:
         if status == HTTPStatus.UNAUTHORIZED:
             what = f"{self.provider} refused the key." if self._key else f"{self.provider} wants a key."
-            return KeyRefused(what, words, self._key_advice)
+            return AuthenticationFailed(what, text, self._key_advice)
         if status == HTTPStatus.FORBIDDEN:
             fix = f"Check what the key may be used for, and the model's name. {self._key_advice}"
-            return ModelRefused(f"{self.provider} does not allow this.", words, fix)
+            return ModelRequestRejected(f"{self.provider} does not allow this.", text, fix)
         if status == HTTPStatus.NOT_FOUND:
             what = (
                 f"{self.provider} knows no model {model} at {self.base_url}."
@@ -187,21 +189,23 @@ class Endpoint:
                 else (f"{self.provider} has nothing at {self.base_url}.")
             )
             fix = "Check the model's name, and the base URL: most end in /v1."
-            return ModelRefused(what, words, fix, remedies=("choose_model", *_ADDRESS))
+            return ModelRequestRejected(what, text, fix, remedies=("choose_model", *_ADDRESS_REMEDIES))
         if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
             place = self.redact(headers.get("location", "elsewhere"))
             why = f"The server sends callers on to {place}; a key is never sent on."
-            return ModelRefused(
+            return ModelRequestRejected(
                 f"{self.base_url} is not the right base URL.",
                 why,
                 "Enter the new one in Settings.",
-                remedies=_ADDRESS,
+                remedies=_ADDRESS_REMEDIES,
             )
         fix = "If the message does not help, try another model."
-        return ModelRefused(f"{self.provider} refused the request ({name_of(status)}).", words, fix)
+        return ModelRequestRejected(
+            f"{self.provider} refused the request ({status_text(status)}).", text, fix
+        )
 
 
-def _target(base_url: str, dialect: DialectName) -> str:
+def _normalize_url(base_url: str, dialect: DialectName) -> str:
     """An address as requests are sent below it: people paste whole paths, or leave the version out."""
     target = base_url.strip().rstrip("/")
     for path in _PATHS:

@@ -17,10 +17,10 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     import httpx
 
-FaultKind = Literal["address", "tls", "connect", "stalled", "idle", "cut"]
+HttpErrorKind = Literal["address", "tls", "connect", "stalled", "idle", "cut"]
 """`stalled` is silence, `idle` a line that is kept open and brings nothing."""
 
-LONGEST_BODY = 1024 * 1024
+MAX_BODY_BYTES = 1024 * 1024
 """Bytes of a body that is read as a whole: error pages, lists of models."""
 
 
@@ -28,10 +28,10 @@ _IMPORTED_LATE = ("httpcore._backends.anyio", "anyio._backends._asyncio", "h11")
 """What the client library would import inside its first call, on the event loop: some 40 ms of it."""
 
 
-class HttpFault(Exception):
+class HttpError(Exception):
     """The network failed; `kind` says at which point, the text says how, `fix` what a person can do."""
 
-    def __init__(self, kind: FaultKind, detail: str, fix: str = "") -> None:
+    def __init__(self, kind: HttpErrorKind, detail: str, fix: str = "") -> None:
         super().__init__(detail)
         self.kind, self.detail, self.fix = kind, detail, fix
 
@@ -48,7 +48,7 @@ class Timeouts:
     write_s: float = 60.0
 
 
-class HttpReply:
+class HttpResponse:
     """A reply whose body is still on its way; header names are lower-case."""
 
     def __init__(self, response: httpx.Response) -> None:
@@ -62,23 +62,23 @@ class HttpReply:
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
         """The body's pieces as they arrive, decompressed. Raises HttpFault."""
-        with _faults():
+        with _translate_errors():
             async for chunk in self._response.aiter_bytes():
                 yield chunk
 
-    async def text(self, longest: int = LONGEST_BODY) -> str:
+    async def text(self, max_bytes: int = MAX_BODY_BYTES) -> str:
         """The body as text, cut at `longest` bytes. Raises HttpFault."""
         body = bytearray()
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
                 body += chunk
-                if len(body) >= longest:
+                if len(body) >= max_bytes:
                     await self._response.aclose()  # here: left to the generators, another task would do it
                     break
-        return bytes(body[:longest]).decode("utf-8", "replace")
+        return bytes(body[:max_bytes]).decode("utf-8", "replace")
 
 
-class Http:
+class HttpClient:
     """Connections to model servers, kept for reuse; to be closed with `aclose`.
 
     Proxies and certificates are the system's; `bypass` says for which hosts the system wants no proxy.
@@ -86,22 +86,24 @@ class Http:
     elsewhere.
     """
 
-    def __init__(self, timeouts: Timeouts | None = None, bypass: Callable[[str], bool] | None = None) -> None:
+    def __init__(
+        self, timeouts: Timeouts | None = None, bypasses_proxy: Callable[[str], bool] | None = None
+    ) -> None:
         self._timeouts = timeouts or Timeouts()
-        self._bypass = bypass or _system_bypass
-        self._bypassed: dict[str, bool] = {}
+        self._bypasses_proxy = bypasses_proxy or _system_bypass
+        self._bypass_by_host: dict[str, bool] = {}
         self._clients: dict[bool, httpx.AsyncClient] = {}
 
     @asynccontextmanager
     async def send(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
-    ) -> AsyncIterator[HttpReply]:
+    ) -> AsyncIterator[HttpResponse]:
         """Send a request and yield its reply; leaving the block ends the call. Raises HttpFault."""
-        direct = await self._direct(url)
+        direct = await self._is_direct(url)
         client = await self._client(direct)
-        with _faults(url, direct):
+        with _translate_errors(url, direct):
             async with client.stream(method, url, headers=headers, content=body) as response:
-                yield HttpReply(response)
+                yield HttpResponse(response)
 
     async def aclose(self) -> None:
         """Close all connections."""
@@ -109,15 +111,15 @@ class Http:
         for client in clients.values():
             await client.aclose()
 
-    async def _direct(self, url: str) -> bool:
+    async def _is_direct(self, url: str) -> bool:
         """Whether an address is to be reached without a proxy."""
         if is_loopback(url):
             return True
         host = _host(url)
-        if host not in self._bypassed:
+        if host not in self._bypass_by_host:
             # On some systems this asks the network for a name.
-            self._bypassed[host] = await asyncio.to_thread(self._bypass, host)
-        return self._bypassed[host]
+            self._bypass_by_host[host] = await asyncio.to_thread(self._bypasses_proxy, host)
+        return self._bypass_by_host[host]
 
     async def _client(self, direct: bool) -> httpx.AsyncClient:
         if direct not in self._clients:
@@ -163,7 +165,7 @@ def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
     try:
         return httpx.AsyncClient(timeout=timeout, verify=certificates(), trust_env=not direct)
     except (ImportError, ValueError) as error:
-        raise HttpFault(
+        raise HttpError(
             "address",
             f"the proxy settings of this system cannot be used: {error}",
             "Set an http:// proxy in the system's network settings or in HTTPS_PROXY, or none.",
@@ -186,19 +188,19 @@ def certificates() -> ssl.SSLContext:
 
 
 @contextmanager
-def _faults(url: str = "", direct: bool = True) -> Iterator[None]:
+def _translate_errors(url: str = "", direct: bool = True) -> Iterator[None]:
     import httpx
 
     try:
         yield
     except (httpx.HTTPError, httpx.InvalidURL, UnicodeEncodeError) as error:
-        kind, detail, fix = _kind(error), str(error) or type(error).__name__, ""
+        kind, detail, fix = _error_kind(error), str(error) or type(error).__name__, ""
         if kind == "tls":
-            detail, fix = _about_certificates(error, detail, _host(url))
+            detail, fix = _explain_tls_error(error, detail, _host(url))
         elif kind == "connect" and not direct and (proxy := _proxy_of(url)):
             detail = f"through the system's proxy {proxy}: {detail}"
             fix = "Check the proxy in the system's network settings, and that it lets this address through."
-        raise HttpFault(kind, detail, fix) from error
+        raise HttpError(kind, detail, fix) from error
 
 
 def _proxy_of(url: str) -> str:
@@ -208,7 +210,7 @@ def _proxy_of(url: str) -> str:
     return named.rpartition("@")[2].removeprefix("http://").rstrip("/")
 
 
-def _about_certificates(error: BaseException, detail: str, host: str) -> tuple[str, str]:
+def _explain_tls_error(error: BaseException, detail: str, host: str) -> tuple[str, str]:
     """What is wrong with a certificate, and what to do; the plain detail for another trouble of TLS."""
     cause = _tls_error(error)
     if not isinstance(cause, ssl.SSLCertVerificationError):
@@ -231,12 +233,12 @@ def _about_certificates(error: BaseException, detail: str, host: str) -> tuple[s
     )
 
 
-def _kind(error: Exception) -> FaultKind:
+def _error_kind(error: Exception) -> HttpErrorKind:
     import httpx
 
     if isinstance(error, httpx.ConnectError) and _tls_error(error) is not None:
         return "tls"
-    kinds: tuple[tuple[FaultKind, tuple[type[Exception], ...]], ...] = (
+    kinds: tuple[tuple[HttpErrorKind, tuple[type[Exception], ...]], ...] = (
         ("connect", (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError)),
         ("stalled", (httpx.TimeoutException,)),
         (

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from helix_desktop.context.figures import Figures
-from helix_desktop.providers.http import Http, HttpFault
-from helix_desktop.providers.served import figures_in
+from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.providers.http import HttpClient, HttpError
+from helix_desktop.providers.reported_specs import parse_model_list
 
 ServerKind = Literal["ollama", "lm-studio", "llama.cpp", "vllm", "other"]
 TITLES: Mapping[ServerKind, str] = {
@@ -25,13 +25,13 @@ TITLES: Mapping[ServerKind, str] = {
     "vllm": "vLLM",
     "other": "Server",
 }
-PORTS = (11434, 1234, 8080, 8000)
+DEFAULT_PORTS = (11434, 1234, 8080, 8000)
 """Where Ollama, LM Studio, llama.cpp and vLLM listen unless told otherwise."""
 
 DEFAULT_WINDOW = 4_096
 """Tokens that Ollama (below 24 GB of graphics memory) and LM Studio give a model which nobody sized."""
 
-_MOST_MODELS = 60
+_MAX_MODELS = 60
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{3,9})\s*$", re.MULTILINE)
 
 
@@ -39,9 +39,9 @@ class LocalModel(msgspec.Struct, frozen=True):
     """A model that a server has, and what the server says of it; `loaded` is None if it does not say."""
 
     name: str
-    figures: Figures
+    spec: ModelSpec
     source: str
-    loaded: bool | None = None
+    is_loaded: bool | None = None
 
 
 class LocalServer(msgspec.Struct, frozen=True):
@@ -57,16 +57,16 @@ class LocalServer(msgspec.Struct, frozen=True):
         return TITLES[self.kind]
 
 
-async def find_servers(http: Http, ports: Sequence[int] = PORTS) -> tuple[LocalServer, ...]:
+async def find_servers(http: HttpClient, ports: Sequence[int] = DEFAULT_PORTS) -> tuple[LocalServer, ...]:
     """The servers that answer on these ports of this machine, in their order."""
     found = await asyncio.gather(*(identify(http, f"http://127.0.0.1:{port}") for port in ports))
     return tuple(server for server in found if server is not None)
 
 
-async def identify(http: Http, root: str) -> LocalServer | None:
+async def identify(http: HttpClient, root: str) -> LocalServer | None:
     """What runs at an address (without /v1), by what it answers; None when nothing does that lists models."""
-    asked = _Asked(http, root)
-    kinds: tuple[tuple[ServerKind, Callable[[_Asked], Awaitable[tuple[LocalModel, ...] | None]]], ...] = (
+    asked = _Probe(http, root)
+    kinds: tuple[tuple[ServerKind, Callable[[_Probe], Awaitable[tuple[LocalModel, ...] | None]]], ...] = (
         ("llama.cpp", _llama_cpp),
         ("lm-studio", _lm_studio),
         ("ollama", _ollama),
@@ -75,100 +75,102 @@ async def identify(http: Http, root: str) -> LocalServer | None:
     )
     for kind, models_of in kinds:
         models = await models_of(asked)
-        if asked.gone:
+        if asked.is_unreachable:
             return None
         if models is not None:
-            return LocalServer(kind, f"{root}/v1", models[:_MOST_MODELS])
+            return LocalServer(kind, f"{root}/v1", models[:_MAX_MODELS])
     return None
 
 
-class _Asked:
+class _Probe:
     """One server, asked for JSON objects; `gone` once it cannot be reached at all."""
 
-    def __init__(self, http: Http, root: str) -> None:
+    def __init__(self, http: HttpClient, root: str) -> None:
         self._http, self._root = http, root
-        self.gone = False
+        self.is_unreachable = False
 
-    async def text(self, path: str, body: Mapping[str, Any] | None = None) -> str:
+    async def get_text(self, path: str, body: Mapping[str, Any] | None = None) -> str:
         """What it answers; empty when it refuses or is gone."""
-        if self.gone:
+        if self.is_unreachable:
             return ""
         sent = msgspec.json.encode(body) if body is not None else None
         headers = {"content-type": "application/json"} if sent else None
         try:
             async with self._http.send("POST" if sent else "GET", self._root + path, headers, sent) as reply:
                 return await reply.text() if reply.status == HTTPStatus.OK else ""
-        except HttpFault:
-            self.gone = True
+        except HttpError:
+            self.is_unreachable = True
             return ""
 
-    async def table(self, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
+    async def get_json(self, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
         """The JSON object that it answers; empty when it does not answer with one."""
         try:
-            found = msgspec.json.decode(await self.text(path, body))
+            found = msgspec.json.decode(await self.get_text(path, body))
         except (msgspec.DecodeError, UnicodeEncodeError):
             return {}
         return found if isinstance(found, dict) else {}
 
-    async def listed(self) -> dict[str, Figures]:
+    async def list_models(self) -> dict[str, ModelSpec]:
         """Its list of models as OpenAI has it; empty when there is none."""
         try:
-            return figures_in(await self.text("/v1/models"))
+            return parse_model_list(await self.get_text("/v1/models"))
         except ValueError:
             return {}
 
 
-async def _llama_cpp(asked: _Asked) -> tuple[LocalModel, ...] | None:
-    props = await asked.table("/props")
+async def _llama_cpp(probe: _Probe) -> tuple[LocalModel, ...] | None:
+    props = await probe.get_json("/props")
     settings = props.get("default_generation_settings")
     if not isinstance(settings, dict):
         return None
     slots = _limit(props.get("total_slots"))
     able, senses = _table(props.get("chat_template_caps")), _table(props.get("modalities"))
-    figures = Figures(
+    figures = ModelSpec(
         window=_limit(settings.get("n_ctx")),
         tools=_flag(able.get("supports_tool_calls")),
         images=_flag(senses.get("vision")),
     )
     share = f" of each of its {slots} slots" if slots > 1 else ""
     source = f"llama.cpp: the n_ctx{share} that it was started with"
-    return tuple(LocalModel(name, figures, source, True) for name in await asked.listed())
+    return tuple(LocalModel(name, figures, source, True) for name in await probe.list_models())
 
 
-async def _lm_studio(asked: _Asked) -> tuple[LocalModel, ...] | None:
-    listed = await asked.table("/api/v0/models")
+async def _lm_studio(probe: _Probe) -> tuple[LocalModel, ...] | None:
+    listed = await probe.get_json("/api/v0/models")
     models = _tables(listed.get("data"))
     if not models or not all("max_context_length" in one and "state" in one for one in models):
         return None
     return tuple(_lm_studio_model(one) for one in models if one.get("type") in {"llm", "vlm"})
 
 
-def _lm_studio_model(one: Mapping[str, Any]) -> LocalModel:
-    loaded, most = _limit(one.get("loaded_context_length")), _limit(one.get("max_context_length"))
-    abilities = one.get("capabilities")
-    figures = Figures(
+def _lm_studio_model(raw: Mapping[str, Any]) -> LocalModel:
+    loaded, most = _limit(raw.get("loaded_context_length")), _limit(raw.get("max_context_length"))
+    abilities = raw.get("capabilities")
+    figures = ModelSpec(
         window=loaded or min(DEFAULT_WINDOW, most or DEFAULT_WINDOW),
         tools="tool_use" in abilities if isinstance(abilities, list) else None,
-        images=one.get("type") == "vlm",
+        images=raw.get("type") == "vlm",
     )
-    return LocalModel(str(one.get("id")), figures, _sized("LM Studio", bool(loaded), most), bool(loaded))
+    return LocalModel(
+        str(raw.get("id")), figures, _window_source("LM Studio", bool(loaded), most), bool(loaded)
+    )
 
 
-async def _ollama(asked: _Asked) -> tuple[LocalModel, ...] | None:
-    if not isinstance((await asked.table("/api/version")).get("version"), str):
+async def _ollama(probe: _Probe) -> tuple[LocalModel, ...] | None:
+    if not isinstance((await probe.get_json("/api/version")).get("version"), str):
         return None
-    tags = await asked.table("/api/tags")
+    tags = await probe.get_json("/api/tags")
     if not isinstance(tags.get("models"), list):
         return None
-    running = _tables((await asked.table("/api/ps")).get("models"))
+    running = _tables((await probe.get_json("/api/ps")).get("models"))
     loaded = {str(one.get("name")): _limit(one.get("context_length")) for one in running}
-    names = [str(one.get("name")) for one in _tables(tags["models"])][:_MOST_MODELS]
-    models = [await _ollama_model(asked, name, loaded.get(name, 0)) for name in names]
+    names = [str(one.get("name")) for one in _tables(tags["models"])][:_MAX_MODELS]
+    models = [await _ollama_model(probe, name, loaded.get(name, 0)) for name in names]
     return tuple(model for model in models if model is not None)
 
 
-async def _ollama_model(asked: _Asked, name: str, loaded: int) -> LocalModel | None:
-    shown = await asked.table("/api/show", {"model": name})
+async def _ollama_model(probe: _Probe, name: str, loaded_window: int) -> LocalModel | None:
+    shown = await probe.get_json("/api/show", {"model": name})
     abilities = shown.get("capabilities")
     able = abilities if isinstance(abilities, list) else None
     if able is not None and "completion" not in able:
@@ -177,39 +179,39 @@ async def _ollama_model(asked: _Asked, name: str, loaded: int) -> LocalModel | N
     most = next((_limit(value) for key, value in about.items() if key.endswith(".context_length")), 0)
     own = _NUM_CTX.search(str(shown.get("parameters") or ""))
     sized = int(own.group(1)) if own else 0
-    window = loaded or sized or DEFAULT_WINDOW
-    source = _sized("Ollama", bool(loaded), most)
-    if sized and not loaded:
+    window = loaded_window or sized or DEFAULT_WINDOW
+    source = _window_source("Ollama", bool(loaded_window), most)
+    if sized and not loaded_window:
         source = "Ollama: the num_ctx of its model file"
-    figures = Figures(
+    figures = ModelSpec(
         window=min(window, most or window),
         tools="tools" in able if able is not None else None,
         images="vision" in able if able is not None else None,
         reasoning="thinking" in able if able is not None else None,
     )
-    return LocalModel(name, figures, source, bool(loaded))
+    return LocalModel(name, figures, source, bool(loaded_window))
 
 
-async def _vllm(asked: _Asked) -> tuple[LocalModel, ...] | None:
-    listed = _tables((await asked.table("/v1/models")).get("data"))
+async def _vllm(probe: _Probe) -> tuple[LocalModel, ...] | None:
+    listed = _tables((await probe.get_json("/v1/models")).get("data"))
     if not any(one.get("owned_by") == "vllm" for one in listed):
         return None
-    return await _listed(asked, "vLLM: the max_model_len that it was started with")
+    return await _listed_models(probe, "vLLM: the max_model_len that it was started with")
 
 
-async def _other(asked: _Asked) -> tuple[LocalModel, ...] | None:
-    listed = await asked.table("/v1/models")
-    return await _listed(asked, "its list of models") if isinstance(listed.get("data"), list) else None
+async def _other(probe: _Probe) -> tuple[LocalModel, ...] | None:
+    listed = await probe.get_json("/v1/models")
+    return await _listed_models(probe, "its list of models") if isinstance(listed.get("data"), list) else None
 
 
-async def _listed(asked: _Asked, source: str) -> tuple[LocalModel, ...]:
-    return tuple(LocalModel(name, told, source) for name, told in (await asked.listed()).items())
+async def _listed_models(probe: _Probe, source: str) -> tuple[LocalModel, ...]:
+    return tuple(LocalModel(name, told, source) for name, told in (await probe.list_models()).items())
 
 
-def _sized(title: str, loaded: bool, most: int) -> str:
-    if loaded:
+def _window_source(title: str, is_loaded: bool, max_window: int) -> str:
+    if is_loaded:
         return f"{title}: loaded with it"
-    trained = f"; the model could hold {most:,}" if most > DEFAULT_WINDOW else ""
+    trained = f"; the model could hold {max_window:,}" if max_window > DEFAULT_WINDOW else ""
     return f"{title}'s smallest default, for it is not loaded{trained}. Test loads it and finds out"
 
 

@@ -10,11 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 
-from helix_desktop.context.errors import ModelError
+from helix_desktop.domain.errors import ModelError
 
-_MOST_DOUBLINGS = 20  # of a wait; more would be no number
+_MAX_DOUBLINGS = 20  # of a wait; more would be no number
 
-SERVER_FAULTS = 500
+FIRST_SERVER_ERROR = 500
 """The first status that says the server is at fault."""
 
 RETRY_STATUSES = frozenset({408, 409, 429})
@@ -25,7 +25,7 @@ PATIENCE_S = 600.0
 """Seconds that a turn waits for a server: restarts, lost networks and limits per minute pass in this time."""
 
 
-class Transient(Exception):
+class TransientError(Exception):
     """A call failed in a way that may pass; `error` is what a person is told when it does not."""
 
     def __init__(self, reason: str, error: ModelError, retry_after_s: float | None = None) -> None:
@@ -33,7 +33,7 @@ class Transient(Exception):
         self.reason, self.error, self.retry_after_s = reason, error, retry_after_s
 
 
-async def pause(wait_s: float, skip: asyncio.Event) -> None:
+async def wait_or_skip(wait_s: float, skip: asyncio.Event) -> None:
     """Wait so many seconds, or until `skip` is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(wait_s):
@@ -41,7 +41,7 @@ async def pause(wait_s: float, skip: asyncio.Event) -> None:
 
 
 @dataclass(frozen=True)
-class Retries:
+class RetryPolicy:
     """At what pace a call is made again, and for how long; times in seconds.
 
     `pause`, `clock` (any start), `now` (since 1970) and `chance` (0 to 1) are the world's, or a test's.
@@ -49,66 +49,66 @@ class Retries:
 
     patience_s: float = PATIENCE_S
     first_wait_s: float = 0.5
-    longest_wait_s: float = 30.0
-    pause: Callable[[float, asyncio.Event], Awaitable[None]] = pause
+    max_wait_s: float = 30.0
+    pause: Callable[[float, asyncio.Event], Awaitable[None]] = wait_or_skip
     clock: Callable[[], float] = time.monotonic
     now: Callable[[], float] = time.time
-    chance: Callable[[], float] = random.random
+    jitter: Callable[[], float] = random.random
 
-    def wait_s(self, failed: int, asked_s: float | None) -> float:
+    def wait_s(self, failures: int, requested_s: float | None) -> float:
         """Return the seconds to wait after `failed` failed attempts.
 
         `asked_s` is what the server asked for. Without it, or where that is no pause at all, the wait doubles
         from `first_wait_s` on, less up to a quarter, so that clients which failed together return apart.
         """
-        if asked_s is not None and asked_s >= self.first_wait_s:
-            return asked_s
-        doubled = min(self.longest_wait_s, self.first_wait_s * 2 ** min(failed - 1, _MOST_DOUBLINGS))
-        return float(doubled * (1 - self.chance() / 4))
+        if requested_s is not None and requested_s >= self.first_wait_s:
+            return requested_s
+        doubled = min(self.max_wait_s, self.first_wait_s * 2 ** min(failures - 1, _MAX_DOUBLINGS))
+        return float(doubled * (1 - self.jitter() / 4))
 
 
-BRIEF = Retries(patience_s=5.0)
+QUICK_RETRY_POLICY = RetryPolicy(patience_s=5.0)
 """For somebody who waits for the outcome of a test: four attempts."""
 
 
-class Outage:
+class RetryState:
     """The failures of one call in a row, from the first one on."""
 
-    def __init__(self, retries: Retries) -> None:
-        self._retries = retries
-        self._waited = 0.0
-        self._began = 0.0
-        self.failed = 0
+    def __init__(self, retry_policy: RetryPolicy) -> None:
+        self._retry_policy = retry_policy
+        self._waited_s = 0.0
+        self._started_s = 0.0
+        self.failures = 0
 
-    def next_wait_s(self, asked_s: float | None) -> float | None:
+    def next_wait_s(self, requested_s: float | None) -> float | None:
         """Count a failure and return the seconds until the next attempt; None: patience is over.
 
         `asked_s` is what the server asked for; a call is never made earlier than that.
         """
-        now = self._retries.clock()
-        self._began = self._began if self.failed else now
-        self.failed += 1
-        wait_s = self._retries.wait_s(self.failed, asked_s)
-        if max(self._waited, now - self._began) + wait_s > self._retries.patience_s:
+        now = self._retry_policy.clock()
+        self._started_s = self._started_s if self.failures else now
+        self.failures += 1
+        wait_s = self._retry_policy.wait_s(self.failures, requested_s)
+        if max(self._waited_s, now - self._started_s) + wait_s > self._retry_policy.patience_s:
             return None
-        self._waited += wait_s
+        self._waited_s += wait_s
         return wait_s
 
-    def given_up(self, error: ModelError, asked_s: float | None) -> ModelError:
+    def final_error(self, error: ModelError, requested_s: float | None) -> ModelError:
         """Return the error that ends the call, with what was tried."""
         why = error.why
         if why and not why.endswith((".", "!", "?", "…", ":")):
             why += "."
-        if asked_s is not None and asked_s > self._retries.patience_s:
-            why = f"{why} It asks to wait {_duration(asked_s)}."
-        elif self.failed > 1:
-            why = f"{why} Tried {self.failed} times in {_duration(self._waited)}."
+        if requested_s is not None and requested_s > self._retry_policy.patience_s:
+            why = f"{why} It asks to wait {_duration(requested_s)}."
+        elif self.failures > 1:
+            why = f"{why} Tried {self.failures} times in {_duration(self._waited_s)}."
         return type(error)(error.what, why.strip(), error.fix, remedies=error.remedies)
 
 
 def is_transient(status: int) -> bool:
     """Whether a call that got this HTTP status is worth making again."""
-    return status in RETRY_STATUSES or status >= SERVER_FAULTS
+    return status in RETRY_STATUSES or status >= FIRST_SERVER_ERROR
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-LONGEST_EVENT = 8 * 1024 * 1024
+MAX_EVENT_BYTES = 8 * 1024 * 1024
 """Bytes of one event: above any tool call's arguments, below what would hurt."""
 
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -30,15 +30,15 @@ class SseParser:
     `feed` and `finish` raise EventTooLarge above `longest` bytes in one event.
     """
 
-    def __init__(self, longest: int = LONGEST_EVENT) -> None:
-        self._longest = longest
+    def __init__(self, max_bytes: int = MAX_EVENT_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._line = bytearray()
         self._data: list[str] = []
         self._name = ""
         self._size = 0
         self._skip_newline = False
         self._at_start = True
-        self.stray = ""
+        self.stray_text = ""
         """The first line that is no part of an event: what was sent is something else, then."""
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
@@ -80,7 +80,7 @@ class SseParser:
         elif name == "event":
             self._name = value
         elif name not in ("", "id", "retry"):
-            self.stray = self.stray or raw.decode("utf-8", "replace")
+            self.stray_text = self.stray_text or raw.decode("utf-8", "replace")
         return None
 
     def _dispatch(self) -> SseEvent | None:
@@ -89,5 +89,5 @@ class SseParser:
         return SseEvent("\n".join(data), name or "message") if data else None
 
     def _check_size(self) -> None:
-        if self._size + len(self._line) > self._longest:
-            raise EventTooLarge(f"one event is larger than {self._longest} bytes")
+        if self._size + len(self._line) > self._max_bytes:
+            raise EventTooLarge(f"one event is larger than {self._max_bytes} bytes")

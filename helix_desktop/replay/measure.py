@@ -11,25 +11,25 @@ from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.context.errors import RequestInvalid, RequestTooLarge
-from helix_desktop.context.message import Message
-from helix_desktop.context.validity import problems
-from helix_desktop.replay.figures import Faults, FileFigures, Measured, Timing
+from helix_desktop.context.window.request_validation import problems
+from helix_desktop.domain.errors import RequestInvalid, RequestTooLarge
+from helix_desktop.domain.messages import Message
+from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage, Replay
-from helix_desktop.replay.reach import Originals, Reach, measure_reach
+from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
 from helix_desktop.replay.recall_model import RecallModel, Recalls
-from helix_desktop.replay.sending import Sending, Sent
-from helix_desktop.replay.tokens import MessageTokens
-from helix_desktop.replay.trajectory import as_message, read
-from helix_desktop.replay.wire import Wire
+from helix_desktop.replay.recording import as_message, read_messages
+from helix_desktop.replay.request_grammar import RequestGrammar
+from helix_desktop.replay.request_totals import RequestTotals, SentTotals
+from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, RecordingResult, Timing
 
-REASONS = 5
+MAX_REASONS = 5
 """How many reasons against requests a report gives."""
 
 T = TypeVar("T")
 
 
-class Options(msgspec.Struct, frozen=True):
+class MeasureOptions(msgspec.Struct, frozen=True):
     """How to measure: the window in tokens, how often outputs are fetched through it, and what is recalled.
 
     Outputs are fetched at the last model call of a recording; with `reach_every` n, at each n-th as well.
@@ -41,25 +41,29 @@ class Options(msgspec.Struct, frozen=True):
     recall_rate: float | None = None
 
 
-def measure_file(path: Path, make: Callable[[], Replay], tokens: MessageTokens, options: Options) -> Measured:
+def measure_file(
+    path: Path, create_replay: Callable[[], Replay], tokens: MessageTokenCounter, options: MeasureOptions
+) -> MeasuredRecording:
     """Replay one recording. Raises RecordingUnusable."""
-    messages = list(read(path))
-    unmanaged = _unmanaged(messages, tokens, options.window)
-    with closing(make()) as replay:
-        run = Run(replay, tokens, options)
+    messages = list(read_messages(path))
+    unmanaged = _measure_unmanaged(messages, tokens, options.window)
+    with closing(create_replay()) as replay:
+        run = MeasuredRun(replay, tokens, options)
         run.play(messages)
-        return run.measured(path, unmanaged)
+        return run.result(path, unmanaged)
 
 
-def _unmanaged(messages: Sequence[RawMessage], tokens: MessageTokens, window: int) -> Sent:
+def _measure_unmanaged(
+    messages: Sequence[RawMessage], tokens: MessageTokenCounter, window: int
+) -> SentTotals:
     """The baseline: everything is sent, each time."""
-    sending = Sending(tokens, window)
+    sending = RequestTotals(tokens, window)
     history: list[Message] = []
     for message in map(as_message, messages):
         if message.role == "assistant":
             sending.add(history)
         history.append(message)
-    return sending.sums(())
+    return sending.result(())
 
 
 def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage, bool]]:
@@ -72,22 +76,22 @@ def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage,
         yield message, following["role"] == "user" and message["role"] in ("assistant", "tool")
 
 
-class Run:
+class MeasuredRun:
     """One managed replay under way."""
 
-    def __init__(self, replay: Replay, tokens: MessageTokens, options: Options) -> None:
+    def __init__(self, replay: Replay, tokens: MessageTokenCounter, options: MeasureOptions) -> None:
         self._replay, self._options = replay, options
-        self._sending = Sending(tokens, options.window)
-        self._originals, self._wire = Originals(), Wire()
+        self._totals = RequestTotals(tokens, options.window)
+        self._originals, self._grammar = OriginalOutputs(), RequestGrammar()
         self._recalls: RecallModel | None = None
         if options.recall_rate is not None:
             self._recalls = RecallModel(options.recall_rate, tokens, replay.recall)
         self._request_s: list[float] = []
         self._feed_s: list[float] = []
         self._request: tuple[Message, ...] = ()
-        self._by_rules = self._by_grammar = self._not_made = 0
+        self._invalid_by_rules = self._invalid_by_grammar = self._failed_requests = 0
         self._reasons: list[str] = []
-        self._reaches: list[Reach] = []
+        self._reachability: list[Reachability] = []
 
     def play(self, messages: Sequence[RawMessage]) -> None:
         """Feed it all messages, and take a request before each of the assistant's."""
@@ -97,22 +101,22 @@ class Run:
             if message["role"] == "assistant":
                 call += 1
                 self._take_request()
-                self._put_in_recalls(as_message(message))
+                self._insert_recalls(as_message(message))
                 every = self._options.reach_every
                 if call == calls or (every and call % every == 0):
-                    self._look_for_outputs(call)
+                    self._check_reachability(call)
             self._feed(message)
-            self._originals.keep(as_message(message))
-            self._wire.know(as_message(message))
+            self._originals.add(as_message(message))
+            self._grammar.add_recorded(as_message(message))
             if turn_ends:
-                _timed(self._feed_s, self._replay.end_turn)
+                _measure_time(self._feed_s, self._replay.end_turn)
 
-    def _look_for_outputs(self, call: int) -> None:
-        found = measure_reach(call, self._request, self._originals, self._replay.recall)
-        self._reaches.append(found)
+    def _check_reachability(self, call: int) -> None:
+        found = measure_reachability(call, self._request, self._originals, self._replay.recall)
+        self._reachability.append(found)
 
-    def _put_in_recalls(self, answer: Message) -> None:
-        steps = self._recalls.before(answer, self._request, self._originals) if self._recalls else []
+    def _insert_recalls(self, answer: Message) -> None:
+        steps = self._recalls.steps_before(answer, self._request, self._originals) if self._recalls else []
         for step in steps:
             for message in step:
                 self._feed(message)
@@ -121,52 +125,54 @@ class Run:
     def _take_request(self) -> None:
         """Take and judge the next request; where none is made, the former one stays the last."""
         try:
-            raw = _timed(self._request_s, self._replay.request)
+            raw = _measure_time(self._request_s, self._replay.request)
         except (RequestTooLarge, RequestInvalid) as error:
-            self._not_made += 1
-            self._note([str(error)])
+            self._failed_requests += 1
+            self._add_reasons([str(error)])
             return
         self._request = tuple(map(as_message, raw))
-        self._sending.add(self._request)
-        by_rules, by_grammar = problems(self._request), self._wire.faults(self._request)
-        self._by_rules += bool(by_rules)
-        self._by_grammar += bool(by_grammar)
-        self._note(by_rules or by_grammar)
+        self._totals.add(self._request)
+        by_rules, by_grammar = problems(self._request), self._grammar.find_errors(self._request)
+        self._invalid_by_rules += bool(by_rules)
+        self._invalid_by_grammar += bool(by_grammar)
+        self._add_reasons(by_rules or by_grammar)
 
-    def _note(self, reasons: Sequence[str]) -> None:
-        room = REASONS - len(self._reasons)
+    def _add_reasons(self, reasons: Sequence[str]) -> None:
+        room = MAX_REASONS - len(self._reasons)
         self._reasons += [f"request {len(self._request_s)}: {why}" for why in reasons[:room]]
 
     def _feed(self, message: RawMessage) -> None:
-        _timed(self._feed_s, lambda: self._replay.feed(message))
+        _measure_time(self._feed_s, lambda: self._replay.feed(message))
 
-    def measured(self, path: Path, unmanaged: Sent) -> Measured:
+    def result(self, path: Path, unmanaged: SentTotals) -> MeasuredRecording:
         """The figures, beside those of the unmanaged replay."""
         summaries = self._replay.summaries
-        figures = FileFigures(
+        figures = RecordingResult(
             file=str(path),
             source=path.resolve().parent.name,
             window=self._options.window,
-            managed=self._sending.sums(summaries),
+            managed=self._totals.result(summaries),
             unmanaged=unmanaged,
             counts=self._replay.counts,
             summaries=len(summaries),
             summary_tokens=sum(summaries),
-            faults=Faults(self._by_rules, self._by_grammar, self._not_made, tuple(self._reasons)),
-            reach=self._reaches[-1],
-            least_reachable=min(one.share for one in self._reaches),
-            reach_checks=len(self._reaches),
-            recalls=self._recalls.made if self._recalls else Recalls(),
-            request_cpu=Timing.of(self._request_s),
-            feed_cpu=Timing.of(self._feed_s),
+            faults=InvalidRequests(
+                self._invalid_by_rules, self._invalid_by_grammar, self._failed_requests, tuple(self._reasons)
+            ),
+            reach=self._reachability[-1],
+            least_reachable=min(one.reachable_share for one in self._reachability),
+            reach_checks=len(self._reachability),
+            recalls=self._recalls.totals if self._recalls else Recalls(),
+            request_cpu=Timing.from_seconds(self._request_s),
+            feed_cpu=Timing.from_seconds(self._feed_s),
         )
-        return Measured(figures, tuple(self._request_s), tuple(self._feed_s))
+        return MeasuredRecording(figures, tuple(self._request_s), tuple(self._feed_s))
 
 
-def _timed(times: list[float], work: Callable[[], T]) -> T:
+def _measure_time(times: list[float], function: Callable[[], T]) -> T:
     """Do it, and note the processor time it took, of all threads."""
     began = time.process_time()
     try:
-        return work()
+        return function()
     finally:
         times.append(time.process_time() - began)

@@ -12,35 +12,35 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.compactor import Compactor
-from helix_desktop.agent.intake import Intake
-from helix_desktop.agent.observer import Observer
-from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.steward import Steward
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.upkeep import Upkeep
-from helix_desktop.config.prompts import prompts
-from helix_desktop.context.errors import DigestUnknown, InputUnusable
-from helix_desktop.context.event import Event, SessionStarted, TurnEnded, UserSpoke
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade
-from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
-from helix_desktop.context.message import Answer, Message, ModelInfo, ToolCall
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.prompt import without_versions
-from helix_desktop.context.tool import ToolResult
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame
-from helix_desktop.replay.counting import RecordedCounter
+from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.window.manager import ContextManager
+from helix_desktop.agent.window.observer import Observer
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.prompt_version import split_versions
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.errors import DigestUnknown, InvalidInput
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import Event, SessionStarted, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.messages import Message, ModelInfo, ModelResponse, ToolCall
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.replay.counter import ReplayTokenCounter
 from helix_desktop.replay.ports import Counts
-from helix_desktop.replay.writer import SummaryWriter
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.replay.summary_writer import SummaryWriter
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.task_scope import TaskScope
 
 T = TypeVar("T")
-RECALL = "recall_cached_content"
+RECALL_TOOL = "recall_cached_content"
 _SESSION = "0" * 32
-CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
-BEGAN = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
+MODEL_CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
+STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
 
 
 class Replayer:
@@ -52,19 +52,19 @@ class Replayer:
     from one thread that runs no event loop. Raises InputUnusable for a policy that is none.
     """
 
-    def __init__(self, policy: str | Policy = "balanced", window: int = 128_000) -> None:
+    def __init__(self, policy: str | ContextPolicy = "balanced", window: int = 128_000) -> None:
         self._info = ModelInfo("replay", "recorded", window, reserve=0)
         self._policy = _policy(policy).scaled(window)
         self._loop = asyncio.new_event_loop()
-        self._clock = BEGAN
-        self._counter = RecordedCounter()
+        self._clock = STARTED_AT_MS
+        self._counter = ReplayTokenCounter()
         self._writer = SummaryWriter(self._info, self._counter)
         self._store = MemoryStore(self._now)
-        self._frame = Frame(self._info, "")
+        self._frame = PromptFrame(self._info, "")
         self._calls: dict[str, ToolCall] = {}
         self._request: tuple[Message, ...] | None = None
         self._estimate = 0
-        self._raws: dict[int, tuple[Message, dict[str, Any]]] = {}
+        self._raw_by_id: dict[int, tuple[Message, dict[str, Any]]] = {}
         self._fed = False
         self._run(self._open())
 
@@ -72,25 +72,27 @@ class Replayer:
         self._scope = TaskScope()
         self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
-        upkeep = Upkeep(self.session, self._counter, self._now, self.settings)
-        told, versions = without_versions(prompts())
+        upkeep = WindowRewriter(self.session, self._counter, self._now, self.settings)
+        told, versions = split_versions(load_prompts())
         counter, now = self._counter, self._now
         compactor = Compactor(
             self.session, counter, now, told["handover"], self.settings, versions["handover"]
         )
         observer = Observer(self.session, counter, now, upkeep, told, versions, self.settings)
-        self._steward = Steward(self.session, upkeep, compactor, observer, now, self._scope, self.settings)
+        self._context_manager = ContextManager(
+            self.session, upkeep, compactor, observer, now, self._scope, self.settings
+        )
         await self.session.record(SessionStarted("Replay"))
 
     def _now(self) -> int:
         return self._clock
 
-    def settings(self) -> tuple[Policy, Frame, Roles]:
+    def settings(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
         """Policy, frame and models of the replay."""
-        return self._policy, self._frame, Roles(self._writer)
+        return self._policy, self._frame, ModelRoles(self._writer)
 
-    def _run(self, work: Coroutine[Any, Any, T]) -> T:
-        return self._loop.run_until_complete(work)
+    def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run_until_complete(coroutine)
 
     def feed(self, message: Mapping[str, Any]) -> None:
         """Take the next message of the session. Raises InputUnusable when it cannot follow the last."""
@@ -102,52 +104,50 @@ class Replayer:
         match message["role"]:
             case "system":
                 if self._fed:
-                    raise InputUnusable("A system message came late.", "It must be the first message.")
+                    raise InvalidInput("A system message came late.", "It must be the first message.")
                 (tokens,) = await self._counter.count([text])
-                self._frame = Frame(self._info, text, (), tokens, 0)
+                self._frame = PromptFrame(self._info, text, (), tokens, 0)
             case "user":
                 (tokens,) = await self._counter.count([text])
                 await self.session.record(UserSpoke(text, tokens))
             case "assistant":
-                await self._spoken(text, message.get("tool_calls") or ())
+                await self._feed_answer(text, message.get("tool_calls") or ())
             case "tool":
-                await self._answered(message["tool_call_id"], message.get("name", ""), text)
+                await self._feed_output(message["tool_call_id"], message.get("name", ""), text)
             case role:
-                raise InputUnusable(
-                    f"There is no role {role!r}.", fix="Roles: system, user, assistant, tool."
-                )
+                raise InvalidInput(f"There is no role {role!r}.", fix="Roles: system, user, assistant, tool.")
         self._fed = True
 
-    async def _spoken(self, text: str, calls: Any) -> None:
-        await self._steward.settle()
+    async def _feed_answer(self, text: str, calls: Any) -> None:
+        await self._context_manager.wait_for_background_work()
         made = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in calls)
         if not (text.strip() or made):
             return
-        self._clock += CALL_MS
-        answer = Answer(text, made)
-        spoken, contents = await self._intake.spoken(answer, self._info, self._estimate, CALL_MS)
+        self._clock += MODEL_CALL_MS
+        answer = ModelResponse(text, made)
+        spoken, contents = await self._intake.from_response(answer, self._info, self._estimate, MODEL_CALL_MS)
         await self.session.record(spoken, contents=contents)
         self._calls = {call.id: call for call in made}
 
-    async def _answered(self, call_id: str, name: str, text: str) -> None:
+    async def _feed_output(self, call_id: str, name: str, text: str) -> None:
         call = self._calls.get(call_id)
         if call is None:
-            raise InputUnusable(f"The output {call_id!r} answers no open call.")
-        result = await self._recalled(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
-        taken = await self._intake.taken(call, result)
+            raise InvalidInput(f"The output {call_id!r} answers no open call.")
+        result = await self._recall_result(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
+        taken = await self._intake.from_tool_result(call, result)
         answer = taken.answer
-        if self._intake.gated(taken, self._policy, self._info.window):
-            answer = await self._intake.previewed(taken, self._policy)
+        if self._intake.needs_choice(taken, self._policy, self._info.window):
+            answer = await self._intake.as_preview(taken, self._policy)
         contents = [taken.content] if taken.content is not None else []
         await self.session.record(answer, contents=contents)
 
-    async def _recalled(self, call: ToolCall, text: str) -> ToolResult | None:
+    async def _recall_result(self, call: ToolCall, text: str) -> ToolResult | None:
         """The result of a recall of what this session holds, shown as it was fed; None for other calls."""
-        if call.name != RECALL:
+        if call.name != RECALL_TOOL:
             return None
-        digest = _hash_in(call.arguments)
+        digest = _hash_argument(call.arguments)
         try:
-            return ToolResult(await self._store.get(digest), shown=text, recalled=digest)
+            return ToolResult(await self._store.get(digest), model_text=text, recalled=digest)
         except DigestUnknown:
             return None
 
@@ -158,8 +158,8 @@ class Replayer:
     async def _end_turn(self) -> None:
         if self.session.transcript.turn_open:
             await self.session.record(TurnEnded("done"))
-        self._steward.after_turn()
-        await self._steward.settle()
+        self._context_manager.after_turn()
+        await self._context_manager.wait_for_background_work()
         self._clock += TURN_MS
 
     def request(self) -> list[dict[str, Any]]:
@@ -168,7 +168,7 @@ class Replayer:
         Raises RequestTooLarge when it cannot be made to fit, and RequestInvalid.
         """
         if self._request is None:
-            window = self._run(self._steward.ready())
+            window = self._run(self._context_manager.prepare_window())
             self._estimate = window.estimate
             self._request = window.request.messages
         return self._raw_messages(self._request)
@@ -178,8 +178,8 @@ class Replayer:
         kept: dict[int, tuple[Message, dict[str, Any]]] = {}
         for message in messages:
             key = id(message)  # of a message that the former request holds, so that no other can have it
-            kept[key] = self._raws.get(key) or (message, _raw(message))
-        self._raws = kept
+            kept[key] = self._raw_by_id.get(key) or (message, _raw(message))
+        self._raw_by_id = kept
         return [dict(kept[id(message)][1]) for message in messages]
 
     def recall(self, handle: str) -> bytes:
@@ -189,7 +189,7 @@ class Replayer:
     @property
     def summaries(self) -> list[int]:
         """The input tokens of each summarising call made so far."""
-        return list(self._writer.asked)
+        return list(self._writer.input_tokens)
 
     @property
     def counts(self) -> Counts:
@@ -212,7 +212,7 @@ class Replayer:
             self._loop.close()
 
 
-def _hash_in(arguments: str) -> str:
+def _hash_argument(arguments: str) -> str:
     try:
         given = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, UnicodeEncodeError):
@@ -220,15 +220,15 @@ def _hash_in(arguments: str) -> str:
     return str(given.get("hash", "")) if isinstance(given, dict) else ""
 
 
-def _count(events: list[Event], kind: type[object]) -> int:
-    return sum(isinstance(one, kind) for one in events)
+def _count(events: list[Event], event_type: type[object]) -> int:
+    return sum(isinstance(one, event_type) for one in events)
 
 
-def _policy(policy: str | Policy) -> Policy:
-    if isinstance(policy, Policy):
+def _policy(policy: str | ContextPolicy) -> ContextPolicy:
+    if isinstance(policy, ContextPolicy):
         return policy
     if policy not in PROFILES:
-        raise InputUnusable(f"There is no profile {policy!r}.", fix=f"Profiles: {', '.join(PROFILES)}.")
+        raise InvalidInput(f"There is no profile {policy!r}.", fix=f"Profiles: {', '.join(PROFILES)}.")
     return PROFILES[policy]
 
 

@@ -8,14 +8,14 @@ from typing import TypeVar
 
 import msgspec
 
-from helix_desktop.replay.figures import FileFigures, Measured, Timing
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.recall_model import Recalls
+from helix_desktop.replay.results import MeasuredRecording, RecordingResult, Timing
 
-Figures = TypeVar("Figures", Counts, Recalls)
+CountsT = TypeVar("CountsT", Counts, Recalls)
 
 
-class HeavyFigures(msgspec.Struct, frozen=True):
+class HeavyTotals(msgspec.Struct, frozen=True):
     """The recordings that press on the window, each counting as much as any other.
 
     `mean_window...` is the mean of the recordings' mean requests, `median_peak...` the median of their
@@ -56,7 +56,7 @@ class Totals(msgspec.Struct, frozen=True):
     least_reachable: float
     in_window: float
     arguments_reachable: float
-    heavy: HeavyFigures | None
+    heavy: HeavyTotals | None
     counts: Counts
     summaries: int
     summary_tokens: int
@@ -70,27 +70,27 @@ class Totals(msgspec.Struct, frozen=True):
     feed_cpu: Timing
 
 
-def by_source(measured: Iterable[Measured]) -> dict[str, list[Measured]]:
+def group_by_source(measured: Iterable[MeasuredRecording]) -> dict[str, list[MeasuredRecording]]:
     """Recordings by the name of their folder, in order of first sight."""
-    found: dict[str, list[Measured]] = {}
+    found: dict[str, list[MeasuredRecording]] = {}
     for one in measured:
-        found.setdefault(one.figures.source, []).append(one)
+        found.setdefault(one.result.source, []).append(one)
     return found
 
 
-def totals_of(measured: Sequence[Measured]) -> Totals:
+def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
     """The figures of some recordings together. Raises ValueError for none."""
-    files = [one.figures for one in measured]
+    files = [one.result for one in measured]
     if not files:
         raise ValueError("there is nothing to add up")
-    managed_input, unmanaged_input = _both(
+    managed_input, unmanaged_input = _sum_pairs(
         files, lambda one: (one.managed.input_tokens, one.unmanaged.input_tokens)
     )
-    billed, unmanaged_billed = _both(files, lambda one: (one.managed.billed, one.unmanaged.billed))
-    by_message, unmanaged_by_message = _both(
+    billed, unmanaged_billed = _sum_pairs(files, lambda one: (one.managed.billed, one.unmanaged.billed))
+    by_message, unmanaged_by_message = _sum_pairs(
         files, lambda one: (one.managed.billed_by_message, one.unmanaged.billed_by_message)
     )
-    tool, unmanaged_tool = _both(files, lambda one: (one.managed.tool_tokens, one.unmanaged.tool_tokens))
+    tool, unmanaged_tool = _sum_pairs(files, lambda one: (one.managed.tool_tokens, one.unmanaged.tool_tokens))
     output_bytes = sum(one.reach.output_bytes for one in files)
     return Totals(
         files=len(files),
@@ -112,25 +112,25 @@ def totals_of(measured: Sequence[Measured]) -> Totals:
             sum(one.reach.reachable_argument_bytes for one in files),
             sum(one.reach.argument_bytes for one in files),
         ),
-        heavy=_heavy([one for one in files if one.heavy]),
-        counts=_added(Counts, [one.counts for one in files]),
+        heavy=_heavy_totals([one for one in files if one.is_heavy]),
+        counts=_sum_structs(Counts, [one.counts for one in files]),
         summaries=sum(one.summaries for one in files),
         summary_tokens=sum(one.summary_tokens for one in files),
-        recalls=_added(Recalls, [one.recalls for one in files]),
+        recalls=_sum_structs(Recalls, [one.recalls for one in files]),
         rewrites=sum(one.managed.rewrites for one in files),
         over_window=sum(one.managed.over_window for one in files),
         invalid_by_rules=sum(one.faults.by_rules for one in files),
         invalid_by_grammar=sum(one.faults.by_grammar for one in files),
         not_made=sum(one.faults.not_made for one in files),
-        request_cpu=Timing.of([time for one in measured for time in one.request_s]),
-        feed_cpu=Timing.of([time for one in measured for time in one.feed_s]),
+        request_cpu=Timing.from_seconds([time for one in measured for time in one.request_s]),
+        feed_cpu=Timing.from_seconds([time for one in measured for time in one.feed_s]),
     )
 
 
-def _heavy(files: Sequence[FileFigures]) -> HeavyFigures | None:
+def _heavy_totals(files: Sequence[RecordingResult]) -> HeavyTotals | None:
     if not files:
         return None
-    return HeavyFigures(
+    return HeavyTotals(
         files=len(files),
         mean_window_of_unmanaged=fmean(one.managed.mean_window / one.unmanaged.mean_window for one in files),
         mean_window_of_window=fmean(one.managed.mean_window / one.window for one in files),
@@ -141,19 +141,19 @@ def _heavy(files: Sequence[FileFigures]) -> HeavyFigures | None:
     )
 
 
-def _both(
-    files: Iterable[FileFigures], pair: Callable[[FileFigures], tuple[float, float]]
+def _sum_pairs(
+    files: Iterable[RecordingResult], pair: Callable[[RecordingResult], tuple[float, float]]
 ) -> tuple[float, float]:
     pairs = [pair(one) for one in files]
     return sum(managed for managed, _ in pairs), sum(unmanaged for _, unmanaged in pairs)
 
 
-def _share(part: float, whole: float) -> float:
+def _share(part: float, total: float) -> float:
     """A share of what there is; all of nothing is there."""
-    return part / whole if whole else 1.0
+    return part / total if total else 1.0
 
 
-def _added(kind: type[Figures], all_figures: Iterable[Figures]) -> Figures:
+def _sum_structs(struct_type: type[CountsT], structs: Iterable[CountsT]) -> CountsT:
     """Structs of numbers, added field by field."""
-    rows = map(msgspec.structs.astuple, all_figures)
-    return kind(*(sum(column) for column in zip(*rows, strict=True)))
+    rows = map(msgspec.structs.astuple, structs)
+    return struct_type(*(sum(column) for column in zip(*rows, strict=True)))

@@ -1,1 +1,1 @@
-"""One LevelDB per workspace: content, events, handovers, references."""
+"""One LevelDB per workspace: contents, events, handovers, references."""

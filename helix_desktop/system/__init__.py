@@ -1,1 +1,1 @@
-"""What operating systems do each in their own way, for every floor above; it imports nothing of ours."""
+"""What operating systems do each in their own way; it imports nothing of ours."""

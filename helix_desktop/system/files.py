@@ -11,10 +11,10 @@ from pathlib import Path
 _TRIES, _PAUSE_S = 20, 0.05
 
 
-Move = Callable[[Path, Path], object]
+MoveFile = Callable[[Path, Path], object]
 
 
-def _move(source: Path, target: Path) -> None:
+def _move_file(source: Path, target: Path) -> None:
     source.replace(target)
 
 
@@ -22,7 +22,7 @@ def replace(
     source: Path,
     target: Path,
     windows: bool = os.name == "nt",
-    move: Move = _move,
+    move: MoveFile = _move_file,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
     """Put a file in another one's place. Raises OSError.
@@ -40,7 +40,7 @@ def replace(
     move(source, target)
 
 
-def narrow(path: Path) -> str:
+def ansi_path(path: Path) -> str:
     """A path as libraries understand it that take names in the code page: LevelDB does.
 
     On Windows this is UTF-8 for the installed program, whose manifest says so. For any other Python there, a

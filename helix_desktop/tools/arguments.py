@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_t
 
 import msgspec
 
-from helix_desktop.context.errors import ToolError
+from helix_desktop.domain.errors import ToolError
 
 Line = Annotated[int, msgspec.Meta(ge=1)]
 _KINDS = {str: "string", int: "integer", bool: "boolean"}
@@ -33,29 +33,29 @@ def parse(tool: str, text: str, kind: type[Args]) -> Args:
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         said = str(error).replace("`$.", "`").replace(" - at `$`", "")
         raise ToolError(
-            f"{tool} was called with wrong arguments.", f"{said}.", f"It takes {_takes(kind)}."
+            f"{tool} was called with wrong arguments.", f"{said}.", f"It takes {_signature(kind)}."
         ) from error
 
 
-def _without_nulls(given: dict[str, Any]) -> dict[str, Any]:
+def _without_nulls(args: dict[str, Any]) -> dict[str, Any]:
     """The arguments that are not left out, also of the objects in lists."""
     return {
         name: [_without_nulls(one) if isinstance(one, dict) else one for one in value]
         if isinstance(value, list)
         else value
-        for name, value in given.items()
+        for name, value in args.items()
         if value is not None
     }
 
 
-def schema(kind: type[msgspec.Struct], said: Mapping[str, str]) -> dict[str, Any]:
+def schema(kind: type[msgspec.Struct], descriptions: Mapping[str, str]) -> dict[str, Any]:
     """The JSON schema of the arguments; `said` describes each by name."""
     hints = get_type_hints(kind, include_extras=True)
     properties: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):
-        properties[field.name] = _kind(hints[field.name], said)
-        if field.name in said:
-            properties[field.name]["description"] = said[field.name]
+        properties[field.name] = _json_type(hints[field.name], descriptions)
+        if field.name in descriptions:
+            properties[field.name]["description"] = descriptions[field.name]
     return {
         "type": "object",
         "properties": properties,
@@ -64,7 +64,7 @@ def schema(kind: type[msgspec.Struct], said: Mapping[str, str]) -> dict[str, Any
     }
 
 
-def _kind(hint: Any, said: Mapping[str, str]) -> dict[str, Any]:
+def _json_type(hint: Any, descriptions: Mapping[str, str]) -> dict[str, Any]:
     if get_origin(hint) is Literal:
         return {"type": "string", "enum": list(get_args(hint))}
     options = [part for part in get_args(hint) if part is not type(None)]
@@ -72,14 +72,14 @@ def _kind(hint: Any, said: Mapping[str, str]) -> dict[str, Any]:
         meta = hint.__metadata__[0]
         bounds = {"minimum": meta.ge, "maximum": meta.le, "minItems": meta.min_length}
         known = {name: bound for name, bound in bounds.items() if bound is not None}
-        return _kind(hint.__origin__, said) | known
+        return _json_type(hint.__origin__, descriptions) | known
     if get_origin(hint) is tuple:
-        return {"type": "array", "items": _kind(hint.__args__[0], said)}
+        return {"type": "array", "items": _json_type(hint.__args__[0], descriptions)}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
-        return schema(hint, said)
-    return _kind(options[0], said) if options else {"type": _KINDS[hint]}
+        return schema(hint, descriptions)
+    return _json_type(options[0], descriptions) if options else {"type": _KINDS[hint]}
 
 
-def _takes(kind: type[Arguments]) -> str:
+def _signature(kind: type[Arguments]) -> str:
     names = [field.name if field.required else f"{field.name}?" for field in msgspec.structs.fields(kind)]
     return ", ".join(names)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Grants:
+class ToolGrants:
     """`sandbox`: commands run in one where the system has any; `network`: they may use the network from it.
 
     `fetch`: there is a tool that fetches web pages, each host asked for.
@@ -18,5 +18,5 @@ class Grants:
     fetch: bool = False
 
 
-Granted = Callable[[], Grants]
+CurrentGrants = Callable[[], ToolGrants]
 """What holds now: the person may change it at any time."""

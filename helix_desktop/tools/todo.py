@@ -6,33 +6,35 @@ from typing import Annotated
 
 import msgspec
 
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.todo import TodoItem, done_of
-from helix_desktop.context.tool import Progress, ToolResult, unheard
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.todo import TodoItem, progress_text
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.base import Free
+from helix_desktop.tools.tool import UnguardedTool
 
-_MOST = 50
-_LONGEST = 300  # characters of one item
-_SIGNS = {"done": "x", "in_progress": ">", "pending": " "}
+_MAX_ITEMS = 50
+_MAX_LENGTH = 300  # characters of one item
+_STATUS_MARKS = {"done": "x", "in_progress": ">", "pending": " "}
 
 
 class TodoArguments(Arguments, frozen=True):
     """What todo takes."""
 
-    items: Annotated[tuple[TodoItem, ...], msgspec.Meta(min_length=1, max_length=_MOST)]
+    items: Annotated[tuple[TodoItem, ...], msgspec.Meta(min_length=1, max_length=_MAX_ITEMS)]
 
 
-class Todo(Free):
+class Todo(UnguardedTool):
     """Answers with the list as it stands now, so that the newest one is in the window."""
 
-    async def run(self, call_id: str, given: TodoArguments, told: Progress = unheard) -> ToolResult:
+    async def run(
+        self, call_id: str, args: TodoArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
         """The list. Raises ToolError for items that are empty, too long, or all begun at once."""
-        for item in given.items:
-            if not item.content.strip() or len(item.content) > _LONGEST:
+        for item in args.items:
+            if not item.content.strip() or len(item.content) > _MAX_LENGTH:
                 raise ToolError("An item is empty or over 300 characters.", fix="Say each in a few words.")
-        if sum(item.status == "in_progress" for item in given.items) > 1:
+        if sum(item.status == "in_progress" for item in args.items) > 1:
             raise ToolError("More than one item is in progress.", fix="Begin the next when one is done.")
-        lines = [f"[{_SIGNS[item.status]}] {' '.join(item.content.split())}" for item in given.items]
-        text = "\n".join([f"Todo list, {done_of(given.items)} done:", *lines])
-        return ToolResult(f"{text}\n".encode(), target=f"{done_of(given.items)} done")
+        lines = [f"[{_STATUS_MARKS[item.status]}] {' '.join(item.content.split())}" for item in args.items]
+        text = "\n".join([f"Todo list, {progress_text(args.items)} done:", *lines])
+        return ToolResult(f"{text}\n".encode(), target=f"{progress_text(args.items)} done")

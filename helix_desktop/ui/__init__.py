@@ -1,1 +1,1 @@
-"""The window: shows sessions, sends intents."""
+"""The window: shows sessions and starts actions."""

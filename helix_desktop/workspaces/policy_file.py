@@ -8,31 +8,31 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.context.errors import HelixError, SettingsDamaged
-from helix_desktop.context.policy import Policy, fields_of, policy_from
-from helix_desktop.workspaces.files import Files, not_saved
+from helix_desktop.context.policy import ContextPolicy, policy_fields, policy_from
+from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.workspaces.toml_storage import TomlStorage, save_error
 
 POLICY_FILE, CHANGES_FILE = "policy.toml", "policy-changes.toml"
 _WRONG_TYPE = re.compile(r"^Expected `(.+?)`, got `(.+?)` - at `\$\.(\w+)`$")
 _UNKNOWN = re.compile(r"^Object contains unknown field `(\w+)`$")
 _TYPES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
 
-Changes = dict[str, dict[str, Any]]
+ProfileChanges = dict[str, dict[str, Any]]
 """By profile: the values of the user's own that are not in force now."""
 
 
 class PolicyFile:
     """The policy of one workspace on disk."""
 
-    def __init__(self, folder: Path, files: Files) -> None:
+    def __init__(self, folder: Path, files: TomlStorage) -> None:
         """`folder` is the workspace's data folder."""
         self.path, self._changes_path = folder / POLICY_FILE, folder / CHANGES_FILE
         self._files = files
 
-    def load(self) -> Policy:
+    def load(self) -> ContextPolicy:
         """Read the policy; the default one when there is no file. Raises SettingsDamaged naming the line."""
         try:
-            return policy_from(self._files.read(self.path, keep_damaged=False))
+            return policy_from(self._files.read(self.path, back_up=False))
         except ValueError as error:
             text, field = _explain(str(error))
             line = self._line_of(field)
@@ -41,38 +41,38 @@ class PolicyFile:
                 f"The policy file {self.path} is not usable.", f"{where}.", "Correct or delete it."
             ) from error
 
-    def save(self, policy: Policy) -> None:
+    def save(self, policy: ContextPolicy) -> None:
         """Write the policy; comments stay. Raises HelixError; then the former one is as it was."""
         try:
-            self._files.update(self.path, fields_of(policy))
+            self._files.update(self.path, policy_fields(policy))
         except OSError as error:
-            raise not_saved("The policy", self.path.parent, error) from error
+            raise save_error("The policy", self.path.parent, error) from error
 
-    def replace(self, policy: Policy) -> None:
+    def replace(self, policy: ContextPolicy) -> None:
         """Write the policy over a file with an error; a copy is kept beside it. Raises HelixError."""
-        self._files.keep_aside(self.path)
-        self._write(self.path, fields_of(policy))
+        self._files.backup_damaged(self.path)
+        self._write(self.path, policy_fields(policy))
 
-    def changes(self) -> Changes:
+    def changes(self) -> ProfileChanges:
         """Read the changes that can be restored; those that make no policy any more are left out."""
-        return {profile: own for profile, own in self._stored().items() if _is_policy(profile, own)}
+        return {profile: own for profile, own in self._stored().items() if _is_valid_policy(profile, own)}
 
-    def choose_profile(self, current: Policy, profile: str) -> Policy:
+    def choose_profile(self, current: ContextPolicy, profile: str) -> ContextPolicy:
         """Change to a profile as it is; changes of `current` are stored first. Raises HelixError."""
         stored = self._stored()
-        if own := _own(current):
+        if own := _own_fields(current):
             stored[current.profile] = {**stored.get(current.profile, {}), **own}
             self._write(self._changes_path, stored)
         policy = policy_from({"profile": profile})
         self.save(policy)
         return policy
 
-    def restore_changes(self, current: Policy, profile: str) -> Policy:
+    def restore_changes(self, current: ContextPolicy, profile: str) -> ContextPolicy:
         """Change to a profile with its stored changes; what they replace is stored in turn.
 
         Raises HelixError, and ValueError where they do not work together with other changes.
         """
-        stored, own = self._stored(), _own(current)
+        stored, own = self._stored(), _own_fields(current)
         restored = stored.pop(profile, {})
         if current.profile == profile:
             policy = policy_from({"profile": profile, **own, **restored})
@@ -85,7 +85,7 @@ class PolicyFile:
         self._write(self._changes_path, left)
         return policy
 
-    def _stored(self) -> Changes:
+    def _stored(self) -> ProfileChanges:
         try:
             tables = self._files.read(self._changes_path)
         except SettingsDamaged:  # a copy was kept aside
@@ -96,7 +96,7 @@ class PolicyFile:
         try:
             self._files.write(path, fields)
         except OSError as error:
-            raise not_saved("The policy", path.parent, error) from error
+            raise save_error("The policy", path.parent, error) from error
 
     def _line_of(self, field: str) -> int:
         """Find the line that sets a field; 0 when none does."""
@@ -107,13 +107,13 @@ class PolicyFile:
         return next((number for number, line in enumerate(lines, 1) if pattern.match(line)), 0)
 
 
-def _own(policy: Policy) -> dict[str, Any]:
-    return {name: value for name, value in fields_of(policy).items() if name != "profile"}
+def _own_fields(policy: ContextPolicy) -> dict[str, Any]:
+    return {name: value for name, value in policy_fields(policy).items() if name != "profile"}
 
 
-def _is_policy(profile: str, own: Mapping[str, Any]) -> bool:
+def _is_valid_policy(profile: str, fields: Mapping[str, Any]) -> bool:
     try:
-        return bool(_own(policy_from({**own, "profile": profile})))
+        return bool(_own_fields(policy_from({**fields, "profile": profile})))
     except (ValueError, HelixError):
         return False
 

@@ -6,8 +6,8 @@ from typing import Literal
 
 import msgspec
 
-from helix_desktop.context.mcp_server import ServerEntry
-from helix_desktop.context.tool import Rule
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.tools import PermissionRule
 
 Grant = Literal["sandbox", "network", "fetch"]
 """What a person lets a workspace's agent have: see the fields of these names."""
@@ -46,14 +46,14 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     model: str = ""
     session: str = ""
     demo: bool = False
-    rules: tuple[Rule, ...] = ()
+    rules: tuple[PermissionRule, ...] = ()
     quota: int = 0
     unused_ms: int = 0
     trusted: bool = True  # records older than the field: what they let run, they let run
     sandbox: bool = True
     network: bool = False
     fetch: bool = False
-    servers: tuple[ServerEntry, ...] = ()
+    servers: tuple[McpServerConfig, ...] = ()
     share_port: int = 0
     fast: str = ""
     summary: str = ""

@@ -6,20 +6,24 @@ import logging
 
 import msgspec
 
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.tool import ANY, Rule
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.tools import ANY, PermissionRule
 from helix_desktop.workspaces.record import DemoCalls, WorkspaceRecord
-from helix_desktop.workspaces.registry import Registry
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 log = logging.getLogger(__name__)
 
-DEMO_RULES = (Rule("run_command", ANY), Rule("write_file", ANY), Rule("edit_file", ANY))
+DEMO_RULES = (
+    PermissionRule("run_command", ANY),
+    PermissionRule("write_file", ANY),
+    PermissionRule("edit_file", ANY),
+)
 """What the demo model may do unasked in a sample's own copy: its script is known. Never stored."""
 
 _WRITTEN_WITH_RECORD_MS = 60_000  # earlier versions stored DEMO_RULES right after they added a sample
 
 
-def user_rules(record: WorkspaceRecord) -> tuple[Rule, ...]:
+def user_rules(record: WorkspaceRecord) -> tuple[PermissionRule, ...]:
     """Return the rules that the user agreed to, in order: without those that earlier samples came with."""
     return tuple(rule for rule in record.rules if not _came_with_sample(record, rule))
 
@@ -31,30 +35,34 @@ def demo_calls(record: WorkspaceRecord) -> DemoCalls:
     return "allow" if len(user_rules(record)) < len(record.rules) else record.demo_calls
 
 
-def _came_with_sample(record: WorkspaceRecord, rule: Rule) -> bool:
-    plain = Rule(rule.tool, rule.subject) in DEMO_RULES and rule.kind == "exact" and rule.effect == "allow"
+def _came_with_sample(record: WorkspaceRecord, rule: PermissionRule) -> bool:
+    plain = (
+        PermissionRule(rule.tool, rule.subject) in DEMO_RULES
+        and rule.kind == "exact"
+        and rule.effect == "allow"
+    )
     return record.demo and plain and rule.saved - record.added < _WRITTEN_WITH_RECORD_MS
 
 
 class SavedRules:
     """The saved approvals of one workspace."""
 
-    def __init__(self, registry: Registry, identity: str) -> None:
-        self._registry, self._identity = registry, identity
+    def __init__(self, registry: WorkspaceRegistry, workspace_id: str) -> None:
+        self._registry, self._workspace_id = registry, workspace_id
 
-    def rules(self, demo: bool = False) -> tuple[Rule, ...]:
+    def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         """Return the rules that hold, in order; `demo` says that the offline demo model makes the call."""
-        record = self._registry.get(self._identity)
+        record = self._registry.get(self._workspace_id)
         allowed = demo and demo_calls(record) == "allow"
         return (*user_rules(record), *(DEMO_RULES if allowed else ()))
 
-    def allowed(self, demo: bool) -> bool:
+    def note_allowed(self, demo: bool) -> bool:
         """Hear that the user allowed a call. Return True if more calls are allowed by that."""
-        record = self._registry.get(self._identity)
+        record = self._registry.get(self._workspace_id)
         if not demo or demo_calls(record) != "once":
             return False
         try:
-            self._registry.change(self._identity, demo_calls="allow")
+            self._registry.change(self._workspace_id, demo_calls="allow")
         except HelixError as error:
             log.warning("the demo model will ask again: %s", error)
             return False
@@ -62,24 +70,24 @@ class SavedRules:
 
     def set_demo_calls(self, calls: DemoCalls) -> None:
         """Say what happens to calls of the demo model here from now on. Raises HelixError."""
-        rules = user_rules(self._registry.get(self._identity))
-        self._registry.change(self._identity, demo_calls=calls, rules=rules)
+        rules = user_rules(self._registry.get(self._workspace_id))
+        self._registry.change(self._workspace_id, demo_calls=calls, rules=rules)
 
-    async def add(self, rule: Rule) -> None:
+    async def add(self, rule: PermissionRule) -> None:
         """Save a rule, once; it takes the place of one that said the same of another definition."""
-        self._keep(msgspec.structs.replace(rule, saved=self._registry.clock()))
+        self._save_rule(msgspec.structs.replace(rule, saved=self._registry.clock()))
 
-    def restore(self, rule: Rule) -> None:
+    def restore(self, rule: PermissionRule) -> None:
         """Take back that a rule was revoked."""
-        self._keep(rule)
+        self._save_rule(rule)
 
-    def _keep(self, rule: Rule) -> None:
-        saved = self._registry.get(self._identity).rules
+    def _save_rule(self, rule: PermissionRule) -> None:
+        saved = self._registry.get(self._workspace_id).rules
         if all(msgspec.structs.replace(one, saved=rule.saved) != rule for one in saved):
             others = tuple(one for one in saved if one.text != rule.text)
-            self._registry.change(self._identity, rules=(*others, rule))
+            self._registry.change(self._workspace_id, rules=(*others, rule))
 
-    def revoke(self, rule: Rule) -> None:
+    def revoke(self, rule: PermissionRule) -> None:
         """Forget a rule."""
-        saved = self._registry.get(self._identity).rules
-        self._registry.change(self._identity, rules=tuple(one for one in saved if one != rule))
+        saved = self._registry.get(self._workspace_id).rules
+        self._registry.change(self._workspace_id, rules=tuple(one for one in saved if one != rule))

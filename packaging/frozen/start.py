@@ -39,7 +39,7 @@ def main() -> int:
         import multiprocessing
 
         multiprocessing.freeze_support()
-    from helix_desktop.app.cli import main as command_line
+    from helix_desktop.cli.main import main as command_line
 
     return command_line()
 

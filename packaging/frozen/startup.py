@@ -25,7 +25,7 @@ ROUNDS = 12
 MOST = 1.3
 _PATIENCE_S = 60
 _TRACE = "window.open"
-"""What the window leaves in its data directory right after its first frame (app/running.py)."""
+"""What the window leaves in its data directory right after its first frame (app/run.py)."""
 
 Start = Callable[[Sequence[str]], None]
 

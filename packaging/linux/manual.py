@@ -10,7 +10,7 @@ from pathlib import Path
 
 import build_identity
 
-from helix_desktop.app.cli import parser
+from helix_desktop.cli.main import build_parser
 
 _HELP_LINES = 3  # every command has --help, and it comes first
 _ENDING = """
@@ -59,7 +59,7 @@ The workspace belongs to another process that does not answer.
 
 def manual(version: str, date: str) -> str:
     """The page in the language of man(7)."""
-    grammar = parser()
+    grammar = build_parser()
     lines = [
         f'.TH HELIX\\-DESKTOP 1 "{date}" "Helix Desktop {version}" "User Commands"',
         ".SH NAME",

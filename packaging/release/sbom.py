@@ -22,7 +22,7 @@ Json = dict[str, object]
 
 NAME = "helix-desktop.cdx.json"
 PARTS = Path(__file__).with_name("parts.toml")
-# What the app tells of its parts that are no packages, see config/licences.py.
+# What the app tells of its parts that are no packages, see config/licenses.py.
 TOLD = Path("resources", "licences", "parts.toml")
 _SPDX = re.compile(r"[\w.+-]+(?: (?:AND|OR|WITH) [\w.+-]+)*")
 _ENTRY = re.compile(

@@ -15,12 +15,12 @@ from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QApplication
 from qasync import QEventLoop
 
-from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts, style
-from helix_desktop.ui.cache_browser.rows import CacheFilter, CacheFound, CacheRow, CacheTotals
-from helix_desktop.ui.cache_browser.view import CacheBrowser
-from helix_desktop.ui.theme import LIGHT
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.rows import CacheFilter, CacheRow, CacheSearchResults, CacheTotals
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import LIGHT
 
 ENTRIES = 1_000_000
 _NOW = 1_795_000_000_000
@@ -32,13 +32,13 @@ class Million:
     def __init__(self, count: int) -> None:
         self.held = b"".join(hashlib.sha256(b"%d" % number).digest() for number in range(count))
 
-    async def ids(self, wanted: CacheFilter) -> bytes:
+    async def ids(self, cache_filter: CacheFilter) -> bytes:
         """All of them."""
         return self.held
 
-    async def search(self, wanted: CacheFilter, cursor: str = "") -> CacheFound:
+    async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
         """All of them."""
-        return CacheFound(self.held)
+        return CacheSearchResults(self.held)
 
     async def tools(self) -> Sequence[str]:
         """One."""
@@ -66,7 +66,7 @@ def main() -> list[tuple[str, float, str]]:
     app = QApplication.instance() or QApplication([])  # noqa: TID251 - another benchmark may have made it
     assert isinstance(app, QApplication)
     fonts.load(resources_dir() / "fonts")
-    style.apply(app, LIGHT)
+    stylesheet.apply(app, LIGHT)
     with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
         return runner.run(_measure(app))
 

@@ -17,11 +17,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import AssistantRow, Row, ToolRow, UserRow
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import DARK, LIGHT
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 
 MESSAGES = 100_000
 FEW = 1_000
@@ -155,9 +155,9 @@ def _moving(view: ChatView) -> list[tuple[str, float, str]]:
     gc.collect()
     gc.freeze()
     chance = random.Random(3)
-    view.board.show_row(MESSAGES // 2)
-    scrolls = [frame(lambda: view.board.scroll_by(-60)) for _ in range(600)]
-    jumps = [frame(lambda: view.board.show_row(chance.randrange(MESSAGES))) for _ in range(100)]
+    view.chat_viewport.show_row(MESSAGES // 2)
+    scrolls = [frame(lambda: view.chat_viewport.scroll_by(-60)) for _ in range(600)]
+    jumps = [frame(lambda: view.chat_viewport.show_row(chance.randrange(MESSAGES))) for _ in range(100)]
     return [*_percentiles("chat: smooth scroll", scrolls), *_percentiles("chat: jump", jumps)]
 
 
@@ -168,7 +168,7 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
         text += _answer(chance) + "\n\n"
     coming = "\n\n".join(_answer(chance) for _ in range(12))
     model.reset([*conversation(50), AssistantRow("s", text, streaming=True)])
-    view.follow()
+    view.follow_end()
     view.grab()
     costs = []
     step = TOKENS_PER_FLUSH * 4
@@ -176,7 +176,7 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
         model.stream("s", coming[at : at + step])
 
         def flush() -> None:
-            view.arrivals.flush()
+            view.model_updates.flush()
             _paint(view)
 
         costs.append(_ms(flush))
@@ -209,7 +209,9 @@ def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]
         worst = max(_slices(view, partial(view.set_theme, theme)))
         results.append((f"chat: {name} theme over a 64 KB answer, longest slice", worst, _SLICE))
     model.reset(conversation(10_000))
-    jumps = [max(_slices(view, lambda: view.board.show_row(chance.randrange(10_000)))) for _ in range(40)]
+    jumps = [
+        max(_slices(view, lambda: view.chat_viewport.show_row(chance.randrange(10_000)))) for _ in range(40)
+    ]
     results.append(("chat: jump and what follows, longest slice", max(jumps), _SLICE))
     return results
 

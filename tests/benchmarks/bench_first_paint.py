@@ -40,14 +40,14 @@ WHOLE = (
     _EXIT_ON_PAINT
     + """
 import helix_desktop.app.main as main
-from helix_desktop.app.cli import parser
+from helix_desktop.cli.main import build_parser
 made = main.QApplication
 def make(argv):
     app = made(argv)
     app.watch = Watch(); app.installEventFilter(app.watch)
     return app
 main.QApplication = make
-main.show_window(parser().parse_args(["--data-dir", os.environ["HELIX_BENCH_DATA"]]))
+main.show_window(build_parser().parse_args(["--data-dir", os.environ["HELIX_BENCH_DATA"]]))
 """
 )
 

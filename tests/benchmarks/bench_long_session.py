@@ -8,21 +8,21 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from helix_desktop.context.digest import digest_of, first_line
-from helix_desktop.context.event import (
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Event,
-    Recorded,
+    RecordedEvent,
     SessionStarted,
     ToolAnswered,
     UserSpoke,
 )
-from helix_desktop.context.message import ModelInfo, ToolCall
-from helix_desktop.context.policy import Policy
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame, project
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.ui.chat.from_events import all_rows
+from helix_desktop.domain.messages import ModelInfo, ToolCall
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
 
 MESSAGES = 100_000
 _BATCH = 500
@@ -46,10 +46,10 @@ def events() -> Iterator[Event]:
 
 
 async def _store(place: Path) -> None:
-    from helix_desktop.context.content import Content
+    from helix_desktop.domain.store.entries import Content
 
-    store = await LevelStore.open(place, _WORKSPACE)
-    recorded = [Recorded(seq, seq, event) for seq, event in enumerate(events(), 1)]
+    store = await LevelDbStore.open(place, _WORKSPACE)
+    recorded = [RecordedEvent(seq, seq, event) for seq, event in enumerate(events(), 1)]
     for at in range(0, len(recorded), _BATCH):
         batch = recorded[at : at + _BATCH]
         texts = [one.event.text.encode() for one in batch if isinstance(one.event, ToolAnswered)]
@@ -57,9 +57,9 @@ async def _store(place: Path) -> None:
     await store.close()
 
 
-async def _read(place: Path) -> tuple[list[Recorded], float, float]:
+async def _read(place: Path) -> tuple[list[RecordedEvent], float, float]:
     began = time.perf_counter()
-    store = await LevelStore.open(place, _WORKSPACE)
+    store = await LevelDbStore.open(place, _WORKSPACE)
     opened = time.perf_counter() - began
     began = time.perf_counter()
     log = await store.events("long")
@@ -77,10 +77,10 @@ def main() -> list[tuple[str, float, str]]:
     transcript = Transcript(log)
     reduced = time.perf_counter() - began
     began = time.perf_counter()
-    _, rows = all_rows(log)
+    _, rows = rows_from_log(log)
     shown = time.perf_counter() - began
     began = time.perf_counter()
-    project(transcript, Policy(), Frame(ModelInfo("demo", "offline"), "system"))
+    project(transcript, ContextPolicy(), PromptFrame(ModelInfo("demo", "offline"), "system"))
     projected = time.perf_counter() - began
     return [
         ("long session: open the store", opened * 1000, "ms"),

@@ -20,9 +20,9 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.context.content import Content, Filter, Order, Sort
-from helix_desktop.context.digest import digest_of
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.entries import Content, EntryFilter, EntryOrder, EntrySort
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import WORKSPACE, TickingClock
 
 ENTRIES = 100_000
@@ -48,7 +48,7 @@ def contents(count: int) -> list[Content]:
     return made
 
 
-async def fill(store: LevelStore, count: int) -> list[str]:
+async def fill(store: LevelDbStore, count: int) -> list[str]:
     """Store so many contents; some of their digests."""
     made = contents(count)
     for at in range(0, count, _AT_ONCE):
@@ -67,39 +67,43 @@ async def milliseconds(work: Callable[[], Awaitable[object]], rounds: int = ROUN
     return statistics.median(taken)
 
 
-async def pages(store: LevelStore, count: int) -> list[Figure]:
+async def pages(store: LevelDbStore, count: int) -> list[Figure]:
     """Pages of 200 in several orders, at the top and in the middle."""
     figures: list[Figure] = []
-    listed: list[tuple[str, Order, Filter]] = [
-        ("newest", "newest", Filter()),
-        ("largest", Sort("size", True), Filter()),
-        ("by target", Sort("target"), Filter()),
-        ("by last use", Sort("used", True), Filter()),
-        ("newest of a tool", "newest", Filter(tool="run_command")),
-        ("newest of a session", "newest", Filter(session="session-1")),
-        ("newest never recalled", "newest", Filter(unused=True)),
-        ("largest of a tool", Sort("size", True), Filter(tool="run_command")),
+    listed: list[tuple[str, EntryOrder, EntryFilter]] = [
+        ("newest", "newest", EntryFilter()),
+        ("largest", EntrySort("size", True), EntryFilter()),
+        ("by target", EntrySort("target"), EntryFilter()),
+        ("by last use", EntrySort("used", True), EntryFilter()),
+        ("newest of a tool", "newest", EntryFilter(tool="run_command")),
+        ("newest of a session", "newest", EntryFilter(session="session-1")),
+        ("newest never recalled", "newest", EntryFilter(unused=True)),
+        ("largest of a tool", EntrySort("size", True), EntryFilter(tool="run_command")),
     ]
     for name, order, wanted in listed:
-        top = await milliseconds(lambda: store.page("", 200, order, wanted=wanted))  # noqa: B023 - awaited here
+        top = await milliseconds(lambda: store.page("", 200, order, entry_filter=wanted))  # noqa: B023 - awaited here
         figures.append((f"page of 200, {name}, p50 ms", top, "<= 1"))
-        if wanted == Filter():
-            middle = (await store.page("", count // 2, order, wanted=wanted)).cursor
-            deep = await milliseconds(lambda: store.page(middle, 200, order, wanted=wanted))  # noqa: B023 - awaited here
+        if wanted == EntryFilter():
+            middle = (await store.page("", count // 2, order, entry_filter=wanted)).cursor
+            deep = await milliseconds(lambda: store.page(middle, 200, order, entry_filter=wanted))  # noqa: B023 - awaited here
             figures.append((f"page of 200, {name}, in the middle / at the top", deep / top, "<= 1.5"))
-    path = Filter(target="module_42")
+    path = EntryFilter(target="module_42")
     figures.append(
-        ("page of 200, newest of a path, p50 ms", await milliseconds(lambda: store.page(wanted=path)), "")
+        (
+            "page of 200, newest of a path, p50 ms",
+            await milliseconds(lambda: store.page(entry_filter=path)),
+            "",
+        )
     )
     figures.append(
-        ("digests of all by size, ms", await milliseconds(lambda: store.digests(Sort("size")), 3), "")
+        ("digests of all by size, ms", await milliseconds(lambda: store.digests(EntrySort("size")), 3), "")
     )
     return figures
 
 
 async def measure(folder: Path, count: int) -> list[Figure]:
     """All figures."""
-    store = await LevelStore.open(folder, WORKSPACE, TickingClock(), index_after=None)
+    store = await LevelDbStore.open(folder, WORKSPACE, TickingClock(), index_after_s=None)
     try:
         some = await fill(store, count)
         queries = {"rare": "quetzalcoatl", "common": "import self", "none": "xylophone zebra"}
@@ -114,7 +118,7 @@ async def measure(folder: Path, count: int) -> list[Figure]:
             ("hash prefix, p50 ms", await milliseconds(lambda: store.find(next(prefixes)[:8])), "<= 1")
         )
         by_prefix = await milliseconds(
-            lambda: store.page("", 20, Sort("size"), wanted=Filter(prefix=next(prefixes)[:6]))
+            lambda: store.page("", 20, EntrySort("size"), entry_filter=EntryFilter(prefix=next(prefixes)[:6]))
         )
         figures.append(("hash prefix, sorted by size, p50 ms", by_prefix, "<= 1"))
         for name, query in queries.items():
@@ -131,7 +135,7 @@ async def measure(folder: Path, count: int) -> list[Figure]:
     return [*figures, ("open with an index, ms", opened, "<= 300"), ("index / raw bytes", held / size, "")]
 
 
-def _searched(store: LevelStore, query: str) -> Callable[[], Awaitable[Any]]:
+def _searched(store: LevelDbStore, query: str) -> Callable[[], Awaitable[Any]]:
     return lambda: store.search(query, limit=10)
 
 
@@ -139,8 +143,8 @@ async def _opened(folder: Path) -> float:
     taken = []
     for _ in range(5):
         start = time.perf_counter()
-        store = await LevelStore.open(folder, WORKSPACE)
-        await store.page(order=Sort("size"))
+        store = await LevelDbStore.open(folder, WORKSPACE)
+        await store.page(order=EntrySort("size"))
         taken.append((time.perf_counter() - start) * 1000)
         await store.close()
     return statistics.median(taken)

@@ -25,7 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.benchmarks.store_rounds import (
     LEAST,
     ROUNDS,
@@ -60,7 +60,7 @@ int fsync(int fd) { return slow("fsync", fd); }
 """
 
 
-async def stalls(store: LevelStore) -> list[Figure]:
+async def stalls(store: LevelDbStore) -> list[Figure]:
     """How late the event loop comes back to a task while many callers write."""
     late: list[float] = []
     over = asyncio.Event()
@@ -85,7 +85,7 @@ async def stalls(store: LevelStore) -> list[Figure]:
 
 async def reading(folder: Path, others: list[Peer]) -> list[Figure]:
     """Verified reads, and room on the disk, at ENTRIES entries."""
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     made = some(tool_outputs(2), ENTRIES)
     for at in range(0, ENTRIES, 64):
         await store.commit("s", contents=made[at : at + 64])
@@ -99,7 +99,7 @@ async def reading(folder: Path, others: list[Peer]) -> list[Figure]:
 
 async def measure(folder: Path) -> list[Figure]:
     """All figures on the disk as it is."""
-    store, others = await LevelStore.open(folder / "ours", WORKSPACE), peers(folder)
+    store, others = await LevelDbStore.open(folder / "ours", WORKSPACE), peers(folder)
     try:
         figures = await durable_puts(store, others)
         figures += await known_puts(store, others[LEAST], some(tool_outputs(4)))
@@ -113,7 +113,7 @@ async def measure(folder: Path) -> list[Figure]:
 
 async def measure_slowly(folder: Path) -> list[Figure]:
     """What writing is like on a slow disk."""
-    store = await LevelStore.open(folder / "ours", WORKSPACE)
+    store = await LevelDbStore.open(folder / "ours", WORKSPACE)
     others: list[Peer] = [RawLevelDb(folder / "raw"), AddressedLevelDb(folder / "least")]
     try:
         return await durable_puts(store, others)
@@ -125,7 +125,7 @@ async def measure_slowly(folder: Path) -> list[Figure]:
 
 async def measure_hashing(folder: Path) -> list[Figure]:
     """Puts of what is stored: where SHA-256 is quick they measure all the rest."""
-    store, least = await LevelStore.open(folder / "ours", WORKSPACE), AddressedLevelDb(folder / "least")
+    store, least = await LevelDbStore.open(folder / "ours", WORKSPACE), AddressedLevelDb(folder / "least")
     try:
         return await known_puts(store, least, some(tool_outputs(4)))
     finally:
@@ -181,7 +181,7 @@ async def torture(rounds: int) -> int:
     try:
         for seed in range(rounds):
             acknowledged = kill_a_writer(folder, seed)
-            store = await LevelStore.open(folder, WORKSPACE)
+            store = await LevelDbStore.open(folder, WORKSPACE)
             count += await check_acknowledged(store, acknowledged)
             await store.close()
             check_rows_agree(folder)

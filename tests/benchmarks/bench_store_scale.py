@@ -25,9 +25,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.context.content import Content, Entry
-from helix_desktop.context.digest import digest_of
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.entries import CacheEntry, Content
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.benchmarks.store_rounds import (
     LEAST,
     PER_ROUND,
@@ -60,7 +60,7 @@ async def build(folder: Path, entries: int, others: list[Peer]) -> tuple[sqlite3
 
     What comes back: the table, and the outputs of tools that lie between the `entries` short contents.
     """
-    store = await LevelStore.open(folder / "ours", WORKSPACE, TickingClock(step=1))
+    store = await LevelDbStore.open(folder / "ours", WORKSPACE, TickingClock(step=1))
     peer = sqlite3.connect(folder / "peer.db")
     peer.execute(f"CREATE TABLE entries ({COLUMNS}, PRIMARY KEY (digest)) WITHOUT ROWID")
     peer.execute("CREATE INDEX newest ON entries (created DESC)")
@@ -103,11 +103,11 @@ async def listing(folder: Path, entries: int, peer: sqlite3.Connection) -> list[
     opened = []
     for _ in range(9):
         before = time.perf_counter()
-        store = await LevelStore.open(folder / "ours", WORKSPACE)
+        store = await LevelDbStore.open(folder / "ours", WORKSPACE)
         opened.append((time.perf_counter() - before) * 1000)
         await store.close()
     forget_cached(folder / "ours" / "db")
-    store = await LevelStore.open(folder / "ours", WORKSPACE)
+    store = await LevelDbStore.open(folder / "ours", WORKSPACE)
     cold = await took(store.page)
     rnd = random.Random(7)
     prefixes = [short(rnd.randrange(entries)).digest[:8] for _ in range(ROUNDS)]
@@ -132,7 +132,7 @@ async def listing(folder: Path, entries: int, peer: sqlite3.Connection) -> list[
 
 async def beside_peers(folder: Path, others: list[Peer], outputs: list[Content]) -> list[Figure]:
     """Puts and verified reads, when all sides hold as many entries."""
-    store = await LevelStore.open(folder / "ours", WORKSPACE)
+    store = await LevelDbStore.open(folder / "ours", WORKSPACE)
     figures = await durable_puts(store, others, seed=5)
     figures += await known_puts(store, others[LEAST], outputs[:PER_ROUND])
     await store.close()
@@ -152,14 +152,14 @@ async def scale(folder: Path, entries: int) -> list[Figure]:
             other.close()
 
 
-def _entries(peer: sqlite3.Connection, query: str) -> list[Entry]:
+def _entries(peer: sqlite3.Connection, query: str) -> list[CacheEntry]:
     return [
-        Entry(digest, size, size, tokens, tool, target, line, "output", created, created)
+        CacheEntry(digest, size, size, tokens, tool, target, line, "output", created, created)
         for digest, created, size, tokens, tool, target, line in peer.execute(query)
     ]
 
 
-async def depth(store: LevelStore, entries: int) -> str:
+async def depth(store: LevelDbStore, entries: int) -> str:
     """The cursor behind so many entries."""
     cursor = ""
     for _ in range(0, entries, 5000):
@@ -177,14 +177,14 @@ async def idle(folder: Path) -> list[float]:
     """Megabytes that one of many open workspaces holds: just opened, and after some reads and writes."""
     names = [folder / str(number) for number in range(WORKSPACES)]
     for name in names:
-        store = await LevelStore.open(name, WORKSPACE)
+        store = await LevelDbStore.open(name, WORKSPACE)
         await store.commit("s", contents=[short(number) for number in range(HELD)])
         await store.close()
-    warm = await LevelStore.open(folder / "warm", WORKSPACE)
+    warm = await LevelDbStore.open(folder / "warm", WORKSPACE)
     await warm.commit("s", contents=[short(1)])
     gc.collect()
     before = resident()
-    stores = [await LevelStore.open(name, WORKSPACE) for name in names]
+    stores = [await LevelDbStore.open(name, WORKSPACE) for name in names]
     await asyncio.gather(*(store.page() for store in stores))
     opened = (resident() - before) / WORKSPACES / 1e6
     for store in stores:

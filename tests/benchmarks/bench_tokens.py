@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.providers.token_counter import TokenCounter
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 
 Figure = tuple[str, float, str]
 
@@ -30,7 +30,7 @@ def main() -> list[Figure]:
 
 
 async def _measure(name: str, sample: list[str]) -> list[Figure]:
-    counter = TokenCounter(resources_dir() / "tokenizers" / f"{name}.tiktoken")
+    counter = TiktokenCounter(resources_dir() / "tokenizers" / f"{name}.tiktoken")
     gc.collect()
     before = _memory_mb()
     async with _stalls() as loading:

@@ -20,14 +20,14 @@ from functools import partial
 from itertools import islice
 from pathlib import Path
 
-from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
-from helix_desktop.store.content import Contents
-from helix_desktop.store.delivery import Delivery
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.opening import Files, open_files
-from helix_desktop.store.quarantine import Quarantine
-from helix_desktop.store.readers import Readers
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.open.open_files import OpenFiles, open_files
+from helix_desktop.store.threads.loop_bridge import LoopBridge
+from helix_desktop.store.threads.reader_threads import ReaderThreads
 from tests.support.disk_peers import Peer
 from tests.support.store_making import WORKSPACE
 from tests.support.tool_outputs import tool_outputs
@@ -75,28 +75,28 @@ class Awaited:
 
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
-        self._threads = Readers("bench-peer")
-        self._delivery = Delivery(asyncio.get_running_loop())
+        self._threads = ReaderThreads("bench-peer")
+        self._delivery = LoopBridge(asyncio.get_running_loop())
 
     async def write(self, made: list[Content], size: int) -> None:
         """Synced writes of `size` values, each awaited."""
         for at in range(0, len(made), size):
             part = made[at : at + size]
-            await self._threads.ask(self._delivery, partial(self._peer.write, part))
+            await self._threads.submit_async(self._delivery, partial(self._peer.write, part))
 
     async def read(self, made: list[Content]) -> None:
         """Every payload, each awaited."""
         for one in made:
-            await self._threads.ask(self._delivery, partial(self._peer.read, one.digest))
+            await self._threads.submit_async(self._delivery, partial(self._peer.read, one.digest))
 
     async def hash(self, made: list[Content], size: int) -> None:
         """SHA-256 of every payload, `size` at a time, each such group awaited."""
         for at in range(0, len(made), size):
-            await self._threads.ask(self._delivery, partial(_hash, made[at : at + size]))
+            await self._threads.submit_async(self._delivery, partial(_hash, made[at : at + size]))
 
     def close(self) -> None:
         """End the threads."""
-        self._threads.end()
+        self._threads.close()
 
 
 async def peer_writes(peer: Peer, made: list[Content], size: int) -> None:
@@ -105,13 +105,13 @@ async def peer_writes(peer: Peer, made: list[Content], size: int) -> None:
         peer.write(made[at : at + size])
 
 
-async def commits(store: LevelStore, made: list[Content], size: int) -> None:
+async def commits(store: LevelDbStore, made: list[Content], size: int) -> None:
     """Commits of `size` contents, one after the other."""
     for at in range(0, len(made), size):
         await store.commit("s", contents=made[at : at + size])
 
 
-async def producers(store: LevelStore, made: list[Content], count: int = PRODUCERS) -> None:
+async def producers(store: LevelDbStore, made: list[Content], count: int = PRODUCERS) -> None:
     """Many callers at once, each with one content at a time."""
     await asyncio.gather(*(commits(store, made[start::count], 1) for start in range(count)))
 
@@ -132,22 +132,22 @@ async def peer_reads(peer: Peer, made: list[Content]) -> None:
         peer.read(one.digest)
 
 
-async def reads(store: LevelStore, made: list[Content]) -> None:
+async def reads(store: LevelDbStore, made: list[Content]) -> None:
     """Every payload, verified, one after the other."""
     for one in made:
         await store.get(one.digest)
 
 
-async def reads_at_once(store: LevelStore, made: list[Content]) -> None:
+async def reads_at_once(store: LevelDbStore, made: list[Content]) -> None:
     """Every payload, verified, as fast as the readers go."""
     await asyncio.gather(*(store.get(one.digest) for one in made))
 
 
-async def reads_inside(files: Files, made: list[Content]) -> None:
+async def reads_inside(files: OpenFiles, made: list[Content]) -> None:
     """Every payload, verified, on the calling thread: what a reader thread does."""
-    contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
+    contents = ContentStore(files.database, files.codec, Quarantine(files.store_files.quarantine))
     for one in made:
-        files.handle.read(partial(contents.read, digest=one.digest))
+        files.database.read(partial(contents.read, digest=one.digest))
 
 
 async def fresh(source: Iterator[bytes], base: Side, ours: Side) -> float:
@@ -155,7 +155,7 @@ async def fresh(source: Iterator[bytes], base: Side, ours: Side) -> float:
     return await ratio([(partial(base, some(source)), partial(ours, some(source))) for _ in range(ROUNDS)])
 
 
-async def durable_puts(store: LevelStore, others: list[Peer], seed: int = 1) -> list[Figure]:
+async def durable_puts(store: LevelDbStore, others: list[Peer], seed: int = 1) -> list[Figure]:
     """Durable writes, alone, in groups and from many callers; the targets are against raw LevelDB."""
     source, raw = tool_outputs(seed), others[RAW]
     alone = [await seconds(partial(peer_writes, raw, some(source), 1)) for _ in range(3)]
@@ -207,7 +207,7 @@ async def _least(
         awaited.close()
 
 
-async def known_puts(store: LevelStore, least: Peer, known: list[Content], size: int = 16) -> list[Figure]:
+async def known_puts(store: LevelDbStore, least: Peer, known: list[Content], size: int = 16) -> list[Figure]:
     """Puts of what is stored."""
     await commits(store, known, size)
     base, awaited = partial(hashes, known), Awaited(least)
@@ -229,7 +229,7 @@ async def verified_reads(folder: Path, others: list[Peer], sample: list[Content]
     inside = await ratio([(raw, partial(reads_inside, files, sample))] * ROUNDS)
     alone = [await seconds(partial(reads_inside, files, [one])) * 1000 for one in sample]
     files.close()
-    store, awaited = await LevelStore.open(folder, WORKSPACE), Awaited(others[LEAST])
+    store, awaited = await LevelDbStore.open(folder, WORKSPACE), Awaited(others[LEAST])
     single = [await seconds(partial(store.get, one.digest)) * 1000 for one in sample]
     least = [await seconds(partial(awaited.read, [one])) * 1000 for one in sample]
     hashed = [await seconds(partial(hashes, [one])) * 1000 for one in sample]

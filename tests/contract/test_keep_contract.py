@@ -9,15 +9,15 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.context.content import Entry
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import DigestUnknown
-from helix_desktop.context.event import Attachment
-from helix_desktop.context.keeping import DAY_MS, CleanUp, Reference
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.memory import MemoryStore
-from helix_desktop.store.remote.opening import join
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store.retention import DAY_MS, ContentReference, RetentionRule
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.store_making import WORKSPACE, TickingClock, answered, content, handed_over, spoke, summary
 
 
@@ -31,10 +31,10 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: TickingCl
     made: Store
     owner: Store | None = None
     if request.param == "leveldb":
-        made = await LevelStore.open(tmp_path / "store", WORKSPACE, clock)
+        made = await LevelDbStore.open(tmp_path / "store", WORKSPACE, clock)
     elif request.param == "socket":
         owner = await SharedStore.open(tmp_path / "store", WORKSPACE, clock)
-        made = await join(tmp_path / "store", WORKSPACE)
+        made = await connect(tmp_path / "store", WORKSPACE)
     else:
         made = MemoryStore(clock)
     yield made
@@ -48,28 +48,34 @@ async def listed(store: Store) -> set[str]:
 
 
 async def collect_all(store: Store) -> tuple[str, ...]:
-    plan = await store.keep.plan(CleanUp())
-    return (await store.keep.collect([one.digest for one in plan.going])).digests
+    plan = await store.retention.plan(RetentionRule())
+    return (await store.retention.collect([one.digest for one in plan.going])).digests
 
 
 async def test_references_lead_both_ways(store: Store) -> None:
     one, two = content(b"one"), content(b"two")
     await store.commit("s", [answered(1, b"one"), answered(2, b"two", one.digest)], [one, two])
     await store.commit("t", [spoke(1), answered(2, b"two")])
-    assert await store.keep.references(one.digest) == [Reference("s", 1), Reference("s", 2)]
-    assert await store.keep.references(two.digest) == [Reference("s", 2), Reference("t", 2)]
-    assert set(await store.keep.named("s")) == {one.digest, two.digest}
-    assert await store.keep.named("t") == [two.digest]
-    assert await store.keep.named("nobody") == []
+    assert await store.retention.references(one.digest) == [
+        ContentReference("s", 1),
+        ContentReference("s", 2),
+    ]
+    assert await store.retention.references(two.digest) == [
+        ContentReference("s", 2),
+        ContentReference("t", 2),
+    ]
+    assert set(await store.retention.named("s")) == {one.digest, two.digest}
+    assert await store.retention.named("t") == [two.digest]
+    assert await store.retention.named("nobody") == []
     with pytest.raises(ValueError, match="SHA-256"):
-        await store.keep.references("short")
+        await store.retention.references("short")
 
 
 async def test_a_session_whose_name_begins_another_s_has_its_own_references(store: Store) -> None:
     one = content(b"one")
     await store.commit("s", [answered(1, b"one")], [one])
     await store.commit("s1", [spoke(1)])
-    assert await store.keep.named("s1") == []
+    assert await store.retention.named("s1") == []
 
 
 async def test_only_what_nobody_names_goes_and_only_after_its_grace(
@@ -77,20 +83,20 @@ async def test_only_what_nobody_names_goes_and_only_after_its_grace(
 ) -> None:
     free, named, pinned = content(b"free"), content(b"named"), content(b"pinned")
     await store.commit("s", [answered(1, b"named")], [free, named, pinned])
-    await store.keep.pin(pinned.digest, True)
-    assert (await store.keep.plan(CleanUp())).going == ()
+    await store.retention.pin(pinned.digest, True)
+    assert (await store.retention.plan(RetentionRule())).going == ()
     clock.now += DAY_MS
     young = content(b"young")
     await store.commit("s", contents=[young])
-    plan = await store.keep.plan(CleanUp())
+    plan = await store.retention.plan(RetentionRule())
     assert [one.digest for one in plan.going] == [free.digest]
     assert (plan.named.entries, plan.pinned.entries, plan.young.entries) == (1, 1, 1)
     assert plan.freed == (await store.entry(free.digest)).stored_size
     everything = [one.digest for one in (free, named, pinned, young)]
-    swept = await store.keep.collect(everything)
+    swept = await store.retention.collect(everything)
     assert swept.digests == (free.digest,)
     assert await listed(store) == {named.digest, pinned.digest, young.digest}
-    await store.keep.pin(pinned.digest, False)
+    await store.retention.pin(pinned.digest, False)
     assert await collect_all(store) == (pinned.digest,)
 
 
@@ -100,12 +106,12 @@ async def test_what_a_draft_names_stays(store: Store, clock: TickingClock) -> No
     clock.now += 2 * DAY_MS
     await collect_all(store)
     await store.save_draft("s", "", (Attachment(one.digest, "lamp.png", "", 90, 3),))
-    await store.keep.empty_trash()
+    await store.retention.empty_trash()
     assert await store.get(one.digest) == b"one"
-    await store.keep.restore([one.digest])
+    await store.retention.restore([one.digest])
     clock.now += 2 * DAY_MS
-    assert (await store.keep.plan(CleanUp())).named.entries == 1
-    assert (await store.keep.collect([one.digest])).digests == ()
+    assert (await store.retention.plan(RetentionRule())).named.entries == 1
+    assert (await store.retention.collect([one.digest])).digests == ()
 
     await store.save_draft("s", "")
     assert await collect_all(store) == (one.digest,)
@@ -119,12 +125,12 @@ async def test_what_is_in_the_trash_can_be_read_and_comes_back_untouched(
     before = await store.entry(one.digest)
     clock.now += 2 * DAY_MS
     await collect_all(store)
-    trash = await store.keep.trash()
+    trash = await store.retention.trash()
     assert [entry.digest for entry in trash.entries] == [one.digest]
     assert await store.get(one.digest) == b"one"
     assert await store.find(one.digest[:8]) == [one.digest]
     assert (await store.page(prefix=one.digest[:8])).entries == ()
-    assert (await store.keep.restore([one.digest, one.digest])).digests == (one.digest,)
+    assert (await store.retention.restore([one.digest, one.digest])).digests == (one.digest,)
     assert await listed(store) == {one.digest}
     after = await store.entry(one.digest)
     assert msgspec.structs.replace(after, last_used=before.last_used) == before
@@ -144,9 +150,9 @@ async def test_use_brings_back_from_the_trash(store: Store, clock: TickingClock,
     elif how == "recalled":
         await store.commit("s", recalls=[one.digest])
     else:
-        await store.keep.pin(one.digest, True)
+        await store.retention.pin(one.digest, True)
     assert await listed(store) == {one.digest}
-    assert (await store.keep.empty_trash()).digests == ()
+    assert (await store.retention.empty_trash()).digests == ()
     assert await store.get(one.digest) == b"one"
 
 
@@ -155,7 +161,7 @@ async def test_old_content_that_is_put_again_gets_its_grace_anew(store: Store, c
     await store.commit("s", contents=[one])
     clock.now += 2 * DAY_MS
     await store.commit("s", contents=[one])
-    assert (await store.keep.plan(CleanUp())).going == ()
+    assert (await store.retention.plan(RetentionRule())).going == ()
 
 
 async def test_emptying_the_trash_removes_for_good_what_went_there_in_time(
@@ -165,9 +171,9 @@ async def test_emptying_the_trash_removes_for_good_what_went_there_in_time(
     await store.commit("s", contents=[small, large])
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 2
-    went = max(one.trashed for one in (await store.keep.trash()).entries)
-    assert (await store.keep.empty_trash(went)).digests == ()
-    assert set((await store.keep.empty_trash()).digests) == {small.digest, large.digest}
+    went = max(one.trashed for one in (await store.retention.trash()).entries)
+    assert (await store.retention.empty_trash(went)).digests == ()
+    assert set((await store.retention.empty_trash()).digests) == {small.digest, large.digest}
     totals = await store.totals()
     assert (totals.entries, totals.size, totals.stored_size) == (0, 0, 0)
     with pytest.raises(DigestUnknown):
@@ -187,12 +193,12 @@ async def test_a_quota_takes_the_least_recently_used_and_age_what_is_old(
     clock.now += 2 * DAY_MS
     digests = [one.digest for one in made]
     sizes = [(await store.entry(one)).stored_size for one in digests]
-    aged = await store.keep.plan(CleanUp(unused_ms=4 * DAY_MS))
+    aged = await store.retention.plan(RetentionRule(unused_ms=4 * DAY_MS))
     assert [one.digest for one in aged.going] == digests[:2]
-    fitting = await store.keep.plan(CleanUp(quota=sum(sizes[1:])))
+    fitting = await store.retention.plan(RetentionRule(quota=sum(sizes[1:])))
     assert [one.digest for one in fitting.going] == digests[:1]
     assert fitting.short == 0
-    both = await store.keep.plan(CleanUp(quota=sizes[3], unused_ms=5 * DAY_MS))
+    both = await store.retention.plan(RetentionRule(quota=sizes[3], unused_ms=5 * DAY_MS))
     assert [one.digest for one in both.going] == digests[:3]
 
 
@@ -200,11 +206,11 @@ async def test_a_quota_never_takes_what_a_log_names_and_says_so(store: Store, cl
     named, free = content(b"n" * 3000), content(b"free")
     await store.commit("s", [answered(1, named.data)], [named, free])
     clock.now += 2 * DAY_MS
-    plan = await store.keep.plan(CleanUp(quota=1))
+    plan = await store.retention.plan(RetentionRule(quota=1))
     assert [one.digest for one in plan.going] == [free.digest]
     assert plan.short == (await store.entry(named.digest)).stored_size - 1
-    assert "cannot be met" in plan.shortfall
-    assert "named by sessions" in plan.shortfall
+    assert "cannot be met" in plan.shortfall_text
+    assert "named by sessions" in plan.shortfall_text
 
 
 async def test_an_index_entry_that_stays_keeps_what_it_leads_to(store: Store, clock: TickingClock) -> None:
@@ -214,7 +220,7 @@ async def test_an_index_entry_that_stays_keeps_what_it_leads_to(store: Store, cl
     other = content(b"other")
     await store.commit("s", [handed_over(1, index.data)], [far, near, former, index, other])
     clock.now += 2 * DAY_MS
-    plan = await store.keep.plan(CleanUp())
+    plan = await store.retention.plan(RetentionRule())
     assert [one.digest for one in plan.going] == [other.digest]
     assert plan.indexed.entries == 3
 
@@ -226,7 +232,7 @@ async def test_what_an_index_entry_leads_to_outlives_the_trash(store: Store, clo
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 2
     await store.commit("s", [handed_over(1, index.data)])
-    assert (await store.keep.empty_trash()).digests == ()
+    assert (await store.retention.empty_trash()).digests == ()
     assert await store.get(far.digest) == b"far"
 
 
@@ -237,12 +243,12 @@ async def test_a_clock_that_was_set_back_ages_nothing_in_the_trash(store: Store,
     await store.commit("t", contents=[new])
     clock.now -= 100 * DAY_MS
     assert await collect_all(store) == (old.digest,)
-    assert await store.keep.trash_session("s") == ("s",)
+    assert await store.retention.trash_session("s") == ("s",)
     clock.now += 100 * DAY_MS
-    swept = await store.keep.empty_trash(clock.now - DAY_MS)
+    swept = await store.retention.empty_trash(clock.now - DAY_MS)
     assert (swept.digests, swept.sessions) == ((), ())
-    await store.keep.restore([old.digest])
-    assert (await store.keep.plan(CleanUp())).going == ()
+    await store.retention.restore([old.digest])
+    assert (await store.retention.plan(RetentionRule())).going == ()
 
 
 async def test_all_of_the_trash_goes_though_the_clock_was_set_back(store: Store, clock: TickingClock) -> None:
@@ -250,9 +256,9 @@ async def test_all_of_the_trash_goes_though_the_clock_was_set_back(store: Store,
     await store.commit("s", contents=[one], summary=summary("s"))
     clock.now += 2 * DAY_MS
     await collect_all(store)
-    await store.keep.trash_session("s")
+    await store.retention.trash_session("s")
     clock.now -= 30 * DAY_MS
-    swept = await store.keep.empty_trash()
+    swept = await store.retention.empty_trash()
     assert (swept.digests, swept.sessions) == ((one.digest,), ("s",))
 
 
@@ -261,14 +267,14 @@ async def test_a_deleted_session_is_hidden_with_its_subagents_and_comes_back(sto
     await store.commit("s", [answered(1, b"one")], [content(b"one")], summary=summary("s"))
     await store.commit("child", [spoke(1)], summary=child)
     await store.commit("other", [spoke(1)], summary=summary("other"))
-    assert await store.keep.trash_session("s") == ("s", "child")
-    assert await store.keep.trash_session("s") == ()
+    assert await store.retention.trash_session("s") == ("s", "child")
+    assert await store.retention.trash_session("s") == ()
     assert [one.id for one in await store.sessions()] == ["other"]
-    assert {one.id for one in (await store.keep.trash()).sessions} == {"s", "child"}
+    assert {one.id for one in (await store.retention.trash()).sessions} == {"s", "child"}
     assert await store.events("s") == [answered(1, b"one")]
-    assert await store.keep.restore_session("s") == ("s", "child")
+    assert await store.retention.restore_session("s") == ("s", "child")
     assert {one.id for one in await store.sessions()} == {"s", "child", "other"}
-    assert await store.keep.trash_session("nobody") == ()
+    assert await store.retention.trash_session("nobody") == ()
 
 
 async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
@@ -280,14 +286,14 @@ async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
     await store.save_draft("s", "typed")
     await store.commit("t", [answered(1, b"both")], summary=summary("t"))
     clock.now += 2 * DAY_MS
-    await store.keep.trash_session("s")
-    assert (await store.keep.plan(CleanUp())).going == ()
-    assert (await store.keep.empty_trash()).sessions == ("s",)
+    await store.retention.trash_session("s")
+    assert (await store.retention.plan(RetentionRule())).going == ()
+    assert (await store.retention.empty_trash()).sessions == ("s",)
     assert (await store.events("s"), (await store.draft("s")).text) == ([], "")
     assert (await store.totals()).sessions == 1
-    assert await store.keep.named("s") == []
+    assert await store.retention.named("s") == []
     assert (await store.entry(both.digest)).references == 1
-    assert await store.keep.references(both.digest) == [Reference("t", 1)]
+    assert await store.retention.references(both.digest) == [ContentReference("t", 1)]
     assert await collect_all(store) == (one.digest,)
     await store.commit("s", [spoke(1)], summary=summary("s"))
     assert await store.events("s") == [spoke(1)]
@@ -295,24 +301,24 @@ async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
 
 async def test_going_on_with_a_deleted_session_brings_it_back(store: Store) -> None:
     await store.commit("s", [spoke(1)], summary=summary("s"))
-    await store.keep.trash_session("s")
+    await store.retention.trash_session("s")
     await store.commit("s", [spoke(2)], summary=summary("s", 2))
     assert [one.id for one in await store.sessions()] == ["s"]
-    assert (await store.keep.empty_trash()).sessions == ()
+    assert (await store.retention.empty_trash()).sessions == ()
     assert len(await store.events("s")) == 2
 
 
 async def test_pins_are_part_of_the_entry(store: Store) -> None:
     one = content(b"one")
     await store.commit("s", contents=[one])
-    await store.keep.pin(one.digest, True)
-    found: Entry = (await store.page()).entries[0]
+    await store.retention.pin(one.digest, True)
+    found: CacheEntry = (await store.page()).entries[0]
     assert found.pinned
     assert (await store.entry(one.digest)).pinned
-    await store.keep.pin(one.digest, False)
+    await store.retention.pin(one.digest, False)
     assert not (await store.entry(one.digest)).pinned
     with pytest.raises(DigestUnknown):
-        await store.keep.pin(digest_of(b"nowhere"), True)
+        await store.retention.pin(digest_of(b"nowhere"), True)
 
 
 async def test_pages_go_on_over_what_is_in_the_trash(store: Store, clock: TickingClock) -> None:
@@ -320,7 +326,7 @@ async def test_pages_go_on_over_what_is_in_the_trash(store: Store, clock: Tickin
     for one in made:
         await store.commit("s", contents=[one])
     clock.now += 2 * DAY_MS
-    await store.keep.collect([made[0].digest, made[3].digest])
+    await store.retention.collect([made[0].digest, made[3].digest])
     first = await store.page(limit=3)
     assert [one.digest for one in first.entries] == [made[at].digest for at in (5, 4, 2)]
     rest = await store.page(first.cursor, limit=3)
@@ -332,5 +338,5 @@ async def test_thousands_go_in_parts(store: Store, clock: TickingClock) -> None:
     await store.commit("s", contents=made)
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 450
-    assert len((await store.keep.empty_trash()).digests) == 450
+    assert len((await store.retention.empty_trash()).digests) == 450
     assert (await store.totals()).entries == 0

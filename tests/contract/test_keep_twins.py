@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.context.content import Content, Entry
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ContentForgotten
-from helix_desktop.context.event import digests_in
-from helix_desktop.context.forgetting import Wanted
-from helix_desktop.context.keeping import DAY_MS, HOUR_MS, CleanUp, digests_listed
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentRedacted
+from helix_desktop.domain.events.session import digests_in
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.entries import CacheEntry, Content
+from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS, RetentionRule, indexed_digests
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
 from tests.support.store_making import WORKSPACE, TickingClock, answered, content, handed_over, summary
 
 PLAIN = [b"", b"a", b"b" * 700, bytes(range(256)) * 5000]
@@ -77,17 +77,17 @@ async def do(store: Store, step: Step, clock: TickingClock) -> object:
         case "wait":
             clock.now += 13 * HOUR_MS
         case "hide":
-            return await store.keep.trash_session(step.session)
+            return await store.retention.trash_session(step.session)
         case "show":
-            return await store.keep.restore_session(step.session)
+            return await store.retention.restore_session(step.session)
         case "recall" | "pin" | "unpin":
             await use(store, step, [one for one in digests if await store.find(one)])
         case "forget":
             chosen = tuple(one for one in digests if one in FORGETTABLE)
-            finds = await store.forgetting.carry_out(Wanted(digests=chosen or tuple(digests[:1])))
+            finds = await store.redaction.carry_out(RedactionRequest(digests=chosen or tuple(digests[:1])))
             return {one.digest for one in finds.contents}, finds.events
         case "lift":
-            return await store.forgetting.lift(digests[0])
+            return await store.redaction.lift(digests[0])
         case _:
             return await clean(store, step, digests, clock)
     return None
@@ -110,21 +110,21 @@ async def use(store: Store, step: Step, held: list[str]) -> None:
     if step.deed == "recall":
         await store.commit(step.session, recalls=held)
     elif held:
-        await store.keep.pin(held[0], step.deed == "pin")
+        await store.retention.pin(held[0], step.deed == "pin")
 
 
 async def clean(store: Store, step: Step, digests: list[str], clock: TickingClock) -> object:
     """Collect, restore, or empty the trash."""
     if step.deed == "restore":
-        return (await store.keep.restore(digests)).digests
+        return (await store.retention.restore(digests)).digests
     if step.bodies[0] % 4:  # most of the time as much later as makes a difference
         clock.now += 2 * DAY_MS
     if step.deed == "empty":
-        swept = await store.keep.empty_trash(clock.now - DAY_MS)
+        swept = await store.retention.empty_trash(clock.now - DAY_MS)
         return sorted(swept.digests), swept.sessions
-    plan = await store.keep.plan(CleanUp())
+    plan = await store.retention.plan(RetentionRule())
     going = [one.digest for one in plan.going]
-    assert sorted((await store.keep.collect(going)).digests) == sorted(going)
+    assert sorted((await store.retention.collect(going)).digests) == sorted(going)
     parts = (plan.named, plan.indexed, plan.pinned, plan.young, plan.spared, plan.trashed)
     return going, [one.entries for one in parts]
 
@@ -133,9 +133,9 @@ def _content(body: int) -> Content:
     return content(BODIES[body], kind="index" if body >= len(PLAIN) else "output")
 
 
-async def everything(store: Store) -> list[Entry]:
+async def everything(store: Store) -> list[CacheEntry]:
     """All entries, those in the trash too."""
-    return [*(await store.page()).entries, *(await store.keep.trash()).entries]
+    return [*(await store.page()).entries, *(await store.retention.trash()).entries]
 
 
 async def check(store: Store, forgotten: set[str]) -> None:
@@ -152,19 +152,19 @@ async def check(store: Store, forgotten: set[str]) -> None:
             for digest in digests_in(recorded.event):
                 named[digest] = named.get(digest, 0) + 1
                 found.add(digest)
-        assert set(await store.keep.named(session)) == found
+        assert set(await store.retention.named(session)) == found
     reached = list(named)
     for digest in reached:
         try:
             data = await store.get(digest)
-        except ContentForgotten:
+        except ContentRedacted:
             assert digest in forgotten
             continue
         assert digest_of(data) == digest
         if (await store.entry(digest)).kind == "index":
-            reached += digests_listed(data) - set(reached)
+            reached += indexed_digests(data) - set(reached)
     for entry in entries:
-        references = await store.keep.references(entry.digest)
+        references = await store.retention.references(entry.digest)
         assert len(references) == entry.references == named.get(entry.digest, 0)
         assert not (entry.trashed and entry.references)
 
@@ -172,19 +172,19 @@ async def check(store: Store, forgotten: set[str]) -> None:
 async def state(store: Store) -> object:
     """Everything that can be compared between the stores."""
     entries = [msgspec.structs.replace(one, stored_size=0) for one in await everything(store)]
-    return entries, await store.sessions(), (await store.keep.trash()).sessions
+    return entries, await store.sessions(), (await store.retention.trash()).sessions
 
 
 async def compare(script: list[Step], folder: Path) -> None:
     clock, other, forgotten = TickingClock(), TickingClock(), set[str]()
-    durable: Store = await LevelStore.open(folder, WORKSPACE, clock)
+    durable: Store = await LevelDbStore.open(folder, WORKSPACE, clock)
     twin: Store = MemoryStore(other)
     try:
         for step in script:
             if step.deed == "quota":  # bytes on disk differ: each is only checked
-                plan = [one.digest for one in (await durable.keep.plan(CleanUp(quota=4000))).going]
-                await durable.keep.collect(plan)
-                await twin.keep.collect(plan)
+                plan = [one.digest for one in (await durable.retention.plan(RetentionRule(quota=4000))).going]
+                await durable.retention.collect(plan)
+                await twin.retention.collect(plan)
             elif step.deed == "name" and not await _led(durable, step):
                 continue
             else:
@@ -198,7 +198,7 @@ async def compare(script: list[Step], folder: Path) -> None:
         assert await state(durable) == await state(twin)
     finally:
         await durable.close()
-    again = await LevelStore.open(folder, WORKSPACE, clock)
+    again = await LevelDbStore.open(folder, WORKSPACE, clock)
     try:
         assert again.health.report is None
         await check(again, forgotten)
@@ -211,7 +211,7 @@ async def _led(store: Store, step: Step) -> bool:
     """Whether all that the step's index entries lead to is stored: the agent makes no others."""
     wanted = [BODIES[one] for one in step.bodies if one >= len(PLAIN)]
     for index in wanted:
-        for digest in digests_listed(index):
+        for digest in indexed_digests(index):
             if not await store.find(digest):
                 return False
             data = await store.get(digest)

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.ports import Model
-from helix_desktop.context.message import ModelInfo
-from helix_desktop.providers.http import Http
-from helix_desktop.providers.retry import Retries
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.retry import RetryPolicy
 from tests.support.chat_server import Call, ChatServer, Cut, Reasoning, Reply, Script, Sealed, Stream, Text
 from tests.support.model_contract import ModelContract
 from tests.support.speakers import DIALECTS, Dialect
@@ -56,7 +56,7 @@ class TestDialects(ModelContract):
     async def model(self, request: pytest.FixtureRequest) -> AsyncIterator[Model]:
         dialect, habit = request.param
         script = Flaky(answers(dialect)) if habit == "flaky" else answers(dialect)
-        http = Http()
+        http = HttpClient()
         async with ChatServer(script, wire=dialect.wire) as server:
-            yield dialect.model(server, http, Retries(pause=_no_wait), ModelInfo("local", "small"))
+            yield dialect.model(server, http, RetryPolicy(pause=_no_wait), ModelInfo("local", "small"))
             await http.aclose()

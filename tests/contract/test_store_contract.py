@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.context.content import Content, Entry, Order
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.draft import Draft
-from helix_desktop.context.errors import ContentTooLarge, DigestUnknown, StoreClosed
-from helix_desktop.context.event import AssistantSpoke, Attachment, Recorded, UserSpoke
-from helix_desktop.context.image import Image
-from helix_desktop.store.codec import CONTENT_CAP
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.memory import MemoryStore
-from helix_desktop.store.remote.opening import join
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.errors import ContentTooLarge, DigestUnknown, StoreClosed
+from helix_desktop.domain.events.session import AssistantSpoke, Attachment, RecordedEvent, UserSpoke
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.store.entries import CacheEntry, Content, EntryOrder
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.store_making import (
     START,
     WORKSPACE,
@@ -39,20 +39,20 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     if request.param == "memory":
         made = MemoryStore(TickingClock())
     elif request.param == "leveldb":
-        made = await LevelStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+        made = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
     else:
         on_loopback = request.param == "loopback"
         owner = await SharedStore.open(tmp_path / "store", WORKSPACE, TickingClock(), on_loopback)
-        made = await join(tmp_path / "store", WORKSPACE)
+        made = await connect(tmp_path / "store", WORKSPACE)
     yield made
     await made.close()
     if owner is not None:
         await owner.close()
 
 
-async def walk(store: Store, limit: int, order: Order = "newest", prefix: str = "") -> list[Entry]:
+async def walk(store: Store, limit: int, order: EntryOrder = "newest", prefix: str = "") -> list[CacheEntry]:
     """All entries, page by page."""
-    found: list[Entry] = []
+    found: list[CacheEntry] = []
     cursor = ""
     while True:
         page = await store.page(cursor, limit, order, prefix)
@@ -114,7 +114,7 @@ async def test_events_come_back_as_they_were(store: Store) -> None:
     verbatim = {"id": 10**30, "parts": [{"signature": "x" * 5000}, None, 1.5]}
     log = [
         spoke(1, "grüße 🌍"),
-        Recorded(2, START, AssistantSpoke("ok", "m", 3, verbatim=verbatim)),
+        RecordedEvent(2, START, AssistantSpoke("ok", "m", 3, verbatim=verbatim)),
         answered(3, data),
         handed_over(4, b"index"),
     ]
@@ -140,7 +140,7 @@ async def test_an_event_may_not_name_content_that_is_not_there(store: Store) -> 
         await store.commit("s", [answered(1, b"nowhere")])
     attached = UserSpoke("see", 1, (Attachment(digest_of(b"nowhere"), "a", "b", 1, 1),))
     with pytest.raises(ValueError, match="not stored"):
-        await store.commit("s", [Recorded(1, START, attached)])
+        await store.commit("s", [RecordedEvent(1, START, attached)])
     with pytest.raises(ValueError, match="not stored"):
         await store.commit("s", recalls=[digest_of(b"nowhere")])
     assert await store.events("s") == []
@@ -295,7 +295,7 @@ async def test_a_draft_comes_back_with_what_goes_along(store: Store) -> None:
 
 
 async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:
-    big = Content("0" * 64, bytes(CONTENT_CAP + 1), "run_command")
+    big = Content("0" * 64, bytes(MAX_CONTENT_BYTES + 1), "run_command")
     with pytest.raises(ContentTooLarge, match=r"gave 67,108,865 bytes.*at most 67,108,864 bytes"):
         await store.commit("s", [spoke(1)], [big])
     assert await store.events("s") == []
@@ -353,11 +353,11 @@ async def test_a_sound_store_is_found_sound_and_nobody_hears_of_damage(store: St
         await store.commit("s", [answered(number + 1, data)], [content(data)], summary=summary("s"))
         assert await store.get(digest_of(data)) == data
     found = await store.health.check(lambda done, total: progress.append((done, total)))
-    assert found.sound
+    assert found.is_sound
     assert found.contents == 3
     assert progress[-1] == (3, 3)
     assert store.health.report is None
-    await store.health.told()
+    await store.health.acknowledge()
     stop()
     assert heard == []
 
@@ -367,4 +367,4 @@ async def test_the_health_of_a_closed_store_is_not_told(store: Store) -> None:
     with pytest.raises(StoreClosed):
         await store.health.check()
     with pytest.raises(StoreClosed):
-        await store.health.told()
+        await store.health.acknowledge()

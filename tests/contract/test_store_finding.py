@@ -11,19 +11,26 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.context.content import Content, Entry, Filter, Order, Sort, SortColumn
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import InputUnusable, StoreClosed
-from helix_desktop.context.listing import passes, position
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import InvalidInput, StoreClosed
+from helix_desktop.domain.store.entries import (
+    CacheEntry,
+    Content,
+    EntryFilter,
+    EntryOrder,
+    EntrySort,
+    SortColumn,
+)
+from helix_desktop.domain.store.entry_order import matches_filter, sort_position
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.opening import join
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.finding import COLUMNS, fill, filters, found_by, handover, made, open_store, orders, walk
 from tests.support.store_making import WORKSPACE, TickingClock
 
-Store = LevelStore | MemoryStore | RemoteStore
+Store = LevelDbStore | MemoryStore | RemoteStore
 
 DATAS = [f"number {one} {'x' * (one * one)}\nTide {one % 7} Straße\n".encode() for one in range(40)]
 
@@ -31,12 +38,12 @@ DATAS = [f"number {one} {'x' * (one * one)}\nTide {one % 7} Straße\n".encode() 
 @pytest.fixture(params=["leveldb", "indexed", "memory", "guest"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
     """Each store with forty entries; the durable one with its texts indexed, without, and from outside."""
-    owner: LevelStore | None = None
+    owner: LevelDbStore | None = None
     if request.param == "memory":
         store: Store = MemoryStore(TickingClock())
     elif request.param == "guest":
-        owner = await SharedStore.open(tmp_path / "s", WORKSPACE, TickingClock(), index_after=None)
-        store = await join(tmp_path / "s", WORKSPACE)
+        owner = await SharedStore.open(tmp_path / "s", WORKSPACE, TickingClock(), index_after_s=None)
+        store = await connect(tmp_path / "s", WORKSPACE)
     else:
         store = await open_store(tmp_path / "s")
     await fill(store, DATAS)
@@ -51,41 +58,41 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 @pytest.mark.parametrize("column", COLUMNS)
 async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: SortColumn) -> None:
     for descending in (False, True):
-        sort = Sort(column, descending)
+        sort = EntrySort(column, descending)
         found = await walk(store, 7, sort)
         assert len(found) == len(DATAS)
-        places = [position(one, sort.column) for one in found]
+        places = [sort_position(one, sort.column) for one in found]
         assert places == sorted(places, reverse=descending)
         assert b"".join(bytes.fromhex(one.digest) for one in found) == await store.digests(sort)
 
 
 async def test_equal_entries_come_newest_first_when_descending(store: Store) -> None:
-    found = await walk(store, 9, Sort("tool", True), Filter(tool="read_file"))
+    found = await walk(store, 9, EntrySort("tool", True), EntryFilter(tool="read_file"))
     assert [one.created for one in found] == sorted((one.created for one in found), reverse=True)
 
 
 @pytest.mark.parametrize(
     ("wanted", "count"),
     [
-        (Filter(tool="run_command"), 13),
-        (Filter(besides=("run_command",)), 27),
-        (Filter(kinds=("index",)), 8),
-        (Filter(target="SRC/APP"), 10),
-        (Filter(target="ÜNÏ"), 10),
-        (Filter(least_size=1000), 8),
-        (Filter(most_size=27), 2),
-        (Filter(unused=True), 36),
-        (Filter(orphan=True), 33),
-        (Filter(session="t"), 0),
-        (Filter(pinned=True), 0),
-        (Filter(pinned=False, trashed=False), 40),
-        (Filter(trashed=True), 0),
+        (EntryFilter(tool="run_command"), 13),
+        (EntryFilter(besides=("run_command",)), 27),
+        (EntryFilter(kinds=("index",)), 8),
+        (EntryFilter(target="SRC/APP"), 10),
+        (EntryFilter(target="ÜNÏ"), 10),
+        (EntryFilter(least_size=1000), 8),
+        (EntryFilter(most_size=27), 2),
+        (EntryFilter(unused=True), 36),
+        (EntryFilter(orphan=True), 33),
+        (EntryFilter(session="t"), 0),
+        (EntryFilter(pinned=True), 0),
+        (EntryFilter(pinned=False, trashed=False), 40),
+        (EntryFilter(trashed=True), 0),
     ],
 )
-async def test_a_filter_lets_through_what_it_says(store: Store, wanted: Filter, count: int) -> None:
+async def test_a_filter_lets_through_what_it_says(store: Store, wanted: EntryFilter, count: int) -> None:
     everything = await walk(store, 50)
     found = await walk(store, 4, "newest", wanted)
-    assert found == [one for one in everything if passes(one, wanted)]
+    assert found == [one for one in everything if matches_filter(one, wanted)]
     assert len(found) == count
 
 
@@ -96,44 +103,46 @@ async def test_the_session_that_stored_it_first_stays(store: Store) -> None:
     await store.commit("other", contents=[again])
     assert (await store.entry(again.digest)).session == "s"
     await store.commit("other", contents=[made(b"its own")])
-    assert [one.digest for one in await walk(store, 5, wanted=Filter(session="other"))] == [
+    assert [one.digest for one in await walk(store, 5, wanted=EntryFilter(session="other"))] == [
         digest_of(b"its own")
     ]
 
 
 async def test_a_hash_prefix_goes_with_any_order(store: Store) -> None:
-    everything = await walk(store, 50, Sort("size"))
+    everything = await walk(store, 50, EntrySort("size"))
     for prefix in "0123456789abcdef":
-        found = await walk(store, 2, Sort("size"), Filter(prefix=prefix))
+        found = await walk(store, 2, EntrySort("size"), EntryFilter(prefix=prefix))
         assert found == [one for one in everything if one.digest.startswith(prefix)]
     one = everything[3].digest
-    assert [found.digest for found in await walk(store, 2, wanted=Filter(prefix=one))] == [one]
+    assert [found.digest for found in await walk(store, 2, wanted=EntryFilter(prefix=one))] == [one]
     for wrong in ("xy", "A", "0" * 65):
         with pytest.raises(ValueError, match="hex digits"):
-            await store.page(wanted=Filter(prefix=wrong))
+            await store.page(entry_filter=EntryFilter(prefix=wrong))
 
 
 async def test_the_cursor_of_another_order_is_refused(store: Store) -> None:
-    by_size = (await store.page(limit=2, order=Sort("size"))).cursor
+    by_size = (await store.page(limit=2, order=EntrySort("size"))).cursor
     newest = (await store.page(limit=2)).cursor
-    wrong: list[tuple[str, Order]] = [
+    wrong: list[tuple[str, EntryOrder]] = [
         (by_size, "newest"),
-        (newest, Sort("size")),
-        (by_size, Sort("size", True)),
-        (by_size, Sort("tool")),
-        (by_size[:-4], Sort("size")),
-        ("zz", Sort("size")),
-        ("93", Sort("size")),
+        (newest, EntrySort("size")),
+        (by_size, EntrySort("size", True)),
+        (by_size, EntrySort("tool")),
+        (by_size[:-4], EntrySort("size")),
+        ("zz", EntrySort("size")),
+        ("93", EntrySort("size")),
     ]
     for cursor, order in wrong:
         with pytest.raises(ValueError, match="cursor"):
             await store.page(cursor, order=order)
 
 
-@pytest.mark.parametrize("order", ["newest", "oldest", Sort("size", True), Sort("tool"), Sort("digest")])
-async def test_what_is_written_between_two_pages_moves_nothing(store: Store, order: Order) -> None:
+@pytest.mark.parametrize(
+    "order", ["newest", "oldest", EntrySort("size", True), EntrySort("tool"), EntrySort("digest")]
+)
+async def test_what_is_written_between_two_pages_moves_nothing(store: Store, order: EntryOrder) -> None:
     before = await walk(store, 50, order)
-    found: list[Entry] = []
+    found: list[CacheEntry] = []
     cursor = ""
     for number in range(100):
         page = await store.page(cursor, 7, order)
@@ -153,7 +162,9 @@ async def test_a_page_sees_what_was_committed_before_it(store: Store) -> None:
         one = made(b"fresh %d %s" % (number, b"y" * 9000), number)
         await store.commit("s", contents=[one], recalls=[one.digest])
         (found,) = (
-            await store.page(limit=1, order=Sort("created", True), wanted=Filter(least_size=9000))
+            await store.page(
+                limit=1, order=EntrySort("created", True), entry_filter=EntryFilter(least_size=9000)
+            )
         ).entries
         assert (found.digest, found.recalls) == (one.digest, 1)
 
@@ -176,7 +187,7 @@ async def test_short_words_and_names_are_found(store: Store) -> None:
 
 
 async def test_a_search_keeps_to_its_filter(store: Store) -> None:
-    wanted = Filter(tool="run_command", least_size=500)
+    wanted = EntryFilter(tool="run_command", least_size=500)
     found = await found_by(store, "tide", 2, wanted)
     assert found == [one.digest for one in await walk(store, 50, wanted=wanted)]
     assert len(found) > 3
@@ -188,7 +199,7 @@ async def test_a_search_goes_on_behind_its_cursor_and_every_hits(store: Store) -
     assert [hit.entry.digest for hit in part.hits] == everything[:5]
     rest = await store.search("tide", limit=50, cursor=part.hits[2].cursor)
     assert [hit.entry.digest for hit in rest.hits] == everything[3:]
-    for cursor in ("x", "6d00", (await store.page(limit=1, order=Sort("size"))).cursor):
+    for cursor in ("x", "6d00", (await store.page(limit=1, order=EntrySort("size"))).cursor):
         with pytest.raises(ValueError, match="cursor"):
             await store.search("tide", cursor=cursor)
 
@@ -200,18 +211,20 @@ async def test_a_search_stops_when_it_is_told(store: Store) -> None:
         sizes.append(size)
         return len(sizes) < 4
 
-    found = await store.search("tide", going=going)
+    found = await store.search("tide", should_continue=going)
     assert len(found.hits) == 4
     assert found.cursor
     assert sizes == [hit.entry.size for hit in (await store.search("tide", limit=5)).hits][1:]
-    assert len((await store.search("tide", going=lambda _: False)).hits) == 1, "it always goes on by one"
+    assert len((await store.search("tide", should_continue=lambda _: False)).hits) == 1, (
+        "it always goes on by one"
+    )
 
 
 async def test_a_query_without_words_is_refused(store: Store) -> None:
     for query in ("", "  ", "x" * 201):
-        with pytest.raises(InputUnusable):
+        with pytest.raises(InvalidInput):
             await store.search(query)
-        with pytest.raises(InputUnusable):
+        with pytest.raises(InvalidInput):
             await store.search_handovers(query)
 
 
@@ -236,18 +249,20 @@ async def test_pins_and_trash_are_filters(store: Store) -> None:
     everything = await walk(store, 50)
     pinned = everything[3].digest
     away = [one.digest for one in everything if not one.references and one.digest != pinned][:2]
-    await store.keep.pin(pinned, True)
-    assert [one.digest for one in await walk(store, 5, Sort("size"), Filter(pinned=True))] == [pinned]
-    assert len(await walk(store, 9, "newest", Filter(pinned=False))) == 39
-    await store.keep.collect(away, 0)
-    orders: list[Order] = ["newest", Sort("size")]
+    await store.retention.pin(pinned, True)
+    assert [one.digest for one in await walk(store, 5, EntrySort("size"), EntryFilter(pinned=True))] == [
+        pinned
+    ]
+    assert len(await walk(store, 9, "newest", EntryFilter(pinned=False))) == 39
+    await store.retention.collect(away, 0)
+    orders: list[EntryOrder] = ["newest", EntrySort("size")]
     for order in orders:
         left = await walk(store, 9, order)
         assert {one.digest for one in everything} - {one.digest for one in left} == set(away)
-        gone = await walk(store, 1, order, Filter(trashed=True))
+        gone = await walk(store, 1, order, EntryFilter(trashed=True))
         assert {one.digest for one in gone} == set(away)
     assert not set(away) & set(await found_by(store, "tide"))
-    await store.keep.restore(away)
+    await store.retention.restore(away)
     assert len(await found_by(store, "tide", 50)) == 40
 
 
@@ -271,7 +286,7 @@ async def test_handovers_are_found_newest_first(store: Store) -> None:
 async def test_a_closed_store_finds_nothing(store: Store) -> None:
     await store.close()
     calls = (
-        store.page(order=Sort("size")),
+        store.page(order=EntrySort("size")),
         store.digests(),
         store.tools(),
         store.search("tide"),
@@ -290,7 +305,9 @@ texts = st.lists(
 queries = st.text(st.sampled_from('aAbßé\u0301İ\0" ﬁ日x'), min_size=1, max_size=6)
 
 
-async def _same(datas: list[bytes], order: Order, wanted: Filter, query: str, limit: int, at: int) -> None:
+async def _same(
+    datas: list[bytes], order: EntryOrder, wanted: EntryFilter, query: str, limit: int, at: int
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         durable, twin = await open_store(Path(folder)), MemoryStore(TickingClock())
         try:
@@ -301,12 +318,12 @@ async def _same(datas: list[bytes], order: Order, wanted: Filter, query: str, li
                     await durable.indexed()
             found = [await found_by(one, query, limit, wanted) for one in (durable, twin)]
             assert found[0] == found[1]
-            for listed in (Filter(), wanted):
+            for listed in (EntryFilter(), wanted):
                 pages = [
                     [one.digest for one in await walk(store, limit, order, listed)]
                     for store in (durable, twin)
                 ]
-                if isinstance(order, Sort) and order.column == "stored":
+                if isinstance(order, EntrySort) and order.column == "stored":
                     pages = [sorted(page) for page in pages]  # only one of them compresses
                 assert pages[0] == pages[1]
             assert await durable.tools() == await twin.tools()
@@ -317,7 +334,7 @@ async def _same(datas: list[bytes], order: Order, wanted: Filter, query: str, li
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(texts, orders, filters, queries, st.integers(1, 5), st.integers(0, 12))
 def test_index_scan_and_twin_find_the_same(
-    datas: list[bytes], order: Order, wanted: Filter, query: str, limit: int, at: int
+    datas: list[bytes], order: EntryOrder, wanted: EntryFilter, query: str, limit: int, at: int
 ) -> None:
     if not query.split() or not query.replace('"', "").strip():
         return

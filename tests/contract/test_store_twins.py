@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.context.content import Content, Entry
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import Recorded
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.entries import CacheEntry, Content
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
 from tests.support.store_making import WORKSPACE, TickingClock, answered, content, handed_over, spoke, summary
 
 BODIES = [b"", b"a", b"b" * 700, bytes(range(256)) * 5000]
@@ -48,9 +48,9 @@ steps = st.builds(
 )
 
 
-def log_of(step: Step, last: int) -> list[Recorded]:
+def log_of(step: Step, last: int) -> list[RecordedEvent]:
     """The step's events: an answer per named body, a handover for the second, a message at the end."""
-    made: list[Recorded] = []
+    made: list[RecordedEvent] = []
     for place, body in enumerate(step.named):
         seq = last + 1 + place + step.skip
         made.append(handed_over(seq, BODIES[body]) if place == 1 else answered(seq, BODIES[body]))
@@ -76,7 +76,7 @@ async def run(store: Store, step: Step, last: int) -> str:
     return ""
 
 
-def shown(entry: Entry) -> Entry:
+def shown(entry: CacheEntry) -> CacheEntry:
     """An entry without what compression makes of it."""
     return msgspec.structs.replace(entry, stored_size=0)
 
@@ -99,7 +99,7 @@ async def state(store: Store) -> dict[str, object]:
 
 
 async def compare(script: list[Step], folder: Path) -> None:
-    durable: Store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    durable: Store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     twin: Store = MemoryStore(TickingClock())
     try:
         for step in script:
@@ -110,7 +110,7 @@ async def compare(script: list[Step], folder: Path) -> None:
         assert (await durable.totals()).stored_size == stored
     finally:
         await durable.close()
-    again = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    again = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     try:
         assert again.health.report is None
         assert await state(again) == await state(twin)

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.cli import main
-from helix_desktop.context.content import SessionSummary
-from helix_desktop.context.event import Recorded, SessionStarted, TurnEnded
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.cli.main import main
+from helix_desktop.domain.events.session import RecordedEvent, SessionStarted, TurnEnded
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.chat_server import Call, ChatServer, Stream, Wait, in_turn
 from tests.support.chat_server import say as answer
 from tests.support.cli_rig import ROOT, Cli, Ran, ended
@@ -139,9 +139,9 @@ def test_a_prefix_that_fits_several_wants_more_digits(
     assert say(*turn()) == 0
 
     async def add_two() -> None:
-        store = await LevelStore.open(cli.store, cli.store.parent.name)
+        store = await LevelDbStore.open(cli.store, cli.store.parent.name)
         for name in ("zz1", "zz2"):
-            started = Recorded(1, 5, SessionStarted(name))
+            started = RecordedEvent(1, 5, SessionStarted(name))
             await store.commit(name, [started], summary=SessionSummary(name, name, 5, 5))
         await store.close()
 
@@ -279,7 +279,7 @@ async def test_an_output_that_nobody_reads_any_more_ends_the_turn_on_record(cli:
         closed.set()
         ran = await ended(process)
     assert (ran.code, ran.err) == (1, "")
-    store = await LevelStore.open(cli.store, cli.store.parent.name)
+    store = await LevelDbStore.open(cli.store, cli.store.parent.name)
     events = await store.events(heard.split('"')[3])
     await store.close()
     assert len(events) > len(heard.splitlines())

@@ -16,7 +16,7 @@ import plyvel
 import pytest
 
 from helix_desktop import __version__
-from helix_desktop.context.event import (
+from helix_desktop.domain.events.session import (
     ApprovalGiven,
     AssistantSpoke,
     SessionStarted,
@@ -24,8 +24,8 @@ from helix_desktop.context.event import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.chat_server import Call, ChatServer, Hang, Reply, Stream, Text, error, in_turn, say
 from tests.support.cli_rig import ROOT, Cli, ended
 from tests.support.processes import LONG, alive
@@ -321,7 +321,7 @@ async def test_a_workspace_in_use_names_its_owner_who_can_be_stopped(
     assert (stopped.code, stopped.err) == (code, "")
     last = stopped.lines[-1]
     assert last.event == TurnEnded("stopped")
-    store = await LevelStore.open(cli.store, cli.store.parent.name)
+    store = await LevelDbStore.open(cli.store, cli.store.parent.name)
     events = await store.events(last.session)
     await store.close()
     assert [one.event for one in events] == [line.event for line in stopped.lines]

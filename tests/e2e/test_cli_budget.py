@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.event import BudgetSet, TurnEnded
+from helix_desktop.domain.events.session import BudgetSet, TurnEnded
 from tests.support.chat_server import Call, ChatServer, Counts, Stream, Text
 from tests.support.cli_rig import Cli
 

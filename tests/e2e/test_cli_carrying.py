@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.app.cli import main
+from helix_desktop.cli.main import main
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.store.remote.shared import SharedStore
-from helix_desktop.workspaces.registry import Registry
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli
 from tests.support.store_making import TickingClock, answered, content, summary
 
@@ -56,7 +56,7 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
     data = DataDir(tmp_path / "data")
     data.ensure()
     (tmp_path / "ws").mkdir()
-    registry = Registry(data.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
     record = registry.add(tmp_path / "ws")
 
     async def fill() -> None:
@@ -127,10 +127,10 @@ async def test_all_of_it_is_done_beside_an_owner(tmp_path: Path) -> None:
     cli = Cli.at(tmp_path)
     data = DataDir(cli.data)
     data.ensure()
-    registry = Registry(data.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
     record = registry.add(cli.project)
     owner = await SharedStore.open(registry.store_folder(record.id), record.id)
-    owner.reserve(lambda session: session == "open")
+    owner.set_open_sessions(lambda session: session == "open")
     await owner.commit("open", [answered(1, ONE.data)], [ONE], summary=summary("open"))
     refused = await cli.run("And here", "--session", "open")
     assert refused.code == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.chat_server import Call, ChatServer, Stream, Wait, in_turn, say
 from tests.support.cli_rig import Cli, ended
 from tests.support.store_making import content

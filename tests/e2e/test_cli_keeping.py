@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.cli_rig import Cli
 from tests.support.store_making import TickingClock, content, spoke, summary
@@ -34,10 +34,10 @@ async def one_turn(cli: Cli, *paths: str) -> None:
 async def litter(cli: Cli) -> list[str]:
     """Put old contents that nobody names, and a session, into the store; the contents' digests."""
     form = msgspec.json.decode((cli.store / "format").read_bytes())
-    store = await LevelStore.open(cli.store, form["workspace"], TickingClock())
+    store = await LevelDbStore.open(cli.store, form["workspace"], TickingClock())
     made = [content(f"litter {number}".encode() * 200) for number in range(3)]
     await store.commit("old", [spoke(1)], made, summary=summary("old", title="An old one"))
-    await store.keep.trash_session("old")
+    await store.retention.trash_session("old")
     await store.close()
     return [one.digest for one in made]
 
@@ -113,11 +113,11 @@ async def test_what_cannot_be_meant_is_refused(cli: Cli) -> None:
 async def test_names_that_steer_a_terminal_are_shown_as_codes(cli: Cli) -> None:
     await one_turn(cli, "plain.txt")
     form = msgspec.json.decode((cli.store / "format").read_bytes())
-    store = await LevelStore.open(cli.store, form["workspace"], TickingClock())
+    store = await LevelDbStore.open(cli.store, form["workspace"], TickingClock())
     steering = "a\x1b[31m\nb\u202e"
     made = [msgspec.structs.replace(content(data), target=steering) for data in (b"one", b"two")]
     await store.commit("old", [spoke(1)], made, summary=summary("old", title=steering))
-    await store.keep.trash_session("old")
+    await store.retention.trash_session("old")
     await store.close()
     here = ("--workspace", "ws")
     shown = r"a\u001b[31m\u000ab\u202e"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.event import ApprovalGiven, ModeChanged, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.session import ApprovalGiven, ModeChanged, ToolAnswered, UserSpoke
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.cli_rig import Cli
 

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.voice import Line
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import (
+from helix_desktop.cli.output import JsonLine
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    Recorded,
+    RecordedEvent,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
     digests_in,
 )
-from helix_desktop.providers.demo_script import read_scripts
-from helix_desktop.store.remote.opening import own_store
+from helix_desktop.providers.demo.script import read_scripts
+from helix_desktop.store.remote.open_store import open_as_owner
 from tests.support.cli_rig import ROOT, Cli, Ran, ended
 
 ROUNDS = 6
@@ -47,11 +47,11 @@ async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -
     return Ran(rest.code, heard[: heard.rfind(b"\n") + 1], rest.err)
 
 
-async def stored(cli: Cli, session: str) -> list[Recorded]:
+async def stored(cli: Cli, session: str) -> list[RecordedEvent]:
     """A session's events as the store gives them to a process that opens it anew, each content verified."""
     # Waiting as a person's next start does: a child that the killed process was just making holds the lock
     # until it runs its program.
-    store = await own_store(cli.store, cli.store.parent.name)
+    store = await open_as_owner(cli.store, cli.store.parent.name)
     try:
         assert store.health.report is None
         events = await store.events(session)
@@ -64,19 +64,19 @@ async def stored(cli: Cli, session: str) -> list[Recorded]:
         await store.close()
 
 
-def unanswered(events: list[Recorded]) -> set[str]:
+def unanswered(events: list[RecordedEvent]) -> set[str]:
     """The calls that were made and have no answer."""
     made = {call.id for one in events if isinstance(one.event, AssistantSpoke) for call in one.event.calls}
     return made - {one.event.call_id for one in events if isinstance(one.event, ToolAnswered)}
 
 
-def at_rest(events: list[Recorded]) -> bool:
+def at_rest(events: list[RecordedEvent]) -> bool:
     """Whether no turn runs; what is written after a turn, such as observations, does not begin one."""
     turns = [one.event for one in events if isinstance(one.event, TurnEnded | UserSpoke)]
     return isinstance(turns[-1], TurnEnded)
 
 
-def check_marked(before: list[Recorded], lines: list[Line]) -> None:
+def check_marked(before: list[RecordedEvent], lines: list[JsonLine]) -> None:
     """Assert that going on first answers what was open, then marks the turn, then begins the next one."""
     if at_rest(before):
         assert lines[0].event != TurnEnded("interrupted")
@@ -93,8 +93,8 @@ async def test_kill_9_loses_nothing_that_was_told(tmp_path: Path) -> None:
     rnd = random.Random(20)
     cli = Cli.at(tmp_path)
     shutil.copytree(DEMO / "tidewatch", cli.project, dirs_exist_ok=True)
-    asks = next(one for one in read_scripts(DEMO) if one.name == "tidewatch").asks
-    told: list[Line] = []
+    asks = next(one for one in read_scripts(DEMO) if one.name == "tidewatch").user_messages
+    told: list[JsonLine] = []
     cut_off = 0
     for number in range(ROUNDS):
         again = ("--session", "last") if told else ()
@@ -108,7 +108,7 @@ async def test_kill_9_loses_nothing_that_was_told(tmp_path: Path) -> None:
         cut_off += not at_rest(events)
 
         # Some facts had no time to be told.
-        told = [Line(told[0].session, one.seq, one.at, one.event) for one in events]
+        told = [JsonLine(told[0].session, one.seq, one.at, one.event) for one in events]
         went_on = await cli.run(asks[-1], "--yes", "--json", "--session", "last")
         assert (went_on.code, went_on.err) == (0, "")
         assert TurnEnded("done") in [line.event for line in went_on.lines]  # a handover may come after it

@@ -12,10 +12,16 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.app.desk import Desk
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.event import Recorded, SubagentStarted, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.ui.work import CONTINUE
+from helix_desktop.domain.events.session import (
+    RecordedEvent,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.session.controller import CONTINUE
 from tests.support import killed_person
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
 from tests.support.cli_rig import LONGEST_S, ROOT
@@ -65,7 +71,7 @@ async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
     return session
 
 
-def facts(log: list[Recorded], kind: type[Any]) -> list[Any]:
+def facts(log: list[RecordedEvent], kind: type[Any]) -> list[Any]:
     """The events of one kind, in order."""
     return [one.event for one in log if isinstance(one.event, kind)]
 
@@ -75,13 +81,13 @@ async def at_rest(talk: Conversation) -> None:
     told = asyncio.Event()
     leave = talk.session.listen(lambda _: told.set())
     async with asyncio.timeout(LONGEST_S):
-        while talk.running or talk.session.transcript.queued:
+        while talk.is_running or talk.session.transcript.queued_messages:
             told.clear()
             await asyncio.sleep(0)  # the turn's own end comes right after it was told
-            if talk.running:
+            if talk.is_running:
                 await told.wait()
     leave()
-    await talk.settle()
+    await talk.wait_for_background_work()
 
 
 @pytest.mark.slow
@@ -103,9 +109,9 @@ async def test_a_turn_with_subagents_is_gone_on_with(tmp_path: Path, signs: tupl
     async with ChatServer(slow) as server:
         session = await killed_after(tmp_path, server, *signs)
         slow.killed = True
-        desk = Desk(DataDir(tmp_path / "data"), {})
+        desk = AppServices(DataDir(tmp_path / "data"), {})
         room = await killed_person.room_of(desk, tmp_path / "ws", server.base_url)
-        talk = await room.open(session)
+        talk = await room.open_session(session)
         log = talk.session.log
         assert facts(log, TurnEnded) == [TurnEnded("interrupted")]
         began = {one.call_id: one.session for one in facts(log, SubagentStarted)}
@@ -114,18 +120,18 @@ async def test_a_turn_with_subagents_is_gone_on_with(tmp_path: Path, signs: tupl
         assert all(one.outcome == "interrupted" for one in answers)
         assert all(one.subagent == began.get(one.call_id, "") for one in answers)
         assert began
-        waiting = [(one.text, one.steer) for one in talk.queue.waiting]
+        waiting = [(one.text, one.steer) for one in talk.queue.pending]
         assert waiting == [
             ("Then the tests.", False),
             ("Only the headers.", True),
             ("And the changelog.", False),
         ]
         for child in began.values():
-            opened = await room.open(child)
+            opened = await room.open_session(child)
             assert not opened.session.transcript.turn_open
             assert facts(opened.session.log, TurnEnded) in ([], [TurnEnded("interrupted")])
 
-        await talk.go_on(CONTINUE)
+        await talk.continue_turn(CONTINUE)
         await at_rest(talk)
         said = [(one.text, one.steered) for one in facts(talk.session.log, UserSpoke)]
         assert said == [
@@ -142,8 +148,8 @@ async def test_a_turn_with_subagents_is_gone_on_with(tmp_path: Path, signs: tupl
             "done",
         ]
         for child in began.values():
-            opened = await room.open(child)
-            await opened.go_on(CONTINUE)
+            opened = await room.open_session(child)
+            await opened.continue_turn(CONTINUE)
             await at_rest(opened)
             assert opened.session.log[-1].event == TurnEnded("done")
         assert all(lint_wire(body["messages"]) == [] for body in server.bodies)

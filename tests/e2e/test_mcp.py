@@ -17,10 +17,10 @@ from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
-from helix_desktop.app.desk import now_ms
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.store.remote.opening import own_store
-from helix_desktop.workspaces.registry import Registry
+from helix_desktop.services.app_services import now_ms
+from helix_desktop.store.remote.open_store import open_as_owner
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli, ended
 from tests.support.store_making import content
 
@@ -49,9 +49,9 @@ def said(result: CallToolResult) -> str:
 async def cli(tmp_path: Path) -> Cli:
     """A workspace that holds one content."""
     cli = Cli.at(tmp_path)
-    registry = Registry(cli.data / "workspaces", TomlFiles(), now_ms)
+    registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), now_ms)
     record = registry.add(cli.project)
-    store = await own_store(registry.store_folder(record.id), record.id)
+    store = await open_as_owner(registry.store_folder(record.id), record.id)
     await store.commit("s1", contents=[ONE])
     await store.close()
     return cli
@@ -82,7 +82,7 @@ async def test_a_program_recalls_through_pipes(cli: Cli) -> None:
     async with Client(server) as client:
         assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
         assert ONE.digest in said(await client.call_tool("search_cached_content", {"query": "one line"}))
-        owner = await own_store(cli.store, cli.store.parent.name)  # as the window opens it, meanwhile
+        owner = await open_as_owner(cli.store, cli.store.parent.name)  # as the window opens it, meanwhile
         try:
             assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
             assert (await owner.entry(ONE.digest)).recalls == 2

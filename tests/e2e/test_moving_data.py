@@ -12,19 +12,19 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import QLockFile
 
-from helix_desktop.app import moving
-from helix_desktop.app.cli import main
-from helix_desktop.app.moving import carry
-from helix_desktop.app.samples import SAMPLES, add_sample
+from helix_desktop.app import data_move
+from helix_desktop.app.data_move import move_data_dir
 from helix_desktop.app.single_instance import LOCK_FILE
-from helix_desktop.config import moving as moves
-from helix_desktop.config.moved import POINTER
-from helix_desktop.config.moving import MARK, plan_move
+from helix_desktop.cli.main import main
+from helix_desktop.config import data_dir_move as moves
+from helix_desktop.config.data_dir_move import MARK_FILE, plan_move
+from helix_desktop.config.data_dir_pointer import POINTER_FILE
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.context.errors import DataDirUnusable, InputUnusable, StoreLocked
-from helix_desktop.store.remote.shared import SharedStore
-from helix_desktop.workspaces.registry import Registry
+from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
+from helix_desktop.services.samples import SAMPLES, add_sample
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.store_making import TickingClock, answered, content, summary
 
 ONE = content(b"kept" * 1000)
@@ -42,7 +42,7 @@ def data(tmp_path: Path) -> DataDir:
     made.settings_file.write_text('theme = "dark"\n')
     (made.logs_dir / "app.log").write_text("said\n")
     (tmp_path / "ws").mkdir()
-    registry = Registry(made.workspaces_dir, TomlFiles(), TickingClock())
+    registry = WorkspaceRegistry(made.workspaces_dir, TomlFiles(), TickingClock())
     record = registry.add(tmp_path / "ws")
     add_sample(registry, made.root / "samples", SAMPLES[0])
 
@@ -73,8 +73,8 @@ def held(root: Path) -> dict[str, bytes]:
 def is_whole(data: DataDir) -> bool:
     """Whether the workspace's content can be read, and the sample lies in this data directory."""
     data.ensure()
-    registry = Registry(data.workspaces_dir, TomlFiles(), TickingClock())
-    sample, ours = sorted(registry.listed(), key=lambda one: not one.demo)
+    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    sample, ours = sorted(registry.list_workspaces(), key=lambda one: not one.demo)
 
     async def read() -> bytes:
         store = await SharedStore.open(registry.store_folder(ours.id), ours.id)
@@ -107,17 +107,17 @@ def test_it_moves_and_is_found_there(
     assert is_whole(moved)
     assert (moved.root.stat().st_mode & 0o077) == 0
     left = {path.name for path in data.root.iterdir()}
-    assert left == {POINTER} if remove else {"settings.toml", "workspaces"} < left
+    assert left == {POINTER_FILE} if remove else {"settings.toml", "workspaces"} < left
 
 
 def test_it_moves_back(data: DataDir, tmp_path: Path) -> None:
-    carry(data, tmp_path / "new", quiet).remove_old()
-    back = carry(located(data.root), data.root, quiet)
+    move_data_dir(data, tmp_path / "new", quiet).remove_old()
+    back = move_data_dir(located(data.root), data.root, quiet)
     assert located(data.root).root == data.root
     assert located(tmp_path / "new").root == data.root
     assert is_whole(located(data.root))
     back.remove_old()
-    assert {path.name for path in (tmp_path / "new").iterdir()} == {POINTER}
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {POINTER_FILE}
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, 0.49, 0.51, 0.9, 1.0])
@@ -129,42 +129,42 @@ def test_cut_off_anywhere_the_old_one_is_used_and_it_can_begin_again(
             raise Stop
 
     with pytest.raises(Stop):
-        carry(data, tmp_path / "new", cut)
+        move_data_dir(data, tmp_path / "new", cut)
     assert located(data.root) == data
     assert is_whole(data)
-    carry(data, tmp_path / "new", quiet)
+    move_data_dir(data, tmp_path / "new", quiet)
     assert located(data.root).root == tmp_path / "new"
     assert is_whole(located(data.root))
 
 
-@pytest.mark.parametrize("step", ["_follow_samples", "write_pointer", "unlink"])
+@pytest.mark.parametrize("step", ["_relocate_samples", "write_pointer", "unlink"])
 def test_cut_off_around_the_switch_one_of_both_is_whole(
     data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
     def stop(*_: object, **__: object) -> None:
         raise Stop
 
-    if step == "_follow_samples":
-        monkeypatch.setattr(moving, step, stop)
+    if step == "_relocate_samples":
+        monkeypatch.setattr(data_move, step, stop)
     elif step == "write_pointer":
         monkeypatch.setattr(moves, step, stop)
     else:
         whole: Callable[..., None] = Path.unlink
 
         def unlink(path: Path, missing_ok: bool = False) -> None:
-            if path.name == MARK and (data.root / POINTER).exists():
+            if path.name == MARK_FILE and (data.root / POINTER_FILE).exists():
                 raise Stop
             whole(path, missing_ok)
 
         monkeypatch.setattr(Path, "unlink", unlink)
     with pytest.raises(Stop):
-        carry(data, tmp_path / "new", quiet)
+        move_data_dir(data, tmp_path / "new", quiet)
     monkeypatch.undo()
     used = located(data.root)
     assert used.root == (tmp_path / "new" if step == "unlink" else data.root)
     assert is_whole(used)
     if step != "unlink":
-        carry(used, tmp_path / "new", quiet)
+        move_data_dir(used, tmp_path / "new", quiet)
         assert is_whole(located(data.root))
 
 
@@ -176,7 +176,7 @@ def test_not_while_somebody_uses_it(
     async def try_beside() -> None:
         owner = await SharedStore.open(store, store.parent.name)
         with pytest.raises(StoreLocked):
-            await asyncio.to_thread(carry, data, tmp_path / "new", quiet)
+            await asyncio.to_thread(move_data_dir, data, tmp_path / "new", quiet)
         await owner.close()
 
     asyncio.run(try_beside())
@@ -202,12 +202,12 @@ def test_places_that_will_not_do_are_named_before_anything_happens(
         (tmp_path / "full", "is not empty"),
         (tmp_path / "file", "is not empty"),
     ):
-        with pytest.raises(InputUnusable, match=words):
+        with pytest.raises(InvalidInput, match=words):
             plan_move(data.root, place)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
-    with pytest.raises(InputUnusable, match="not enough room"):
-        carry(data, tmp_path / "new", quiet)
+    with pytest.raises(InvalidInput, match="not enough room"):
+        move_data_dir(data, tmp_path / "new", quiet)
     assert not (tmp_path / "new").exists()
     assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
 
@@ -215,19 +215,19 @@ def test_places_that_will_not_do_are_named_before_anything_happens(
 def test_a_copy_that_reads_otherwise_is_not_used(
     data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = moves._digest
-    monkeypatch.setattr(moves, "_digest", lambda path, *rest: (b"other", whole(path, *rest)[1]))
-    with pytest.raises(DataDirUnusable, match="reads otherwise"):
-        carry(data, tmp_path / "new", quiet)
+    whole = moves._hash_file
+    monkeypatch.setattr(moves, "_hash_file", lambda path, *rest: (b"other", whole(path, *rest)[1]))
+    with pytest.raises(DataDirUnavailable, match="reads otherwise"):
+        move_data_dir(data, tmp_path / "new", quiet)
     monkeypatch.undo()
     assert located(data.root) == data
     assert is_whole(data)
 
 
 def test_a_new_place_that_is_gone_is_told_not_made_anew(data: DataDir, tmp_path: Path) -> None:
-    carry(data, tmp_path / "new", quiet).remove_old()
+    move_data_dir(data, tmp_path / "new", quiet).remove_old()
     (tmp_path / "new").rename(tmp_path / "unplugged")
-    with pytest.raises(DataDirUnusable, match=r"was moved to .*new, and is not there"):
+    with pytest.raises(DataDirUnavailable, match=r"was moved to .*new, and is not there"):
         located(data.root).ensure()
     assert not (tmp_path / "new").exists()
     (tmp_path / "unplugged").rename(tmp_path / "new")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.app.cli import main
+from helix_desktop.cli.main import main
 from tests.support.cli_rig import Cli
 from tests.support.recordings import session, write
 

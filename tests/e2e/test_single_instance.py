@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.last_run import RunMarker
-from helix_desktop.app.main import TRACE_FILE
+from helix_desktop.app.main import RUN_MARKER_FILE
+from helix_desktop.app.run_marker import RunMarker
 from helix_desktop.app.single_instance import LOCK_FILE
 from tests.support.cli_rig import Cli, ended
 
@@ -111,13 +111,13 @@ async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) ->
     cli = Cli.at(tmp_path)
     async with window(cli, "--workspace", "ws") as first:
         await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
-        marker = RunMarker(cli.data / TRACE_FILE)
+        marker = RunMarker(cli.data / RUN_MARKER_FILE)
         await until(
-            lambda: bool((run := marker.crashed()) and run.workspaces), "the marker names the workspace"
+            lambda: bool((run := marker.crashed_run()) and run.workspaces), "the marker names the workspace"
         )
         first.kill()
         await ended(first)
-    crashed = marker.crashed()
+    crashed = marker.crashed_run()
     assert crashed is not None
     assert crashed.pid == first.pid
     lock = next(cli.data.glob("workspaces/*/store/owner.lock"))

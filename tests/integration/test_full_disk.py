@@ -10,11 +10,11 @@ import pytest
 
 from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.context.errors import DataDirUnusable, HelixError, StoreWriteFailed
-from helix_desktop.context.policy import Policy
-from helix_desktop.context.tool import Rule
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.workspaces.registry import Registry
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.errors import DataDirUnavailable, HelixError, StoreWriteFailed
+from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
 from tests.support.small_disk import fill_up, mounted, remount
 from tests.support.store_making import WORKSPACE, answered, content, handed_over, spoke, summary
@@ -46,7 +46,7 @@ async def test_settings_workspaces_and_policies_stay_as_they_were(disk: Path) ->
     late.mkdir()
     settings = SettingsFile(data / "settings.toml")
     await settings.save(Settings(model="first/one"))
-    registry = Registry(data / "workspaces", TomlFiles(), lambda: 1)
+    registry = WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1)
     known = registry.add(project)
     before = files_in(data)
     ballast = disk / "ballast"
@@ -58,21 +58,25 @@ async def test_settings_workspaces_and_policies_stay_as_they_were(disk: Path) ->
         registry.change(known.id, name="Renamed")
     refused(caught)
     with pytest.raises(HelixError) as caught:
-        registry.save_policy(known.id, Policy(enabled=False))
+        registry.save_policy(known.id, ContextPolicy(enabled=False))
     refused(caught)
     with pytest.raises(HelixError) as caught:
-        await SavedRules(registry, known.id).add(Rule("run_command", "make"))
+        await SavedRules(registry, known.id).add(PermissionRule("run_command", "make"))
     refused(caught)
     with pytest.raises(HelixError) as caught:
         registry.add(late)
     refused(caught)
     assert files_in(data) == before
-    assert registry.listed() == Registry(data / "workspaces", TomlFiles(), lambda: 1).listed() == [known]
+    assert (
+        registry.list_workspaces()
+        == WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1).list_workspaces()
+        == [known]
+    )
     ballast.unlink()
     await settings.save(Settings(model="third/one"))
     assert settings.load()[0].model == "third/one"
     assert registry.change(known.id, name="Renamed").name == "Renamed"
-    assert len((registry.add(late), registry.listed())[1]) == 2
+    assert len((registry.add(late), registry.list_workspaces())[1]) == 2
 
 
 async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Path) -> None:
@@ -80,9 +84,9 @@ async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Pa
     project.mkdir()
     settings = SettingsFile(data / "settings.toml")
     await settings.save(Settings(model="first/one"))
-    registry = Registry(data / "workspaces", TomlFiles(), lambda: 1)
+    registry = WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1)
     known = registry.add(project)
-    store = await LevelStore.open(disk / "store", WORKSPACE)
+    store = await LevelDbStore.open(disk / "store", WORKSPACE)
     await store.commit("s", [spoke(1)])
     await store.close()
     before = files_in(data)
@@ -91,17 +95,17 @@ async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Pa
         await settings.save(Settings(model="second/one"))
     with pytest.raises(HelixError, match="saved"):
         registry.change(known.id, name="Renamed")
-    with pytest.raises(DataDirUnusable, match="Make the folder writable"):
-        await LevelStore.open(disk / "store", WORKSPACE)
+    with pytest.raises(DataDirUnavailable, match="Make the folder writable"):
+        await LevelDbStore.open(disk / "store", WORKSPACE)
     assert files_in(data) == before
     remount(disk, "rw")
-    store = await LevelStore.open(disk / "store", WORKSPACE)
+    store = await LevelDbStore.open(disk / "store", WORKSPACE)
     assert await store.events("s") == [spoke(1)]
     await store.close()
 
 
 async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None:
-    store = await LevelStore.open(disk / "store", WORKSPACE)
+    store = await LevelDbStore.open(disk / "store", WORKSPACE)
     index = b"an index of what was"
     log = [spoke(1), answered(2, b"found"), handed_over(3, index)]
     await store.commit("s", log, [content(b"found"), content(index, kind="index")], summary=summary("s"))
@@ -120,7 +124,7 @@ async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None
     ballast.unlink()
     await store.commit("s", [late], [content(b"later index")])
     await store.close()
-    store = await LevelStore.open(disk / "store", WORKSPACE)
+    store = await LevelDbStore.open(disk / "store", WORKSPACE)
     assert await store.events("s") == [*log, late]
     assert await store.get(content(index).digest) == index
     assert (await store.draft("s")).text == "typed"

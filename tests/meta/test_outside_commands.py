@@ -24,26 +24,26 @@ import zstandard
 
 import helix_desktop
 from helix_desktop.app import exit_codes
-from helix_desktop.app.cache_serving import TOKEN_VARIABLE
-from helix_desktop.app.cli import main, parser
-from helix_desktop.app.self_check import Outcome, _checks
-from helix_desktop.app.targets import FILE_WISH, SAMPLE_WISH, wish_of
-from helix_desktop.app.voice import Line
-from helix_desktop.config.build import Build
+from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, parse_target
+from helix_desktop.cli.main import build_parser, main
+from helix_desktop.cli.mcp_serve import TOKEN_VARIABLE
+from helix_desktop.cli.output import JsonLine
+from helix_desktop.config.build_info import Build
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import key_variable
-from helix_desktop.context.archive import Exported, Imported
-from helix_desktop.context.content import Content, Entry
-from helix_desktop.context.damage import Mending
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.forgetting import Finds
-from helix_desktop.context.keeping import Plan, Swept, Trash
-from helix_desktop.context.link import read_link
+from helix_desktop.diagnostics.self_check import CheckResult, _checks
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.redaction.redaction import RedactionMatches
+from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
+from helix_desktop.domain.store.entries import CacheEntry, Content
+from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, TrashContents
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.figures import FileFigures
+from helix_desktop.replay.results import RecordingResult
 from helix_desktop.replay.totals import Totals
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.services.links import parse_link
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.outside import assert_frozen, fields_of_type, shape
 from tests.support.store_making import START, WORKSPACE, TickingClock, spoke, summary
 
@@ -59,19 +59,19 @@ EXIT_CODES = {
     "terminated": exit_codes.TERMINATED,
 }
 PRINTED: dict[str, Any] = {
-    "an entry of cache list": Entry,
-    "what cache export and backup wrote": Exported,
-    "what cache import did": Imported,
-    "what cache gc plans": Plan,
-    "what lies in the trash": Trash,
-    "what left the trash": Swept,
-    "what cache forget finds": Finds,
-    "what cache repair mended": Mending,
+    "an entry of cache list": CacheEntry,
+    "what cache export and backup wrote": ExportResult,
+    "what cache import did": ImportResult,
+    "what cache gc plans": CleanupPlan,
+    "what lies in the trash": TrashContents,
+    "what left the trash": CleanupResult,
+    "what cache forget finds": RedactionMatches,
+    "what cache repair mended": RepairReport,
     "the build of self-check": Build,
-    "a check of self-check": Outcome,
-    "a file of replay": FileFigures,
+    "a check of self-check": CheckResult,
+    "a file of replay": RecordingResult,
     "a sum of replay": Totals,
-    "a line of run": Line,
+    "a line of run": JsonLine,
 }
 """What stands in JSON documents, where the small store here shows no example of each field."""
 
@@ -101,7 +101,7 @@ PROVIDERS = (
 
 def test_commands_and_options() -> None:
     """Every command, and every argument with what it takes, its default and whether it must be there."""
-    commands = _commands("helix-desktop", parser())
+    commands = _commands("helix-desktop", build_parser())
     now = {name: dict(_arguments(command)) for name, command in commands}
     assert_frozen("commands", now, SCRIPTS)
 
@@ -234,10 +234,10 @@ async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     lines = [f"{name} = {json.dumps(value)}\n" for name, value in record.items()]
     (commands.workspace / "workspace.toml").write_text("".join(lines), encoding="utf-8")
     shutil.copytree(STORE, commands.workspace / "store")
-    store = await LevelStore.open(commands.workspace / "store", WORKSPACE, TickingClock(START))
+    store = await LevelDbStore.open(commands.workspace / "store", WORKSPACE, TickingClock(START))
     litter = [Content(digest_of(data), data, "read_file", "notes.md") for data in (b"litter", b"more litter")]
     await store.commit("old", [spoke(1)], litter, summary=summary("old"))
-    await store.keep.trash_session("old")
+    await store.retention.trash_session("old")
     await store.close()
     return commands
 
@@ -331,8 +331,8 @@ def test_links(tmp_path: Path) -> None:
     """Which links are read, how each is copied, and with which lines a second start wakes the window."""
     file = tmp_path / "some.helix"
     file.touch()
-    assert (SAMPLE_WISH, wish_of(str(file))) == ("sample:", f"import:{file}")
-    assert (FILE_WISH, wish_of(GOOD_LINKS[0])) == ("import:", GOOD_LINKS[0])
+    assert (SAMPLE_TARGET, parse_target(str(file))) == ("sample:", f"import:{file}")
+    assert (IMPORT_PREFIX, parse_target(GOOD_LINKS[0])) == ("import:", GOOD_LINKS[0])
     now = {
         "good": {link: _outcome(link) for link in GOOD_LINKS},
         "bad": {link: _outcome(link) for link in BAD_LINKS},
@@ -342,7 +342,7 @@ def test_links(tmp_path: Path) -> None:
 
 def _outcome(link: str) -> str:
     try:
-        return read_link(link).text
+        return parse_link(link).text
     except HelixError:
         return "refused"
 

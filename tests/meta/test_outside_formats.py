@@ -11,40 +11,39 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from helix_desktop.app.crash import LOG_FILE, STACKS_FILE
-from helix_desktop.app.last_run import LastRun
-from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
-from helix_desktop.app.mcp_secrets import McpSecrets
+from helix_desktop.app.crash_log import LOG_FILE, STACKS_FILE
+from helix_desktop.app.run_marker import LastRun
 from helix_desktop.app.single_instance import LOCK_FILE
-from helix_desktop.config.build import FILE as BUILD_FILE
-from helix_desktop.config.build import this_build
-from helix_desktop.config.catalogue import Vendor
+from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
+from helix_desktop.config.build_info import BUILD_FILE, current_build
+from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
 from helix_desktop.config.keychain import ITEM, SERVICE
-from helix_desktop.config.licences import FOLDER as TERMS_FOLDER
-from helix_desktop.config.licences import LIST as TERMS_LIST
-from helix_desktop.config.moved import POINTER, read_pointer, write_pointer
+from helix_desktop.config.licenses import LICENSES_FOLDER as TERMS_FOLDER
+from helix_desktop.config.licenses import PARTS_FILE as TERMS_LIST
+from helix_desktop.config.model_catalog import Vendor
 from helix_desktop.config.paths import APP_DIR_NAME, DataDir, resources_dir
-from helix_desktop.config.prompts import prompts
-from helix_desktop.config.secrets import Secrets
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Settings
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState
-from helix_desktop.context.archive import SUFFIX
-from helix_desktop.context.content import SessionSummary, StoreTotals
-from helix_desktop.context.damage import Mending
-from helix_desktop.context.draft import Draft
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import Event, Recorded
-from helix_desktop.context.mcp_pasted import read_pasted
-from helix_desktop.context.policy import PROFILES, Policy, fields_of
-from helix_desktop.context.prompt import versioned
-from helix_desktop.context.tool import Rule
-from helix_desktop.providers.demo_script import Script
-from helix_desktop.store import keys
-from helix_desktop.store.archive.form import Manifest, SessionNote
-from helix_desktop.store.layout import Clean, Format, Layout
-from helix_desktop.store.record import Record
-from helix_desktop.store.scouring import Due
-from helix_desktop.store.tombstone import Tombstone
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
+from helix_desktop.context.prompt_version import split_version
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
+from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.providers.demo.script import Script
+from helix_desktop.services.mcp.config_import import parse_server_configs
+from helix_desktop.services.mcp.secrets import ServerSecrets
+from helix_desktop.store.archive.archive_format import ArchiveManifest, SessionHeader
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.tombstone import Tombstone
+from helix_desktop.store.files.store_files import CleanState, StoreFiles, StoreFormat
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.redaction.secure_delete import PendingDeletion
 from helix_desktop.workspaces.policy_file import CHANGES_FILE, POLICY_FILE
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER
@@ -53,20 +52,20 @@ from tests.support.outside import assert_frozen, fields_of_type, plain
 FILES: dict[str, Any] = {
     "settings.toml": Settings,
     "workspace.toml": WorkspaceRecord,
-    "a saved rule": Rule,
-    "policy.toml": Policy,
+    "a saved rule": PermissionRule,
+    "policy.toml": ContextPolicy,
     "the view of a session in views.json": ViewState,
     "a vendor in models.toml": Vendor,
     "a script of a sample project": Script,
     "the marker of an open window": LastRun,
-    "manifest.json of an archive": Manifest,
-    "session.json of an archive": SessionNote,
-    "the file format of a store": Format,
-    "the file clean of a store": Clean,
-    "the file untold of a store": Mending,
-    "the row of a content": Record,
+    "manifest.json of an archive": ArchiveManifest,
+    "session.json of an archive": SessionHeader,
+    "the file format of a store": StoreFormat,
+    "the file clean of a store": CleanState,
+    "the file untold of a store": RepairReport,
+    "the row of a content": EntryRecord,
     "the row of a forgotten content": Tombstone,
-    "the row of work that forgetting left": Due,
+    "the row of work that forgetting left": PendingDeletion,
     "the row of a session": SessionSummary,
     "the row of a draft": str | Draft,
     "the row of the totals": StoreTotals,
@@ -79,7 +78,7 @@ LETTERS = {
     "events": keys.EVENTS,
     "references": keys.REFERENCES,
     "records": keys.RECORDS,
-    "newest": keys.NEWEST,
+    "newest": keys.TIME_INDEX,
     "summaries": keys.SUMMARIES,
     "handovers": keys.HANDOVERS,
     "drafts": keys.DRAFTS,
@@ -90,7 +89,7 @@ SINGLE_ROWS = {
     "workspace": keys.IDENTITY,
     "sequence": keys.SEQUENCE,
     "totals": keys.TOTALS,
-    "scour": keys.SCOUR,
+    "scour": keys.PENDING_DELETION,
 }
 PASTED = (
     "npx -y some-server --flag",
@@ -116,22 +115,24 @@ def test_fields_of_events() -> None:
     kinds = [fields_of_type(kind) for kind in get_args(Event)]
     now = {re.sub(r".*kind=([\w-]+).*", r"\1", rows["(whole)"]): rows for rows in kinds}
     assert len(now) == len(kinds)
-    assert_frozen("events", {"an event in its place": fields_of_type(Recorded), **now}, "Logs of sessions")
+    assert_frozen(
+        "events", {"an event in its place": fields_of_type(RecordedEvent), **now}, "Logs of sessions"
+    )
 
 
 def test_profiles_of_policies() -> None:
     """The profiles by name, and the fields in which each differs from the default."""
     now = {
-        name: {field: plain(value) for field, value in fields_of(policy).items()}
+        name: {field: plain(value) for field, value in policy_fields(policy).items()}
         | {field: plain(getattr(policy, field)) for field in _unlike_default(policy)}
         for name, policy in PROFILES.items()
     }
     assert_frozen("profiles", now, "Policies that people chose")
 
 
-def _unlike_default(policy: Policy) -> list[str]:
-    default = Policy()
-    fields = Policy.__struct_fields__
+def _unlike_default(policy: ContextPolicy) -> list[str]:
+    default = ContextPolicy()
+    fields = ContextPolicy.__struct_fields__
     return [name for name in fields if getattr(policy, name) != getattr(default, name)]
 
 
@@ -148,9 +149,9 @@ def test_names_of_files(tmp_path: Path) -> None:
             "log": LOG_FILE,
             "crash stacks": STACKS_FILE,
             "view states": VIEWS_FILE,
-            "layout": LAYOUT_FILE,
+            "layout": WINDOW_STATE_FILE,
             "lock of the window": LOCK_FILE,
-            "pointer to the new place": POINTER,
+            "pointer to the new place": POINTER_FILE,
         },
         "the folder of a workspace": {
             "record": RECORD_FILE,
@@ -171,8 +172,8 @@ def _inside(path: Path, folder: Path) -> str:
 
 def _places_of_store(folder: Path) -> list[Path]:
     """List the places that a store's layout names, without their names in the code."""
-    layout = Layout(folder)
-    names = [name for name, value in vars(Layout).items() if isinstance(value, property)]
+    layout = StoreFiles(folder)
+    names = [name for name, value in vars(StoreFiles).items() if isinstance(value, property)]
     values = [getattr(layout, name) for name in names]
     return sorted(value for value in values if isinstance(value, Path) and value != folder)
 
@@ -201,9 +202,9 @@ class _Keychain:
 async def test_items_of_the_keychain() -> None:
     """Under which names keys of providers and secrets of MCP servers lie there."""
     keychain = _Keychain()
-    secrets = Secrets({}, lambda: keychain)
+    secrets = SecretStore({}, lambda: keychain)
     await secrets.set("openai", "a key")
-    await McpSecrets(secrets, "WORKSPACE").keep(read_pasted("TOKEN=x uvx some-server")[0])
+    await ServerSecrets(secrets, "WORKSPACE").save(parse_server_configs("TOKEN=x uvx some-server")[0])
     few = dict(keychain.items)
     await secrets.set("long", "x" * 1_500)
     head = json.loads(keychain.items[f"{SERVICE} {ITEM}"])
@@ -223,10 +224,10 @@ def test_a_layout_is_read_and_written_by_these_names(tmp_path: Path) -> None:
     """Theme, text size and bytes by name, as an earlier version wrote them."""
     path = tmp_path / "window.toml"
     path.write_text('theme = "dark"\ntext_px = 15\ngeometry = "AQI="\n', encoding="utf-8")
-    layout = LayoutFile(path)
-    assert (layout.look(), layout.recall("geometry")) == (("dark", 15), b"\1\2")
-    layout.keep_look("light", 14)
-    layout.remember("splitter", b"\3")
+    layout = WindowStateFile(path)
+    assert (layout.appearance(), layout.get("geometry")) == (("dark", 15), b"\1\2")
+    layout.set_appearance("light", 14)
+    layout.put("splitter", b"\3")
     layout.save()
     fields = tomllib.loads(path.read_text(encoding="utf-8"))
     assert fields == {"theme": "light", "text_px": 14, "geometry": "AQI=", "splitter": "Aw=="}
@@ -246,7 +247,7 @@ def test_a_build_is_read_by_these_names(field: str, tmp_path: Path) -> None:
     assert BUILD_FILE == "build.toml"
     (tmp_path / "build.toml").write_text(f"{field} = 5\n", encoding="utf-8")
     with pytest.raises(Exception, match=rf"{field} must be a line of text"):
-        this_build(tmp_path)
+        current_build(tmp_path)
 
 
 def test_servers_that_people_paste() -> None:
@@ -257,7 +258,7 @@ def test_servers_that_people_paste() -> None:
 
 def _as_written(text: str) -> dict[str, str]:
     try:
-        drafts = read_pasted(text)
+        drafts = parse_server_configs(text)
     except HelixError:
         return {"refused": "whole"}
     return {f"{number}.{name}": value for number, draft in enumerate(drafts) for name, value in _items(draft)}
@@ -284,7 +285,7 @@ def test_what_packages_carry() -> None:
         "resources": _listed(root),
         "samples": _listed(root / "demo"),
         "tokenizers": _listed(root / "tokenizers"),
-        "prompts": {name: _prompt(name, text) for name, text in sorted(prompts().items())},
+        "prompts": {name: _prompt(name, text) for name, text in sorted(load_prompts().items())},
         "descriptions of tools": _listed(root / "prompts" / "tools"),
         "list of terms": {f"{TERMS_FOLDER}/{TERMS_LIST}": ", ".join(sorted(terms))}
         | {"a part": ", ".join(sorted({name for part in terms["part"] for name in part}))},
@@ -304,7 +305,7 @@ def _listed(folder: Path) -> dict[str, str]:
 
 def _prompt(name: str, text: str) -> str:
     """Say whether events name a prompt with its version, and which places of it are filled in."""
-    body, name_in_events = versioned(name, text)
+    body, name_in_events = split_version(name, text)
     places = sorted(set(re.findall(r"\{\w+\}|\{\{\w+\}\}|<\w+>|\$\w+", body)))
     version = "with" if name_in_events != name else "without"
     return f"{version} a version; {', '.join(places) or 'nothing filled in'}"

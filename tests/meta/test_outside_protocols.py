@@ -14,26 +14,26 @@ from typing import Any
 import pytest
 from mcp import Client
 
-from helix_desktop.agent.delegate import delegate_spec
-from helix_desktop.app.cli import main
+from helix_desktop.agent.subagents.delegate_tool import delegate_spec
 from helix_desktop.app.exit_codes import TERMINATED
-from helix_desktop.app.fetching import WebFetcher, resolve
+from helix_desktop.cli.main import main
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context import errors
-from helix_desktop.context.digest import marker
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.message import ToolCall, ToolSpec
-from helix_desktop.context.tool import ToolResult
-from helix_desktop.mcp.names import told_name
-from helix_desktop.mcp.server import cache_server
-from helix_desktop.store.remote.address import ADDRESS_FILE, Address
-from helix_desktop.store.remote.calls import CALLS, Answer, Request
-from helix_desktop.store.remote.faults import Fault, error_of, fault_of
-from helix_desktop.store.remote.greeting import Hello, Proof, Welcome
-from helix_desktop.store.remote.wire import VERSION, far_frame, frame
-from helix_desktop.tools.box import describe
-from helix_desktop.tools.cache_box import cache_specs
-from helix_desktop.tools.grants import Grants
+from helix_desktop.domain import errors
+from helix_desktop.domain.digest import marker
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.mcp.client.tool_names import exposed_name
+from helix_desktop.mcp.server.cache_server import cache_server
+from helix_desktop.services.web_fetcher import WebFetcher, resolve
+from helix_desktop.store.remote.endpoint_file import ENDPOINT_FILE, OwnerEndpoint
+from helix_desktop.store.remote.frames import PROTOCOL_VERSION, encode_frame, encode_progress
+from helix_desktop.store.remote.handshake import Challenge, ClientProof, OwnerProof
+from helix_desktop.store.remote.rpc_errors import RpcError, from_rpc_error, to_rpc_error
+from helix_desktop.store.remote.rpc_methods import METHODS, RpcAnswer, RpcRequest
+from helix_desktop.tools.cache.registry import cache_specs
+from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.registry import parse_description
 from tests.support.outside import Rows, assert_frozen, fields_of_type, plain, shape
 from tests.support.store_making import WORKSPACE
 from tests.support.tool_cache import make_toolbox
@@ -43,13 +43,13 @@ PROCESSES = "Processes of another version on the same store"
 MODELS = "Models, rules that people saved, and other programs"
 
 WIRE: dict[str, Any] = {
-    "a request": Request,
-    "an answer": Answer,
-    "an error": Fault,
-    "the first words of an owner": Hello,
-    "the answer of a guest": Proof,
-    "the welcome of an owner": Welcome,
-    "the address of an owner": Address,
+    "a request": RpcRequest,
+    "an answer": RpcAnswer,
+    "an error": RpcError,
+    "the first words of an owner": Challenge,
+    "the answer of a guest": ClientProof,
+    "the welcome of an owner": OwnerProof,
+    "the address of an owner": OwnerEndpoint,
 }
 """What crosses between two processes, by what it is there."""
 NESTED = frozenset({"properties", "items", "description"})
@@ -60,12 +60,12 @@ TOOLS_OF_SERVERS = (("files", "read"), ("a-b", "get.it"), ("files", "x" * 80), (
 def test_calls_between_processes() -> None:
     """Each call by its name on the wire: its arguments in order, and what comes back."""
     now: dict[str, Rows] = {}
-    for name, call in CALLS.items():
+    for name, call in METHODS.items():
         arguments, result = (value for value in vars(call).values() if not isinstance(value, str))
         now[name] = {f"argument {place}": text for place, text in fields_of_type(arguments).items()} | {
             f"result {place}": text for place, text in fields_of_type(result).items()
         }
-        assert call.request("x").read(Request).method == name
+        assert call.request("x").decode(RpcRequest).method == name
     assert_frozen("calls", now, PROCESSES)
 
 
@@ -73,12 +73,12 @@ def test_frames_between_processes() -> None:
     """What greets, asks and answers, and the head before it."""
     now = {name: fields_of_type(kind) for name, kind in WIRE.items()}
     now["a frame"] = {
-        "version": str(VERSION),
-        "msgpack": frame((1, "x")).head(7).hex(),
-        "JSON": frame(2**70).head(7).hex(),
-        "how far it is": far_frame(1, 2).head(7).hex(),
+        "version": str(PROTOCOL_VERSION),
+        "msgpack": encode_frame((1, "x")).encode_head(7).hex(),
+        "JSON": encode_frame(2**70).encode_head(7).hex(),
+        "how far it is": encode_progress(1, 2).encode_head(7).hex(),
     }
-    now["the address of an owner"]["(file)"] = ADDRESS_FILE
+    now["the address of an owner"]["(file)"] = ENDPOINT_FILE
     assert_frozen("frames", now, PROCESSES)
 
 
@@ -86,7 +86,7 @@ def test_errors_between_processes() -> None:
     """Each kind of error by its name on the wire, and the kind as which the other side reads it."""
     classes = [value for value in vars(errors).values() if isinstance(value, type)]
     kinds = [kind for kind in classes if issubclass(kind, HelixError)]
-    names = sorted({_name_on_the_wire(kind) for kind in kinds} | {fault_of(ValueError("x")).kind})
+    names = sorted({_name_on_the_wire(kind) for kind in kinds} | {to_rpc_error(ValueError("x")).kind})
     now = {name: {"read as": _read(name)} for name in [*names, "of a later version"]}
     assert_frozen("errors", now, PROCESSES)
 
@@ -100,22 +100,24 @@ def _name_on_the_wire(kind: type[HelixError]) -> str:
     except (KeyError, TypeError, ValueError):
         error = kind.__new__(kind)
         HelixError.__init__(error, "x")
-    return fault_of(error).kind
+    return to_rpc_error(error).kind
 
 
 def _read(name: str) -> str:
     """Say what an error of this name is on the other side, with the words that came with it."""
-    fault = fault_of(error_of(Fault(name, "what", "why", "fix", ("near",), 7)))
+    fault = to_rpc_error(from_rpc_error(RpcError(name, "what", "why", "fix", ("near",), 7)))
     return plain(fault)
 
 
 def test_tools_of_the_agent(tmp_path: Path) -> None:
     """Every tool that a model can call: its name, and the schema of its arguments."""
-    toolbox = make_toolbox(tmp_path, granted=lambda: Grants(fetch=True), web=(WebFetcher(), resolve))
+    toolbox = make_toolbox(
+        tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve)
+    )
     text = (DESCRIPTIONS / "delegate.md").read_text(encoding="utf-8")
-    specs = [*toolbox.specs, delegate_spec(*describe(text))]
+    specs = [*toolbox.specs, delegate_spec(*parse_description(text))]
     assert_frozen("tools", {spec.name: _schema(spec.parameters) for spec in specs}, MODELS)
-    names = {f"{server} {tool}": told_name(server, tool) for server, tool in TOOLS_OF_SERVERS}
+    names = {f"{server} {tool}": exposed_name(server, tool) for server, tool in TOOLS_OF_SERVERS}
     stand_in = {"marker": marker("a" * 64, "read_file", "src/app.py", 2048, "import os")}
     assert_frozen("tool_names", {"tools of MCP servers": names, "cached outputs": stand_in}, MODELS)
 

@@ -9,13 +9,13 @@ from typing import Any, get_args
 import pytest
 
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.update import Arriving
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded
-from helix_desktop.context.message import Request
+from helix_desktop.agent.updates import ResponseDelta
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.domain.messages import ModelRequest
 from helix_desktop.providers.dialect import DialectName
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.retry import Retries
+from helix_desktop.providers.http import HttpClient, Timeouts
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.retry import RetryPolicy
 from tests.support.aimock import PACKAGE, AiMock, aimock
 from tests.support.peer_rig import PeerRig, peer_rig, small
 
@@ -80,10 +80,15 @@ def server(tmp_path: Path) -> Iterator[AiMock]:
 async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) -> AsyncIterator[PeerRig]:
     """A conversation with that server in each dialect, in a folder with one file."""
 
-    def make(http: Http) -> Model:
-        paced = Retries(patience_s=1.0, first_wait_s=0.1)
-        return model_behind(
-            request.param, small("gpt-5"), f"{server.address}/v1", "sk-of-a-test", http=http, retries=paced
+    def make(http: HttpClient) -> Model:
+        paced = RetryPolicy(patience_s=1.0, first_wait_s=0.1)
+        return create_model(
+            request.param,
+            small("gpt-5"),
+            f"{server.address}/v1",
+            "sk-of-a-test",
+            http=http,
+            retry_policy=paced,
         )
 
     async with peer_rig(tmp_path, make, timeouts=Timeouts(read_s=1.0)) as working:
@@ -91,7 +96,7 @@ async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) ->
         yield working
 
 
-def meant(request: Request) -> list[tuple[Any, ...]]:
+def meant(request: ModelRequest) -> list[tuple[Any, ...]]:
     """A request's messages as we mean them: who, what, which calls, whose answer."""
     return [
         (one.role, one.text, [(call.id, call.name, call.arguments) for call in one.calls], one.call_id)
@@ -150,7 +155,7 @@ async def test_calls_may_come_before_words(rig: PeerRig, server: AiMock) -> None
 async def test_a_slow_drip_is_shown_as_it_comes(rig: PeerRig, server: AiMock) -> None:
     """No silence is longer than our patience, the whole answer is: it is waited for, and asked for once."""
     assert await rig.turn("Let it drip.") == TurnEnded("done")
-    arrived = [one.text for one in rig.updates if isinstance(one, Arriving)]
+    arrived = [one.text for one in rig.updates if isinstance(one, ResponseDelta)]
     assert "".join(arrived) == LONG
     assert len(arrived) > 20
     assert [one.text for one in rig.events(AssistantSpoke)] == [LONG]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from helix_desktop.agent.ports import Model
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.providers.dialect import DialectName
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.retry import Retries
+from helix_desktop.providers.http import HttpClient, Timeouts
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.retry import RetryPolicy
 from tests.support.llmock import Behaviour, LlMock, llmock
 from tests.support.peer_rig import PeerRig, peer_rig, small
 
@@ -37,7 +37,7 @@ PATHS: Mapping[DialectName, str] = {
 }
 """Where the server speaks each dialect."""
 
-PACE = Retries(patience_s=2.0, first_wait_s=0.2)
+PACE = RetryPolicy(patience_s=2.0, first_wait_s=0.2)
 PATIENCE = Timeouts(read_s=0.6)
 
 
@@ -70,9 +70,9 @@ async def rig(server: LlMock, tmp_path: Path, dialect: DialectName) -> AsyncIter
 async def at_work(server: LlMock, folder: Path, dialect: DialectName) -> AsyncIterator[PeerRig]:
     """A rig over a folder with two files, against a server."""
 
-    def make(http: Http) -> Model:
+    def make(http: HttpClient) -> Model:
         address = f"{server.address}{PATHS[dialect]}"
-        return model_behind(dialect, small("gpt-5"), address, "sk-of-a-test", http=http, retries=PACE)
+        return create_model(dialect, small("gpt-5"), address, "sk-of-a-test", http=http, retry_policy=PACE)
 
     async with peer_rig(folder, make, timeouts=PATIENCE) as working:
         (working.root / "readme.txt").write_text("Three modules.\n", encoding="utf-8")

@@ -10,33 +10,39 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.conversation import SessionServices
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver, Store
-from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import Update
-from helix_desktop.config.prompts import prompts
-from helix_desktop.context.content import Content, SessionSummary
-from helix_desktop.context.errors import StoreWriteFailed, ToolError
-from helix_desktop.context.event import Event, Recorded
-from helix_desktop.context.message import ToolCall, ToolSpec
-from helix_desktop.context.permission import command_offers, edit_offers
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import ApprovalAsk, Progress, Rule, ToolResult, unheard
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.agent.updates import Update
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.errors import StoreWriteFailed, ToolError
+from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_edit_rules
+from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.tools import (
+    ApprovalRequest,
+    OutputCallback,
+    PermissionRule,
+    ToolResult,
+    ignore_output,
+)
+from helix_desktop.store.memory.store import MemoryStore
 from tests.support.linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
 from tests.support.talking import Talking
 
 _PATIENCE_S = 20
 PROMPTS = {
-    **prompts(),
+    **load_prompts(),
     "system": "You are an agent.",
     "handover": "Write a handover.",
     "subagent": "Only your last words count.",
 }
 
 
-def unasked(policy: Policy) -> Policy:
+def unasked(policy: ContextPolicy) -> ContextPolicy:
     """The policy without questions about what background work may read."""
     return msgspec.structs.replace(policy, ask_above=0)
 
@@ -65,7 +71,7 @@ class ToldTools:
         self.ran: list[str] = []
         self.cancelled: list[str] = []
 
-    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """`ask` needs a yes, `forbidden` never gets one, `broken` fails."""
         if call.name == "forbidden":
             raise ToolError("That is outside the workspace.")
@@ -75,29 +81,29 @@ class ToldTools:
             return None
         return self.question(call)
 
-    def question(self, call: ToolCall) -> ApprovalAsk:
+    def question(self, call: ToolCall) -> ApprovalRequest:
         """What `ask` asks: about nothing in particular, or as its `kind` says about `subject`."""
         given: dict[str, Any] = json.loads(call.arguments)
         subject = str(given.get("subject", call.arguments))
         offers = {
-            "command": command_offers(subject, bool(given.get("confined")), "ask"),
-            "edit": edit_offers(subject),
-        }.get(str(given.get("kind")), (Rule("ask", "*"),))
-        return ApprovalAsk(
+            "command": suggest_command_rules(subject, bool(given.get("confined")), "ask"),
+            "edit": suggest_edit_rules(subject),
+        }.get(str(given.get("kind")), (PermissionRule("ask", "*"),))
+        return ApprovalRequest(
             *(call.id, call.name, subject, "Run it?", subject, offers[0]),
             kind=given.get("kind", "other"),
             confined=bool(given.get("confined")),
-            offers=offers,
+            suggested_rules=offers,
         )
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """`say` words times over, `wait` for the gate, `fail`, `crash`."""
         given: dict[str, Any] = json.loads(call.arguments)
         self.ran.append(call.id)
         match call.name:
             case "wait":
-                told("waiting ")
-                told("for the gate")
+                on_output("waiting ")
+                on_output("for the gate")
                 await self._wait(call)
             case "fail":
                 raise ToolError("No such file.", "It is not there.", "List the folder.")
@@ -119,18 +125,18 @@ class Rules:
     """Saved approvals, for as long as the test runs."""
 
     def __init__(self) -> None:
-        self._rules: list[Rule] = []
+        self._rules: list[PermissionRule] = []
         self.broken = False
 
-    def rules(self, demo: bool = False) -> tuple[Rule, ...]:
+    def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         """All of them."""
         return tuple(self._rules)
 
-    def allowed(self, demo: bool) -> bool:
+    def note_allowed(self, demo: bool) -> bool:
         """No call is allowed by another's answer."""
         return False
 
-    async def add(self, rule: Rule) -> None:
+    async def add(self, rule: PermissionRule) -> None:
         """One more, unless the disk refuses."""
         if self.broken:
             raise StoreWriteFailed("The rule was not saved.", "The disk is full.", "Make room.")
@@ -151,7 +157,7 @@ class GatedStore(MemoryStore):
     async def commit(
         self,
         session: str,
-        events: Sequence[Recorded] = (),
+        events: Sequence[RecordedEvent] = (),
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
@@ -178,7 +184,7 @@ class Rig(Talking):
     def __init__(
         self,
         model: ScriptedModel,
-        policy: Policy | None = None,
+        policy: ContextPolicy | None = None,
         store: GatedStore | None = None,
         approver: Approver | None = None,
         tools: ToldTools | None = None,
@@ -190,14 +196,14 @@ class Rig(Talking):
         self._approver = approver
         self.room = self.new_room(self.store, policy or PROFILES["balanced"])
 
-    def new_room(self, store: Store, policy: Policy) -> Room:
+    def new_room(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
         """Another room on the same model and tools, as after a restart."""
-        parts = Parts(
+        parts = SessionServices(
             *(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver),
-            trusted=lambda: self.trusted,
+            is_trusted=lambda: self.trusted,
         )
-        parts.delegate = self.delegate
-        room = Room("w", parts, policy if self.asks_spending else unasked(policy), self.model)
+        parts.delegate_spec = self.delegate
+        room = OpenWorkspace("w", parts, policy if self.asks_spending else unasked(policy), self.model)
         room.listen(lambda _, update: self.updates.append(update))
         return room
 
@@ -219,9 +225,9 @@ class Rig(Talking):
     async def idle(self) -> None:
         """Let turns and handovers end."""
         while True:
-            await self.when(lambda: not self.talk.running)
-            await self.talk.settle()
-            if not self.talk.running:
+            await self.when(lambda: not self.talk.is_running)
+            await self.talk.wait_for_background_work()
+            if not self.talk.is_running:
                 return
 
     async def sound(self) -> None:
@@ -229,7 +235,7 @@ class Rig(Talking):
         session = self.talk.session
         assert await self.store.events(session.id) == session.log
         assert session.transcript.last_seq == len(session.log)
-        if not self.talk.running:
+        if not self.talk.is_running:
             assert not session.transcript.turn_open
             assert not session.transcript.open_calls
         for request in (*self.model.requests, *self.model.summary_requests, *self.model.questions):

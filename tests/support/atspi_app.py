@@ -21,11 +21,11 @@ from PySide6.QtGui import QAccessible, QAccessibleInterface, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
-from helix_desktop.app.samples import SAMPLES
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.providers.demo_script import read_scripts
-from helix_desktop.ui.chat.accessible import RowButton
-from helix_desktop.ui.chat.editor import Editor
+from helix_desktop.providers.demo.script import read_scripts
+from helix_desktop.services.samples import SAMPLES
+from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.viewport.accessibility import RowButton
 from helix_desktop.workspaces.saved_rules import SavedRules
 from tests.support.atspi_scenes import SCENES
 from tests.support.chat_gallery import rows_of_all_kinds, rows_of_subagents
@@ -46,11 +46,13 @@ async def _activate(shown: QWidget) -> None:
 async def _work(rig: Rig, turns: int) -> None:
     """Play the next turns of the sample, and agree to what it asks for."""
     sample = next(script for script in read_scripts(resources_dir() / "demo") if script.name == SAMPLES[0])
-    SavedRules(rig.opened.desk.registry, rig.opened.shell.active).set_demo_calls("once")
+    SavedRules(
+        rig.opened.services.registry, rig.opened.workspace_controller.active_workspace_id
+    ).set_demo_calls("once")
     for _ in range(turns):
         done = rig.talk.session.transcript.turns
-        rig.typed(sample.asks[done])
-        while rig.talk.running or rig.talk.session.transcript.turns == done:
+        rig.typed(sample.user_messages[done])
+        while rig.talk.is_running or rig.talk.session.transcript.turns == done:
             for ask in rig.talk.asks:
                 rig.talk.decide(ask.call_id, "once")
             await asyncio.sleep(_LOOK_EVERY_S)
@@ -60,16 +62,16 @@ async def _work(rig: Rig, turns: int) -> None:
 async def _stir(rig: Rig, times: int) -> int:
     """Let rows come, go and be scrolled; returns at once, how many rows there are then."""
     rows = [*rows_of_all_kinds(), *rows_of_subagents()]
-    board = rig.chat.view.board
+    board = rig.chat.view.chat_viewport
 
     async def stir() -> None:
         for number in range(times):
             rig.chat.model.reset(rows[number % len(rows) :] or rows)
-            board.flow.scroll_to(board.flow.heights.total * (number % 10) / 10)
+            board.scroll_layout.scroll_to(board.scroll_layout.heights.total * (number % 10) / 10)
             board.refresh()
             await asyncio.sleep(0)
 
-    rig.front.intents.start(stir(), "stir")
+    rig.front.actions.start(stir(), "stir")
     return len(rows)
 
 
@@ -162,7 +164,7 @@ async def serve(app: QApplication, folder: Path) -> None:
 
     threading.Thread(target=read, daemon=True).start()
     async with opened_window(app, folder) as rig:
-        await rig.opened.shell.open_sample()
+        await rig.opened.workspace_controller.open_sample()
         _answer("ready")
         scene: AbstractAsyncContextManager[QWidget] | None = None
         tab = TabRound()

@@ -15,19 +15,19 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QDialog, QMenu, QToolButton, QWidget
 
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.context.errors import HelixError, ImagesRefused
-from helix_desktop.context.event import AssistantSpoke, Recorded, TurnEnded, TurnRetried
-from helix_desktop.context.figures import Figures, Said
-from helix_desktop.context.spending import Estimate, SpendAsk
-from helix_desktop.context.todo import TodoItem
-from helix_desktop.ui import dialogs
-from helix_desktop.ui.chat.rows import AssistantRow, NoticeRow, Row, ToolRow, UserRow
-from helix_desktop.ui.chat.turn_ends import TurnEnds
-from helix_desktop.ui.crash_notice import CrashNotice, LogDialog, Recovery
-from helix_desktop.ui.frame.rows import Banner, BannerAction, JobRow
-from helix_desktop.ui.main_window import Place
+from helix_desktop.domain.cost import CostEstimate, SpendRequest
+from helix_desktop.domain.errors import HelixError, ImagesRejected
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
+from helix_desktop.domain.todo import TodoItem
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
+from helix_desktop.ui.session.spend_approval_banners import spend_banner
 from helix_desktop.ui.settings.dialog import SettingsPage
-from helix_desktop.ui.spend_approval import spend_banner
+from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
+from helix_desktop.ui.shell.main_window import CenterPage
 from tests.support.chat_gallery import rows_of_all_kinds, rows_of_subagents
 from tests.support.chat_server import ChatServer, error
 from tests.support.panes_samples import long_timeline
@@ -41,17 +41,17 @@ Scene = Callable[[Rig], AbstractAsyncContextManager[QWidget]]
 
 
 @asynccontextmanager
-async def _place(rig: Rig, place: Place) -> AsyncIterator[QWidget]:
-    rig.window.missing.show_workspace("project", "/home/user/project")
-    rig.window.show_place(place)
+async def _place(rig: Rig, place: CenterPage) -> AsyncIterator[QWidget]:
+    rig.window.missing_folder.show_workspace("project", "/home/user/project")
+    rig.window.show_center_page(place)
     yield rig.window
-    rig.window.show_place("work")
+    rig.window.show_center_page("work")
 
 
 @asynccontextmanager
 async def _page(rig: Rig, page: str) -> AsyncIterator[QWidget]:
     rig.window.show_page(page)
-    await rig.opened.shell.work.refresh()
+    await rig.opened.workspace_controller.session_controller.refresh()
     yield rig.window
     rig.window.show_page("chat")
 
@@ -66,9 +66,9 @@ async def _rows(rig: Rig, above: float) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _chat_rows(rig: Rig, rows: list[Row], above: float = 0.0) -> AsyncIterator[QWidget]:
     rig.chat.model.reset(rows)
-    board = rig.chat.view.board
+    board = rig.chat.view.chat_viewport
     board.set_following(False)
-    board.flow.scroll_to(board.flow.heights.total * above)
+    board.scroll_layout.scroll_to(board.scroll_layout.heights.total * above)
     board.refresh()
     rig.composer.editor.setFocus()
     yield rig.window
@@ -80,8 +80,8 @@ async def _find(rig: Rig, page: str) -> AsyncIterator[QWidget]:
     rig.window.show_page(page)
     rig.window.commands.find.trigger()
     if page == "chat":
-        QTest.keyClicks(rig.chat.finding.field, "the")
-        await until(lambda: " of " in rig.chat.finding.result.text(), "which hit is shown")
+        QTest.keyClicks(rig.chat.find_bar.field, "the")
+        await until(lambda: " of " in rig.chat.find_bar.result.text(), "which hit is shown")
     yield rig.window
     QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Escape)
     rig.window.show_page("chat")
@@ -91,7 +91,7 @@ async def _find(rig: Rig, page: str) -> AsyncIterator[QWidget]:
 async def _find_in_content(rig: Rig) -> AsyncIterator[QWidget]:
     async with _page(rig, "cache") as window:
         cache = rig.screens.cache
-        cache.table.choose(0)
+        cache.table.select_row(0)
         content = cache.preview.content
         await until(content.text.toPlainText, "the content")
         content.open_find()
@@ -99,7 +99,7 @@ async def _find_in_content(rig: Rig) -> AsyncIterator[QWidget]:
         await until(lambda: " of " in content.find_bar.count.text, "which hit is shown")
         yield window
         content.find_bar.field.clear()
-        content.find_bar.leave()
+        content.find_bar.close_bar()
 
 
 @asynccontextmanager
@@ -109,10 +109,10 @@ async def _extras(rig: Rig) -> AsyncIterator[QWidget]:
     banners = rig.window.banners
     former = banners.banner_ids()
     banners.show_banner(Banner("b", "error", "It broke.", "Why.", "What to do.", (action,)))
-    estimate = Estimate(240_000, 0.72, 3, "box/small")
-    for ask in (SpendAsk("handover", estimate, 100_000), SpendAsk("observations", estimate, 100_000)):
+    estimate = CostEstimate(240_000, 0.72, 3, "box/small")
+    for ask in (SpendRequest("handover", estimate, 100_000), SpendRequest("observations", estimate, 100_000)):
         banners.show_banner(spend_banner(ask))
-    CrashNotice(rig.window, rig.front.intents, lambda: "", rig.folder).show(Recovery(1, 2, 1))
+    CrashNotice(rig.window, rig.front.actions, lambda: "", rig.folder).show(RecoverySummary(1, 2, 1))
     rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, True),), "extras")
     rig.composer.set_attachments((("k", "a.png"),))
     rig.composer.set_text("words")
@@ -127,7 +127,7 @@ async def _extras(rig: Rig) -> AsyncIterator[QWidget]:
 @asynccontextmanager
 async def _running(rig: Rig, stopped: bool = False) -> AsyncIterator[QWidget]:
     """A turn that waits for a busy server: a countdown, the list to do, waiting messages, a missing key."""
-    desk, former = rig.opened.desk, rig.talk.session.id
+    desk, former = rig.opened.services, rig.talk.session.id
     settings = desk.settings
     busy = error(503, "Restarting", headers={"retry-after": "600"})
     async with ChatServer(lambda _: busy) as server:
@@ -135,19 +135,19 @@ async def _running(rig: Rig, stopped: bool = False) -> AsyncIterator[QWidget]:
         provider = Provider(name="box", base_url=server.base_url, models=(model,), default_model="small")
         with_key = msgspec.structs.replace(settings.with_provider(provider), run_keys=("box",))
         await desk.save_settings(with_key)
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         await rig.room.choose_model(rig.talk.session.id, "box/small")
-        await rig.opened.shell.work.show_model()
-        await until(rig.chat.key.isVisible, "the notice that the key is missing")
+        await rig.opened.workspace_controller.session_controller.show_model()
+        await until(rig.chat.key_strip.isVisible, "the notice that the key is missing")
         rig.typed("Count to three")
         await until(lambda: any("try_now" in row.actions for row in rig.rows(NoticeRow)), "the countdown")
         for text in ("Then run the tests", "And tell me how it went"):
             rig.typed(text)
-        await until(lambda: len(rig.chat.ahead.queue.waiting) > 1, "the messages that wait")
+        await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")
         later = (TodoItem(f"Count to {number}") for number in range(4, 14))
         items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
-        rig.chat.model.append(ToolRow("todo", "c", "update_todo", state="ok", todo=items, newest=True))
-        (arrow,) = rig.chat.todo.findChildren(QToolButton)
+        rig.chat.model.append(ToolRow("todo", "c", "update_todo", state="ok", todo=items, is_newest=True))
+        (arrow,) = rig.chat.todo_panel.findChildren(QToolButton)
         arrow.click()
         rig.typed("And more", send=False)
         if stopped:
@@ -158,14 +158,14 @@ async def _running(rig: Rig, stopped: bool = False) -> AsyncIterator[QWidget]:
         rig.composer.set_text("")
         await rig.talk.stop()
         await rig.turn_over()
-        await rig.opened.shell.open_session(former)
+        await rig.opened.workspace_controller.open_session(former)
         await desk.save_settings(settings)
 
 
 class _Tray:
     """A tray that is there, and never used."""
 
-    def available(self) -> bool:
+    def is_available(self) -> bool:
         """Return True."""
         return True
 
@@ -176,14 +176,17 @@ class _Tray:
 @asynccontextmanager
 async def _quit(rig: Rig) -> AsyncIterator[QWidget]:
     """The question before a turn that runs is stopped."""
-    former, rig.opened.shell.quit.tray = rig.opened.shell.quit.tray, _Tray()
+    former, rig.opened.workspace_controller.quit_controller.tray = (
+        rig.opened.workspace_controller.quit_controller.tray,
+        _Tray(),
+    )
     async with _running(rig):
         rig.window.close()
         dialog = await _opened("the question")
         yield dialog
         dialog.close()
         await until(lambda: _front() is None, "the end of the question")
-    rig.opened.shell.quit.tray = former
+    rig.opened.workspace_controller.quit_controller.tray = former
 
 
 def _turn_ends() -> list[Row]:
@@ -193,16 +196,16 @@ def _turn_ends() -> list[Row]:
     for seq in (3, 7):
         spoke = AssistantSpoke("It shows", "box/small", 2)
         answer = AssistantRow(f"a{seq}", spoke.text, model="small")
-        ends.answered(Recorded(seq, 0, spoke), spoke, [answer])
+        ends.on_answer(RecordedEvent(seq, 0, spoke), spoke, [answer])
         failed = TurnEnded("failed", "The connection was lost.", "The server closed it.")
-        ends.changed(Recorded(seq + 1, 0, failed), failed)
+        ends.on_turn_event(RecordedEvent(seq + 1, 0, failed), failed)
         retried = TurnRetried(seq + 1, seq - 1)
-        rows += ends.changed(Recorded(seq + 2, 0, retried), retried)
+        rows += ends.on_turn_event(RecordedEvent(seq + 2, 0, retried), retried)
     what, fix = "box refused an image: lamp.png.", "Send without it, or choose another model."
     image = TurnEnded(
-        "failed", what, "image is too large", fix, "image", (1,), "box/small", ImagesRefused.remedies
+        "failed", what, "image is too large", fix, "image", (1,), "box/small", ImagesRejected.remedies
     )
-    return [*rows, *ends.changed(Recorded(12, 0, image), image)]
+    return [*rows, *ends.on_turn_event(RecordedEvent(12, 0, image), image)]
 
 
 @asynccontextmanager
@@ -210,8 +213,8 @@ async def _attempts(rig: Rig) -> AsyncIterator[QWidget]:
     """How turns end; the second attempt is opened."""
     rows = _turn_ends()
     async with _chat_rows(rig, rows) as window:
-        rig.chat.view.board.sheets.toggle(rows[2].key, "details")
-        rig.chat.view.board.refresh()
+        rig.chat.view.chat_viewport.item_cache.toggle(rows[2].key, "details")
+        rig.chat.view.chat_viewport.refresh()
         yield window
 
 
@@ -243,15 +246,17 @@ async def _new_provider(rig: Rig) -> AsyncIterator[QWidget]:
 async def _offered_models(rig: Rig) -> AsyncIterator[QWidget]:
     """The form of a provider, with what its server offers to be checked."""
     async with _new_provider(rig) as dialog:
-        bare = Said("server", "its list", Figures())
-        priced = Said("server", "its list", Figures(window=8_192, price_in=1, price_out=2))
-        rig.opened.settings.dialog.providers.editor.offer({"small": priced, "large": bare, "vision": bare})
+        bare = SourcedSpec("server", "its list", ModelSpec())
+        priced = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
+        rig.opened.settings.dialog.providers.editor.show_offered(
+            {"small": priced, "large": bare, "vision": bare}
+        )
         yield dialog
 
 
 @asynccontextmanager
 async def _request(rig: Rig) -> AsyncIterator[QWidget]:
-    rig.opened.shell.history.show_request()
+    rig.opened.workspace_controller.navigation.show_request()
     yield rig.window
 
 
@@ -304,7 +309,7 @@ async def _entry_menu(rig: Rig) -> AsyncIterator[QWidget]:
     async with _page(rig, "cache"):
         table = rig.screens.cache.table
         table.setFocus()
-        table.choose(0)
+        table.select_row(0)
         await until(table.current_row, "what is known of the entry")
         asks = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), table.mapToGlobal(QPoint()))
         QApplication.sendEvent(table, asks)
@@ -332,7 +337,7 @@ async def _opened(what: str) -> QWidget:
 
 def _front() -> QWidget | None:
     """The dialog or panel that is open."""
-    kinds = ("Switcher", "CommandPanel")
+    kinds = ("Switcher", "CommandPalette")
     return next(
         (
             one
@@ -381,16 +386,16 @@ SCENES: dict[str, Scene] = {
     "budget": partial(_command, name="set_budget"),
     "handover": _handover,
     "keys": partial(_command, name="keys"),
-    "trust": partial(_dialog, question=lambda rig: rig.opened.shell.trusting.ask(rig.room.id)),
+    "trust": partial(_dialog, question=lambda rig: rig.opened.workspace_controller.trust.ask(rig.room.id)),
     "question": partial(_dialog, question=_ask),
     "text-question": partial(
         _dialog, question=lambda rig: dialogs.get_text(rig.window, "Name of the session")
     ),
     "log": partial(
-        _dialog, question=lambda rig: dialogs.finished(LogDialog(rig.window, "A line.", rig.folder))
+        _dialog, question=lambda rig: dialogs.exec_async(LogDialog(rig.window, "A line.", rig.folder))
     ),
     "notice": partial(
         _dialog,
-        question=lambda rig: dialogs.show_notice(HelixError("It broke.", "Why."), rig.front.appearance),
+        question=lambda rig: dialogs.show_error_dialog(HelixError("It broke.", "Why."), rig.front.appearance),
     ),
 }

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QTextEdit, QWidget
 
-from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
+from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
 
 
 def make_window(kept: dict[str, bytes]) -> MainWindow:
     """A window over a dictionary as its memory, not yet shown."""
-    pages = Pages(QTextEdit(), QWidget(), QWidget(), QWidget())
-    window = MainWindow(LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__))
-    window.furnish(pages)
+    pages = WindowPages(QTextEdit(), QWidget(), QWidget(), QWidget())
+    window = MainWindow(LayoutStore(lambda key: kept.get(key, b""), kept.__setitem__))
+    window.add_pages(pages)
     return window

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.ui.cache_browser.view import CacheBrowser
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.view import CacheBrowser
 from tests.support.panes_samples import NOW_MS, SampleCache, cache_row
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 
-from helix_desktop.providers.http import LONGEST_BODY, Http, HttpReply
+from helix_desktop.providers.http import MAX_BODY_BYTES, HttpClient, HttpResponse
 
 
-class CannedReply(HttpReply):
+class CannedResponse(HttpResponse):
     """A stream of events whose bytes are known."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
@@ -20,12 +20,12 @@ class CannedReply(HttpReply):
         for piece in self._pieces:
             yield piece
 
-    async def text(self, longest: int = LONGEST_BODY) -> str:
+    async def text(self, max_bytes: int = MAX_BODY_BYTES) -> str:
         """All of it."""
-        return b"".join(self._pieces)[:longest].decode()
+        return b"".join(self._pieces)[:max_bytes].decode()
 
 
-class CannedHttp(Http):
+class CannedHttp(HttpClient):
     """Answers every call with these pieces; `bodies` are what was sent."""
 
     def __init__(self, pieces: Sequence[bytes]) -> None:
@@ -36,7 +36,7 @@ class CannedHttp(Http):
     @asynccontextmanager
     async def send(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
-    ) -> AsyncIterator[HttpReply]:
+    ) -> AsyncIterator[HttpResponse]:
         """Give the reply."""
         self.bodies.append(body or b"")
-        yield CannedReply(self.pieces)
+        yield CannedResponse(self.pieces)

@@ -10,24 +10,24 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
-from helix_desktop.ui.chat.composer import Composer
-from helix_desktop.ui.chat.errand import Errand
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import (
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
     DividerRow,
-    Ends,
+    HeadAndTail,
     NoticeRow,
-    Original,
+    OriginalOutput,
     Row,
     ToolRow,
     ToolState,
     UserRow,
 )
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
 CODE = """@dataclass(slots=True)
@@ -189,11 +189,11 @@ def _rows_of_tools() -> list[Row]:
 def _rows_of_standings(head: str) -> list[Row]:
     """Outputs in part, folded, observed, pinned, left out; arguments as markers."""
     asked = "the names of the tests that fail, with file and line, and the first line of each error"
-    ends = Ends(head, head, 4_100)
+    ends = HeadAndTail(head, head, 4_100)
     return [
         ToolRow(
             "s1", "k1", "run_command", "pytest -q tests/unit --maxfail=3", "ok", head, "", 6, 48_000, 590,
-            4_100, 1, DIGEST, "in window", 31, "preview", original=Original(ends, 12_400),
+            4_100, 1, DIGEST, "in window", 31, "preview", original=OriginalOutput(ends, 12_400),
         ),
         ToolRow(
             "s2", "k2", "run_command", "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
@@ -217,29 +217,32 @@ def rows_of_subagents() -> list[Row]:
     began = int(time.time() * 1000) - 83_000
     tool = "search_text StreamFlush in src/helix/render and everything below it, also in generated files"
     states = [
-        ("Find every caller of login()", Errand("thinking", 0, 0, 0.0, 9_200, 128_000, "", began)),
-        ("Read the migration logs", Errand("working", 12, 184_300, 0.0912, 61_400, 128_000, tool, began)),
-        ("Update the changelog", Errand("waiting", 3, 21_000, 0.004, 14_000, 128_000, "write_file", began)),
-        ("Check the French translation", Errand("queued")),
+        ("Find every caller of login()", SubagentStatus("thinking", 0, 0, 0.0, 9_200, 128_000, "", began)),
+        ("Read the migration logs",
+         SubagentStatus("working", 12, 184_300, 0.0912, 61_400, 128_000, tool, began)),
+        ("Update the changelog",
+         SubagentStatus("waiting", 3, 21_000, 0.004, 14_000, 128_000, "write_file", began)),
+        ("Check the French translation", SubagentStatus("queued")),
     ]  # fmt: skip
-    ended: list[tuple[str, ToolState, Errand]] = [
-        ("Count the tests", "ok", Errand("done", 4, 12_300, 0.0412, took_ms=42_000)),
-        ("Bisect the failure", "failed", Errand("failed", 1, 900)),
-        ("Measure the flush times", "interrupted", Errand("stopped", 7, 90_400, 1.2)),
-        ("A task that the app's end cut off", "interrupted", Errand("interrupted")),
+    ended: list[tuple[str, ToolState, SubagentStatus]] = [
+        ("Count the tests", "ok", SubagentStatus("done", 4, 12_300, 0.0412, duration_ms=42_000)),
+        ("Bisect the failure", "failed", SubagentStatus("failed", 1, 900)),
+        ("Measure the flush times", "interrupted", SubagentStatus("stopped", 7, 90_400, 1.2)),
+        ("A task that the app's end cut off", "interrupted", SubagentStatus("interrupted")),
     ]
     found = "There are 41 tests in 6 files.\n\n[The subagent's log: session 0123, 4 model calls]"
     return [
         UserRow("u1", "Look into the slow streaming, and read everything that concerns it.", 0, 1),
         AssistantRow("a1", "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
         *(
-            ToolRow(f"d{n}", f"c{n}", "delegate", title, "running", subagent="0123", errand=errand)
+            ToolRow(f"d{n}", f"c{n}", "delegate", title, "running", subagent_session="0123",
+                subagent_status=errand)
             for n, (title, errand) in enumerate(states)
         ),
         *(
             ToolRow(
                 f"e{n}", f"k{n}", "delegate", title, state, found, "", 3, 90, 31, 42_000, None, DIGEST,
-                "in window", 30 + n, subagent="0123", errand=errand,
+                "in window", 30 + n, subagent_session="0123", subagent_status=errand,
             )
             for n, (title, state, errand) in enumerate(ended)
         ),
@@ -255,7 +258,7 @@ def _dividers() -> list[Row]:
     return [
         DividerRow("d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, actions=back),
         DividerRow("d5", "fold", "28 steps folded into a note · saved 9.1k tokens", 41, actions=back),
-        DividerRow("d6", "sweep", swept, 42, actions=back, quiet=True),
+        DividerRow("d6", "sweep", swept, 42, actions=back, is_quiet=True),
         DividerRow(
             "d7", "observations", "12 observations prepared from 46 messages", 43, False, ("view",), True
         ),
@@ -263,8 +266,8 @@ def _dividers() -> list[Row]:
         DividerRow(
             "d9", "left out", "9 steps left out for want of room · saved 40k tokens", 45, actions=back
         ),
-        DividerRow("d10", "pin", pinned, 46, actions=("show",), quiet=True, about=37),
-        DividerRow("d11", "form", form, 47, actions=("show", "undo"), quiet=True, about=31),
+        DividerRow("d10", "pin", pinned, 46, actions=("show",), is_quiet=True, about_seq=37),
+        DividerRow("d11", "form", form, 47, actions=("show", "undo"), is_quiet=True, about_seq=31),
         DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
         DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
         DividerRow(
@@ -287,14 +290,14 @@ def _rows_of_the_program(at: int) -> list[Row]:
                 "Change any file",
             ),
             "edit",
-            place="1 of 2",
+            position="1 of 2",
         ),
         ApprovalRow(
             *("p2", "c9", "run_command", "Run a command in the workspace", "git push --force origin main"),
             ("Run: git push --force origin main",),
             "command",
-            because="Always ask before: run commands like: git push *",
-            place="2 of 2",
+            matched_rule="Always ask before: run commands like: git push *",
+            position="2 of 2",
         ),
         *_dividers(),
         NoticeRow(
@@ -360,11 +363,11 @@ def main() -> int:
         ):
             window, view = scene(rows, theme, size)
             for key in ("t1", "t3", "b1", "s1", "s2", "e1"):
-                index = view.board.model.index_of(key)
+                index = view.chat_viewport.model.index_of(key)
                 if index is not None:
-                    view.board.sheets.toggle(key, "thoughts" if key == "b1" else "card")
+                    view.chat_viewport.item_cache.toggle(key, "thoughts" if key == "b1" else "card")
             view.highlighter.finish()
-            view.board.refresh()
+            view.chat_viewport.refresh()
             view.highlighter.finish()
             window.grab().save(str(out / f"chat-{name}-{theme.name}.png"))
             window.close()

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QPointF
 
-from helix_desktop.ui.chat.row_widget import RowWidget
-from helix_desktop.ui.chat.view import ChatView
+from helix_desktop.ui.chat.viewport.row_widget import RowWidget
+from helix_desktop.ui.chat.viewport.view import ChatView
 
 
 def row_widget(view: ChatView, key: str) -> RowWidget:
     """The widget that shows a row now."""
-    deck = view.board.deck
+    deck = view.chat_viewport.widget_pool
     assert deck is not None
-    return deck.shown[key]
+    return deck.visible[key]
 
 
 def hot_point(view: ChatView, key: str, hot: str) -> QPoint:
     """The middle of a place to click, in the viewport."""
     widget = row_widget(view, key)
-    assert widget.sheet is not None
-    place = widget.sheet.hot(hot)
+    assert widget.item is not None
+    place = widget.item.hit_area(hot)
     assert place is not None
     return widget.pos() + QPoint(6, 0) + place.rect.center().toPoint()
 
@@ -27,9 +27,9 @@ def hot_point(view: ChatView, key: str, hot: str) -> QPoint:
 def text_point(view: ChatView, key: str, words: str, after: bool = False) -> QPoint:
     """Where words of a row stand, in the viewport."""
     widget = row_widget(view, key)
-    assert widget.sheet is not None
-    for text in widget.sheet.texts:
-        found = text.find(words)
+    assert widget.item is not None
+    for text in widget.item.texts:
+        found = text.find_all(words)
         if found:
             position = found[0][1] if after else found[0][0]
             block = text.document.findBlock(position)

@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.app.voice import Line
+from helix_desktop.cli.output import JsonLine
 from tests.support.forked_command import run_forked
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,9 +29,9 @@ class Ran:
     err: str
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[JsonLine]:
         """Standard output as events, one per line. Raises when a line is none."""
-        return [msgspec.json.decode(line, type=Line) for line in self.out.splitlines()]
+        return [msgspec.json.decode(line, type=JsonLine) for line in self.out.splitlines()]
 
     @property
     def json(self) -> Any:

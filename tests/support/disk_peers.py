@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import plyvel
 import zstandard
 
-from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.entries import Content
 
 _MAP = 16 * 1024**3  # the most an LMDB may grow to, in bytes
 

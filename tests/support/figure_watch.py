@@ -6,16 +6,16 @@ import json
 import re
 from typing import Any
 
-from helix_desktop.agent.roles import Settings
-from helix_desktop.context.budget import Gauge
-from helix_desktop.context.digest import size_text
-from helix_desktop.context.message import Request
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame, project
-from helix_desktop.ui.figures import tokens_text
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.inspector.rows import WindowRow
-from helix_desktop.ui.sidebar.rows import SessionItem
+from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from tests.support.window_rig import Rig, until
 
 _FRAMING = 4  # tokens that each message costs beside its text
@@ -26,7 +26,7 @@ FIXED = ("system", "tools", "mcp")
 def listed(rig: Rig, session: str = "") -> SessionItem:
     """A session's line in the sidebar; without an id that of the one on screen."""
     wanted = session or rig.talk.session.id
-    return next(one for one in rig.window.sidebar.list.sessions() if one.id == wanted)
+    return next(one for one in rig.window.sidebar.session_list.sessions() if one.id == wanted)
 
 
 async def counted(rig: Rig, messages: list[dict[str, Any]]) -> int:
@@ -35,19 +35,19 @@ async def counted(rig: Rig, messages: list[dict[str, Any]]) -> int:
     for one in messages:
         calls = one.get("tool_calls") or ()
         said = [str(one.get("content") or ""), *(json.dumps(call["function"]) for call in calls)]
-        total += _FRAMING + sum([await rig.room.count(text) for text in said if text])
+        total += _FRAMING + sum([await rig.room.count_tokens(text) for text in said if text])
     return total
 
 
-async def next_request(rig: Rig) -> tuple[Request, Frame]:
+async def next_request(rig: Rig) -> tuple[ModelRequest, PromptFrame]:
     """What the next request contains, from the stored log and nothing else."""
-    settings: Settings | None = rig.talk.session.settings
+    settings: RunSettingsSource | None = rig.talk.session.settings
     assert settings is not None
     policy, frame, _ = settings()
     return project(Transcript(await rig.stored()), policy, frame).request, frame
 
 
-async def check_truth(rig: Rig, factor: float) -> Gauge:
+async def check_truth(rig: Rig, factor: float) -> UsageGauge:
     """The gauge, which must be near `factor` times an own count of the next request."""
     request, frame = await next_request(rig)
     wire = [
@@ -75,10 +75,10 @@ def rows(rig: Rig) -> list[WindowRow]:
 async def check_gauges(rig: Rig) -> None:
     """Every place on screen shows the gauge's figure: to the token where it can, else as it is written."""
     gauge = rig.talk.measure()[1]
-    used, window, share = tokens_text(gauge.used), tokens_text(gauge.window), f"{gauge.share * 100:.0f} %"
+    used, window, share = format_tokens(gauge.used), format_tokens(gauge.window), f"{gauge.share * 100:.0f} %"
     assert listed(rig).used == gauge.share, "sidebar"
     (line,) = [one for one in await rig.room.sessions() if one.id == rig.talk.session.id]
-    assert rig.room.gauge(line) == gauge
+    assert rig.room.usage_of(line) == gauge
     pill = rig.window.top_bar.gauge.accessibleName()
     assert f"{share} · {used} / {window}" in pill, "top bar"
     inspector = rig.screens.inspector
@@ -91,7 +91,7 @@ async def check_gauges(rig: Rig) -> None:
 async def check_totals(rig: Rig) -> str:
     """Sidebar, switcher, inspector and cache page count the cache alike; what the command line says of it."""
     totals = await rig.room.store.totals()
-    size, entries = size_text(totals.size), f"{totals.entries:,} entries"
+    size, entries = format_bytes(totals.size), f"{totals.entries:,} entries"
     rig.window.switcher.show_workspaces(rig.window.switcher._workspaces)
     (switched,) = [one.cache for one in rig.window.switcher._workspaces if one.id == rig.room.id]
     assert switched == size, "switcher"
@@ -101,7 +101,7 @@ async def check_totals(rig: Rig) -> str:
     rig.window.show_page("cache")
     counter = rig.screens.cache.filter_bar.counter
     await until(lambda: re.match(rf"{totals.entries:,} entries", counter.text), "the cache page's counter")
-    return f"{entries}, {size}, {size_text(totals.stored_size)} on disk"
+    return f"{entries}, {size}, {format_bytes(totals.stored_size)} on disk"
 
 
 def _a_value(rig: Rig) -> Any:

@@ -9,30 +9,31 @@ from typing import get_args
 from hypothesis import strategies as st
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.context.content import (
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.store.entries import (
+    CacheEntry,
     Content,
     ContentKind,
-    Entry,
-    Filter,
-    Order,
-    Sort,
+    EntryFilter,
+    EntryOrder,
+    EntrySort,
     SortColumn,
 )
-from helix_desktop.context.digest import digest_of, first_line
-from helix_desktop.context.event import Recorded
-from helix_desktop.context.event_summary import Bullet, HandoverMade, Section
-from helix_desktop.context.rewrite_kind import Trigger
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import START, WORKSPACE, TickingClock, answered
 
 COLUMNS: tuple[SortColumn, ...] = get_args(SortColumn)
 TOOLS = ("read_file", "run_command", "search_cached_content")
 TARGETS = ("src/App.py", "src/ünï.py", "pytest -q tests/unit", "")
+_ALL = EntryFilter()
 KINDS: tuple[ContentKind, ...] = get_args(ContentKind)
 
-orders = st.sampled_from(["newest", "oldest"]) | st.builds(Sort, st.sampled_from(COLUMNS), st.booleans())
+orders = st.sampled_from(["newest", "oldest"]) | st.builds(EntrySort, st.sampled_from(COLUMNS), st.booleans())
 filters = st.builds(
-    Filter,
+    EntryFilter,
     prefix=st.sampled_from(["", "", "a", "0", "3f"]),
     tool=st.sampled_from(["", "", *TOOLS, "none"]),
     besides=st.sampled_from([(), (), ("read_file",), TOOLS[:2]]),
@@ -68,12 +69,14 @@ async def fill(store: Store, datas: Sequence[bytes]) -> None:
         await store.commit(session, named, part, [part[-1].digest] if at % 4 == 0 else [])
 
 
-async def walk(store: Store, limit: int, order: Order = "newest", wanted: Filter = Filter()) -> list[Entry]:  # noqa: B008 - it is frozen
+async def walk(
+    store: Store, limit: int, order: EntryOrder = "newest", wanted: EntryFilter = _ALL
+) -> list[CacheEntry]:
     """All entries that pass, page by page."""
-    found: list[Entry] = []
+    found: list[CacheEntry] = []
     cursor = ""
     while True:
-        page = await store.page(cursor, limit, order, wanted=wanted)
+        page = await store.page(cursor, limit, order, entry_filter=wanted)
         assert len(page.entries) <= limit
         found += page.entries
         cursor = page.cursor
@@ -81,7 +84,7 @@ async def walk(store: Store, limit: int, order: Order = "newest", wanted: Filter
             return found
 
 
-async def found_by(store: Store, query: str, limit: int = 3, wanted: Filter = Filter()) -> list[str]:  # noqa: B008 - it is frozen
+async def found_by(store: Store, query: str, limit: int = 3, wanted: EntryFilter = _ALL) -> list[str]:
     """The digests of all hits, by following the cursors."""
     found: list[str] = []
     cursor = ""
@@ -94,15 +97,15 @@ async def found_by(store: Store, query: str, limit: int = 3, wanted: Filter = Fi
             return found
 
 
-def handover(seq: int, *said: str, ledger: str = "") -> Recorded:
+def handover(seq: int, *said: str, ledger: str = "") -> RecordedEvent:
     """A handover that says these sentences."""
     bullets = tuple(Bullet(words, ()) for words in said)
     index = digest_of(b"index")
     sections = (Section("Current Issues", bullets),)
-    fact = HandoverMade(seq - 1, 0, sections, ledger, index, 1, 9, 100, 50, 3, "m", Trigger.THRESHOLD)
-    return Recorded(seq, START + seq, fact)
+    fact = HandoverMade(seq - 1, 0, sections, ledger, index, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD)
+    return RecordedEvent(seq, START + seq, fact)
 
 
-async def open_store(folder: Path, index_after: float | None = None) -> LevelStore:
+async def open_store(folder: Path, index_after: float | None = None) -> LevelDbStore:
     """A store on disk with a ticking clock; it indexes texts when `indexed` is awaited."""
-    return await LevelStore.open(folder, WORKSPACE, TickingClock(), index_after=index_after)
+    return await LevelDbStore.open(folder, WORKSPACE, TickingClock(), index_after_s=index_after)

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 IMPORTED = (
-    *("helix_desktop.app.carrying", "helix_desktop.app.cli", "helix_desktop.app.headless"),
-    *("helix_desktop.app.replaying", "tests.support.forked_command"),
+    *("helix_desktop.cli.backup", "helix_desktop.cli.main", "helix_desktop.cli.run"),
+    *("helix_desktop.cli.replay", "tests.support.forked_command"),
 )
 STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
@@ -72,6 +72,6 @@ def _run(words: list[str], folder: Path, environ: dict[str, str], streams: Path)
             os.dup2(opened.fileno(), number)
         setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
     sys.argv = ["helix-desktop", *words]
-    from helix_desktop.app.cli import main
+    from helix_desktop.cli.main import main
 
     sys.exit(main())

@@ -9,12 +9,12 @@ from typing import Protocol, TypeVar, get_args
 import msgspec
 from hypothesis import strategies as st
 
-from helix_desktop.context.event import SessionRenamed
-from helix_desktop.context.event_rewrite import Form
-from helix_desktop.context.event_summary import HandoverFailed
-from helix_desktop.context.image import Image
-from helix_desktop.context.message import ToolCall
-from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.events.session import SessionRenamed
+from helix_desktop.domain.events.summary import HandoverFailed
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import ToolCall
 from tests.support import rewriting
 from tests.support.maker import MODEL, TOOLS, Maker, Sent, tokens
 from tests.support.picturing import answer_bytes, pictured
@@ -259,7 +259,7 @@ _ACTIONS: dict[str, Callable[[Maker, Dice], object]] = {
     "form": lambda maker, dice: rewriting.choose_form(
         maker, _output(maker, dice), dice.one_of(get_args(Form))
     ),
-    "undo": lambda maker, dice: maker.undo(dice.number(len(maker.transcript.rewrites.made))),
+    "undo": lambda maker, dice: maker.undo(dice.number(len(maker.transcript.rewrites.by_seq))),
     "redo": lambda maker, dice: maker.redo(dice.number(len(maker.transcript.rewrites.undone))),
 }
 TALK = ("user", "step", "answer", "work", "turn", "write", "recall")
@@ -290,7 +290,7 @@ def act(maker: Maker, action: str, dice: Dice) -> None:
     _ACTIONS[action](maker, dice)
 
 
-def policies() -> st.SearchStrategy[Policy]:
+def policies() -> st.SearchStrategy[ContextPolicy]:
     """Policies of every profile that is on, with numbers that a short history reaches."""
     return st.builds(
         _with_observing,
@@ -316,19 +316,21 @@ def policies() -> st.SearchStrategy[Policy]:
     )
 
 
-def unfolded(policy: Policy) -> Policy:
+def unfolded(policy: ContextPolicy) -> ContextPolicy:
     """The same policy without folds and observations."""
     return msgspec.structs.replace(policy, fold_after_steps=0, observe_at=0.0, observe_place_at=0.0)
 
 
-def _with_observing(profile: Policy, observing: tuple[float, float], **numbers: object) -> Policy:
+def _with_observing(
+    profile: ContextPolicy, observing: tuple[float, float], **numbers: object
+) -> ContextPolicy:
     observe_at, place_at = observing
     return msgspec.structs.replace(profile, observe_at=observe_at, observe_place_at=place_at, **numbers)
 
 
 @st.composite
 def histories(
-    draw: Draw, actions: tuple[str, ...] = USUAL, policy: st.SearchStrategy[Policy] | None = None
+    draw: Draw, actions: tuple[str, ...] = USUAL, policy: st.SearchStrategy[ContextPolicy] | None = None
 ) -> Maker:
     """A history of any of these actions, in any order that is legal, by the maker that made it."""
     maker = Maker(draw(policies() if policy is None else policy))
@@ -339,7 +341,7 @@ def histories(
     return maker
 
 
-def played(steps: int, size: int = 1_200, policy: Policy | None = None, calls: int = 1) -> Maker:
+def played(steps: int, size: int = 1_200, policy: ContextPolicy | None = None, calls: int = 1) -> Maker:
     """A plain history in one running turn: so many steps, each with outputs of `size` characters."""
     maker = Maker(policy or PROFILES["balanced"])
     maker.user("Begin.")

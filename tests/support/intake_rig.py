@@ -7,16 +7,16 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.conversation import Conversation, Parts
-from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.conversation import Conversation, SessionServices
+from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.context.event import SessionStarted, ToolAnswered
-from helix_desktop.context.message import ModelInfo, ToolCall
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import Progress, ToolResult, unheard
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.events.session import SessionStarted, ToolAnswered
+from helix_desktop.domain.messages import ModelInfo, ToolCall
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import PROMPTS, GatedStore, Rig, ToldTools
 from tests.support.scripted_model import Play, Script, ScriptedModel, WordCounter, called, in_turn, said
 
@@ -32,31 +32,35 @@ class OutputTools(ToldTools):
         super().__init__()
         self.outputs: dict[str, ToolResult] = {}
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """The output of that name."""
         if call.name in self.outputs:
             self.ran.append(call.id)
             return self.outputs[call.name]
-        return await super().run(call, told)
+        return await super().run(call, on_output)
 
 
 class IntakeRig(Rig):
     """A conversation that calls the named outputs side by side, and what became of it."""
 
     def __init__(
-        self, policy: Policy = POLICY, fast: ScriptedModel | None = None, info: ModelInfo = MAIN
+        self, policy: ContextPolicy = POLICY, fast: ScriptedModel | None = None, info: ModelInfo = MAIN
     ) -> None:
         super().__init__(ScriptedModel(in_turn(), info), policy)
         self.policy = policy
         self.fast = fast or ScriptedModel(in_turn(), FAST)
-        self.roles = Roles(self.model, fast=self.fast)
+        self.roles = ModelRoles(self.model, fast=self.fast)
         self.outputs = OutputTools()
         self.tools = self.outputs
         self.scopes: list[TaskScope] = []
 
-    def settings(self) -> tuple[Policy, Frame, Roles]:
+    def settings(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
         """What holds now."""
-        return self.policy, Frame(self.model.info, PROMPTS["system"], self.tools.specs, 5, 20), self.roles
+        return (
+            self.policy,
+            PromptFrame(self.model.info, PROMPTS["system"], self.tools.specs, 5, 20),
+            self.roles,
+        )
 
     async def begin(self) -> Conversation:
         """Begin the conversation."""
@@ -70,9 +74,11 @@ class IntakeRig(Rig):
         log = await store.events("s")
         session = Session("s", store, self.clock, scope, log, Transcript(log))
         session.listen(self.updates.append)
-        parts = Parts(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver)
+        parts = SessionServices(
+            store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver
+        )
         self._talk = Conversation(session, scope, parts, self.settings)
-        await session.mend()
+        await session.close_interrupted()
         return self._talk
 
     def calls(self, *named: tuple[str, dict[str, Any]] | str) -> None:
@@ -123,7 +129,7 @@ def large(name: str, lines: int = 300) -> str:
     return "\n".join(f"{name} row {number} here" for number in range(lines))
 
 
-def three(choices: str, policy: Policy = POLICY) -> IntakeRig:
+def three(choices: str, policy: ContextPolicy = POLICY) -> IntakeRig:
     """A batch of three large outputs and a small one, and what the model says of them."""
     rig = IntakeRig(policy)
     for name in ("one", "two", "three"):

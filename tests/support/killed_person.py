@@ -12,10 +12,10 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import Happened, SubagentMoved, Update
-from helix_desktop.app.desk import Desk
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.updates import EventRecorded, SubagentProgress, Update
 from helix_desktop.config.paths import DataDir
+from helix_desktop.services.app_services import AppServices
 
 MODEL, WINDOW = "box/small", 32_000
 
@@ -23,17 +23,17 @@ MODEL, WINDOW = "box/small", 32_000
 def say(session: str, update: Update) -> None:
     """A line for what happened."""
     match update:
-        case Happened(recorded=recorded):
+        case EventRecorded(recorded=recorded):
             print(session, msgspec.json.encode(recorded.event).decode(), flush=True)  # noqa: T201 - it is its voice
-        case SubagentMoved(phase=phase, steps=steps):
+        case SubagentProgress(phase=phase, steps=steps):
             print(session, f"subagent {phase} after {steps}", flush=True)  # noqa: T201 - it is its voice
 
 
-async def room_of(desk: Desk, project: Path, url: str) -> Room:
+async def room_of(desk: AppServices, project: Path, url: str) -> OpenWorkspace:
     """The project's room, with the server's model."""
-    record = desk.registry.at(project) or desk.registry.add(project, trusted=True)
-    room = await desk.room(record.id)
-    await room.use(await desk.models.adhoc(MODEL, url, WINDOW))
+    record = desk.registry.find_by_path(project) or desk.registry.add(project, trusted=True)
+    room = await desk.open_workspace(record.id)
+    await room.set_models(await desk.models.adhoc(MODEL, url, WINDOW))
     return room
 
 
@@ -41,10 +41,10 @@ async def main(data: str, project: str, url: str) -> None:
     """Work until the end comes from outside."""
     folder = DataDir(Path(data))
     folder.ensure()
-    desk = Desk(folder, {})
+    desk = AppServices(folder, {})
     room = await room_of(desk, Path(project), url)
     room.listen(say)
-    talk = await room.begin()
+    talk = await room.create_session()
     called = asyncio.Event()
     talk.session.listen(lambda _: called.set() if talk.session.transcript.open_calls else None)
     await talk.send("Go")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from helix_desktop.context.message import Message
+from helix_desktop.domain.messages import Message
 
 
 def lint(messages: Sequence[Message]) -> list[str]:

@@ -17,25 +17,25 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.conversation import Parts
-from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import TurnChanged, Update
-from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.event_rewrite import FoldMade, Redone, SweepMade, Undone
-from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
-from helix_desktop.context.extraction import OPENING as EXTRACT
-from helix_desktop.context.intake_choice import OPENING as QUESTION
-from helix_desktop.context.message import Arrival, ModelInfo, Request
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http
-from helix_desktop.providers.retry import Retries
+from helix_desktop.agent.conversation import SessionServices
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.updates import TurnChanged, Update
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.intake.output_extract import OPENING as EXTRACT
+from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.rewrite import FoldMade, Redone, SweepMade, Undone
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import StreamedModel
-from helix_desktop.providers.token_counter import TokenCounter
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.tools.workspace_tools import WorkspaceTools
 from tests.support.agent_rig import Rules, unasked
 from tests.support.chat_server import ChatServer, Received, Reply, Script
 from tests.support.talking import Talking
@@ -93,8 +93,8 @@ class LoopRig(Talking):
     """A room at work, its server, and everything that went over the wire."""
 
     server: ChatServer
-    room: Room
-    store: LevelStore
+    room: OpenWorkspace
+    store: LevelDbStore
     root: Path
     naps: list[float] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
@@ -108,7 +108,7 @@ class LoopRig(Talking):
         told = asyncio.Event()
         stop = self.room.listen(lambda _, update: told.set() if isinstance(update, TurnChanged) else None)
         try:
-            while self.talk.running or self.talk.session.transcript.queued:
+            while self.talk.is_running or self.talk.session.transcript.queued_messages:
                 told.clear()
                 ends = [asyncio.create_task(one.wait()) for one in (told, until)]  # noqa: TID251 - both are awaited
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
@@ -156,7 +156,7 @@ class LoopRig(Talking):
 
 @asynccontextmanager
 async def loop_rig(
-    folder: Path, script: Script, policy: Policy | None = None, key: str = ""
+    folder: Path, script: Script, policy: ContextPolicy | None = None, key: str = ""
 ) -> AsyncIterator[LoopRig]:
     """A rig over `folder`, its conversation begun; closed with everything at the end of the block."""
     heard: list[LoopRig] = []
@@ -170,13 +170,13 @@ async def loop_rig(
 
     root = folder / "project"
     root.mkdir(exist_ok=True)
-    http = Http()
+    http = HttpClient()
     async with ChatServer(listened) as server:
-        store = await LevelStore.open(folder / "store", WORKSPACE)
+        store = await LevelDbStore.open(folder / "store", WORKSPACE)
         rig = LoopRig(server, _room(root, store, unasked(policy or PROFILES["balanced"])), store, root)
         heard.append(rig)
         rig.room.listen(lambda _, update: rig.updates.append(update))
-        await rig.room.use(over_http(rig, server.base_url, http, key))
+        await rig.room.set_models(over_http(rig, server.base_url, http, key))
         await rig.begin()
         try:
             yield rig
@@ -192,14 +192,14 @@ class Noted:
         self.info = model.info
         self._model, self._rig = model, rig
 
-    def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
+    def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """What the model streams."""
         if not request.messages[-1].text.startswith(SUMMARY_OPENING):
             self._rig.made_at = len(self._rig.talk.session.log)
         return self._model.stream(request)
 
 
-def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> Noted:
+def over_http(rig: LoopRig, base_url: str, http: HttpClient, key: str = "") -> Noted:
     """A client that does not really wait between its attempts: the rig keeps the naps."""
 
     async def nap(seconds: float, _skip: asyncio.Event) -> None:
@@ -207,26 +207,28 @@ def over_http(rig: LoopRig, base_url: str, http: Http, key: str = "") -> Noted:
         await asyncio.sleep(0)
 
     info = ModelInfo("local", "small", WINDOW, RESERVE)
-    retries = Retries(pause=nap, chance=lambda: 0.0)
-    return Noted(model_behind("openai-chat", info, base_url, key, http=http, retries=retries), rig)
+    retries = RetryPolicy(pause=nap, jitter=lambda: 0.0)
+    return Noted(create_model("openai-chat", info, base_url, key, http=http, retry_policy=retries), rig)
 
 
 @cache
-def _counter() -> TokenCounter:
+def _counter() -> TiktokenCounter:
     """One for all tests of a run: reading the vocabulary takes half a second."""
-    return TokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
+    return TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
 
 
-def _room(root: Path, store: LevelStore, policy: Policy) -> Room:
+def _room(root: Path, store: LevelDbStore, policy: ContextPolicy) -> OpenWorkspace:
     counter = _counter()
-    tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
+    tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", counter.count)
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
-    parts = Parts(store, tools, counter, Rules(), lambda: next(clock), prompts(), AlwaysAnswers("once"))
-    return Room(
+    parts = SessionServices(
+        store, tools, counter, Rules(), lambda: next(clock), load_prompts(), FixedApprover("once")
+    )
+    return OpenWorkspace(
         "w",
         parts,
         policy,
-        model_behind("openai-chat", ModelInfo("none", "yet"), "http://127.0.0.1:9", http=Http()),
+        create_model("openai-chat", ModelInfo("none", "yet"), "http://127.0.0.1:9", http=HttpClient()),
     )
 
 

@@ -10,42 +10,42 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.upkeep import Upkeep
-from helix_desktop.context import cut as cuts
-from helix_desktop.context import sweep as sweeps
-from helix_desktop.context.content import Content
-from helix_desktop.context.cut import Cut
-from helix_desktop.context.digest import digest_of, first_line, handle
-from helix_desktop.context.event import (
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.output_preview import preview_output
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import sweep as sweeps
+from helix_desktop.context.rewrites.sweep import SweepPlan
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import covered_messages, render_handover, uncovered_messages
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
+from helix_desktop.domain.digest import bare_marker, digest_of, first_line
+from helix_desktop.domain.events.rewrite import Form, Redone, SweepMade, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import (
     AssistantSpoke,
     Attachment,
     Event,
     MessageQueued,
-    Recorded,
+    RecordedEvent,
     SessionStarted,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.context.event_rewrite import Form, Redone, SweepMade, Undone
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.extract import extract
-from helix_desktop.context.handover import covered_by, fresh_in, render
-from helix_desktop.context.image import Image
-from helix_desktop.context.index import index_over
-from helix_desktop.context.intake import preview
-from helix_desktop.context.ledger import ledger_of
-from helix_desktop.context.message import Ended, ModelInfo, Request, ToolCall, ToolSpec, Usage
-from helix_desktop.context.policy import Policy
-from helix_desktop.context.rewrite_kind import SweepReason, Trigger
-from helix_desktop.context.shorten import shorten
-from helix_desktop.context.sweep import Sweep
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame, Window, marker_of, project
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolCall, ToolSpec, TurnOutcome, Usage
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.scripted_model import ScriptedModel, said
 
 MODEL = ModelInfo("test", "small", window=4_000, reserve=200, images=True)
@@ -61,7 +61,7 @@ class Sent(msgspec.Struct, frozen=True):
     window: Window
 
     @property
-    def request(self) -> Request:
+    def request(self) -> ModelRequest:
         """What would have been sent."""
         return self.window.request
 
@@ -88,7 +88,7 @@ class _Noted(Session):
 
     async def record(
         self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
-    ) -> list[Recorded]:
+    ) -> list[RecordedEvent]:
         """Make events facts."""
         return await self.record_decided(lambda: events, contents, recalls)
 
@@ -97,7 +97,7 @@ class _Noted(Session):
         decide: Callable[[], Sequence[Event]],
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
-    ) -> list[Recorded]:
+    ) -> list[RecordedEvent]:
         """Make the events that `decide` names facts, after their contents."""
         events = decide()
         self._maker.contents.update((one.digest, one.data) for one in contents)
@@ -117,25 +117,25 @@ def at_once(work: Coroutine[Any, Any, T]) -> T:
 class Maker:
     """Records events as the agent would; `upkeep` is the agent's own."""
 
-    def __init__(self, policy: Policy, info: ModelInfo = MODEL) -> None:
+    def __init__(self, policy: ContextPolicy, info: ModelInfo = MODEL) -> None:
         self.policy = policy
         spec = ToolSpec("read_file", "Reads a file.", {"type": "object"})
-        self.frame = Frame(info, "You are an agent.", (spec,), 6, 20)
-        self.log: list[Recorded] = []
+        self.frame = PromptFrame(info, "You are an agent.", (spec,), 6, 20)
+        self.log: list[RecordedEvent] = []
         self.contents: dict[str, bytes] = {}
         self.sent: list[Sent] = []
         self.calls_made = 0
         self.now = 0
-        self._roles = Roles(ScriptedModel(lambda _: said("Done."), info))
+        self._roles = ModelRoles(ScriptedModel(lambda _: said("Done."), info))
         self.reload()
         self.record(SessionStarted("A session"))
 
     def reload(self) -> None:
         """The app comes back: everything is built again from the log as the store keeps it."""
         stored = msgspec.msgpack.encode(self.log)
-        self.log = msgspec.msgpack.decode(stored, type=list[Recorded])
+        self.log = msgspec.msgpack.decode(stored, type=list[RecordedEvent])
         self.transcript = Transcript(self.log)
-        self.upkeep = Upkeep(
+        self.upkeep = WindowRewriter(
             _Noted(self), _Counter(), self.clock, lambda: (self.policy, self.frame, self._roles)
         )
 
@@ -143,12 +143,12 @@ class Maker:
         """Milliseconds; the newest event is as old as the newest record."""
         return self.now
 
-    def record(self, *events: Event) -> list[Recorded]:
+    def record(self, *events: Event) -> list[RecordedEvent]:
         """Make events facts, one second after the last."""
-        made: list[Recorded] = []
+        made: list[RecordedEvent] = []
         for event in events:
             self.now += 1_000
-            recorded = Recorded(self.transcript.last_seq + 1, self.now, event)
+            recorded = RecordedEvent(self.transcript.last_seq + 1, self.now, event)
             self.transcript.apply(recorded)
             self.log.append(recorded)
             made.append(recorded)
@@ -177,9 +177,9 @@ class Maker:
         if self.transcript.turn_open:
             self.record(MessageQueued(text, attachments))
             return
-        if self.transcript.queued:
+        if self.transcript.queued_messages:
             self.record(MessageQueued(text, attachments))
-            seq, waiting = next(iter(self.transcript.queued.items()))
+            seq, waiting = next(iter(self.transcript.queued_messages.items()))
             self.record(UserSpoke(waiting.text, tokens(waiting.text), waiting.attachments, seq))
             return
         self.record(UserSpoke(text, tokens(text), attachments))
@@ -193,7 +193,7 @@ class Maker:
 
     def tidy(self) -> None:
         """What the agent does to the window before each request."""
-        at_once(self.upkeep.tidy())
+        at_once(self.upkeep.apply_due_rewrites())
 
     def step(self, text: str, calls: int | Sequence[ToolCall], ratio: float = 0.0) -> None:
         """One model call: tidy, send, answer with these calls, or so many; none ends the turn."""
@@ -241,7 +241,7 @@ class Maker:
             form=form,
             full_tokens=0 if form == "full" else tokens(text),
         )
-        self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
+        self.record(msgspec.structs.replace(answer, marker_tokens=tokens(output_marker(answer))))
 
     def recall(self, digest: str) -> None:
         """The agent asks for a content and gets its beginning."""
@@ -262,14 +262,14 @@ class Maker:
             whole=False,
             recalled=digest,
         )
-        self.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
+        self.record(msgspec.structs.replace(answer, marker_tokens=tokens(output_marker(answer))))
 
     def answer_all(self, text: str) -> None:
         """All open calls end."""
         while self.transcript.open_calls:
             self.answer(0, text)
 
-    def end(self, how: Ended, partial: str = "") -> None:
+    def end(self, how: TurnOutcome, partial: str = "") -> None:
         """The turn is cut off: open calls are closed, what was said stays."""
         if not self.transcript.turn_open:
             return
@@ -284,17 +284,17 @@ class Maker:
 
     def retry(self) -> None:
         """Repeat the last step of a turn that was cut off."""
-        if (event := self.transcript.retry()) is not None:
+        if (event := self.transcript.retry_event()) is not None:
             self.record(event)
 
-    def sweep(self, sweep: Sweep | None, reason: SweepReason) -> None:
+    def sweep(self, sweep: SweepPlan | None, reason: SweepReason) -> None:
         """Record a sweep that the planner decided."""
         if sweep is not None:
             self.record(SweepMade(sweep.masked, sweep.saved, reason))
 
     def undo(self, which: int) -> int:
         """Undo one rewrite that holds; its seq, 0 if there is none."""
-        held = [seq for seq in sorted(self.transcript.rewrites.made) if self.transcript.can_undo(seq)]
+        held = [seq for seq in sorted(self.transcript.rewrites.by_seq) if self.transcript.can_undo(seq)]
         if not held:
             return 0
         self.record(Undone(held[which % len(held)]))
@@ -310,26 +310,26 @@ class Maker:
 
     def hand_over(self, keep: int) -> HandoverMade | None:
         """A handover at the furthest cut that keeps this many tokens, with the sweep that rides on it."""
-        cut = cuts.choose(self.transcript, keep)
+        cut = cuts.choose_cut(self.transcript, keep)
         if cut is None:
             return None
         made = self.handover_at(cut)
         self.record(made)
-        self.sweep(sweeps.riding(self.transcript, self.policy), SweepReason.HANDOVER)
+        self.sweep(sweeps.sweep_with_rewrite(self.transcript, self.policy), SweepReason.HANDOVER)
         return made
 
-    def handover_at(self, cut: Cut) -> HandoverMade:
+    def handover_at(self, cut: CutPoint) -> HandoverMade:
         """The handover that the compactor would write there without a model."""
         held = self.transcript.handover
         former = held[1] if held else None
-        covered = covered_by(self.transcript, cut.upto, cut.kept)
-        fresh = fresh_in(self.transcript, cut.upto, cut.kept)
-        text, entries = index_over(self.transcript, 0, cut.upto, cut.kept)
+        covered = covered_messages(self.transcript, cut.upto, cut.kept_seq)
+        fresh = uncovered_messages(self.transcript, cut.upto, cut.kept_seq)
+        text, entries = build_index_entry(self.transcript, 0, cut.upto, cut.kept_seq)
         made = HandoverMade(
             upto=cut.upto,
-            kept=cut.kept,
-            sections=extract(fresh, former),
-            ledger=ledger_of(covered).text(self.policy.ledger_tokens),
+            kept=cut.kept_seq,
+            sections=extractive_handover(fresh, former),
+            ledger=build_ledger(covered).text(self.policy.ledger_tokens),
             index=self.store(text),
             index_entries=entries,
             tokens=0,
@@ -337,15 +337,15 @@ class Maker:
             after=0,
             messages=len(covered),
             model="none",
-            trigger=Trigger.MANUAL,
+            trigger=HandoverTrigger.MANUAL,
             former=held[0] if held else 0,
         )
-        return msgspec.structs.replace(made, tokens=tokens(render(made, ())))
+        return msgspec.structs.replace(made, tokens=tokens(render_handover(made, ())))
 
 
 def spoken(maker: Maker, text: str, calls: tuple[ToolCall, ...]) -> AssistantSpoke:
     """What a model said, with its large arguments stored; now and then with reasoning of its own."""
-    found = [one for call in calls if (one := shorten(call)) is not None]
+    found = [one for call in calls if (one := mask_arguments(call)) is not None]
     for one in found:
         for argument in one.texts:
             maker.store(argument)
@@ -372,6 +372,6 @@ def shown_as(text: str, digest: str, form: Form) -> str:
         case "full":
             return text
         case "preview":
-            return preview(text, digest, 60)
+            return preview_output(text, digest, 60)
         case "compact":
-            return f"What matters: {first_line(text)}\n{handle(digest)} the whole output"
+            return f"What matters: {first_line(text)}\n{bare_marker(digest)} the whole output"

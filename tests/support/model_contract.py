@@ -11,14 +11,14 @@ import json
 from contextlib import aclosing
 
 from helix_desktop.agent.ports import Model
-from helix_desktop.context.message import (
-    Answer,
-    Arrival,
+from helix_desktop.domain.messages import (
     Message,
-    ReasoningArrived,
-    Request,
-    Retrying,
-    TextArrived,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    RetryScheduled,
+    StreamItem,
+    TextDelta,
     ToolSpec,
 )
 
@@ -28,15 +28,15 @@ LIST = ToolSpec(
 QUESTION = (Message("system", "You help."), Message("user", "What is in this project?"))
 
 
-async def arrivals_of(model: Model, request: Request) -> list[Arrival]:
+async def arrivals_of(model: Model, request: ModelRequest) -> list[StreamItem]:
     """All that a model sends for a request."""
     return [arrival async for arrival in model.stream(request)]
 
 
-async def answer_of(model: Model, request: Request) -> Answer:
+async def answer_of(model: Model, request: ModelRequest) -> ModelResponse:
     """The answer, which has to come last."""
     last = (await arrivals_of(model, request))[-1]
-    assert isinstance(last, Answer)
+    assert isinstance(last, ModelResponse)
     return last
 
 
@@ -50,14 +50,14 @@ class ModelContract:
 
     async def test_one_answer_comes_last_and_is_the_sum_of_the_pieces(self, model: Model) -> None:
         """What a reader saw arriving is what the answer holds."""
-        arrivals = await arrivals_of(model, Request(QUESTION))
-        assert [isinstance(arrival, Answer) for arrival in arrivals].count(True) == 1
+        arrivals = await arrivals_of(model, ModelRequest(QUESTION))
+        assert [isinstance(arrival, ModelResponse) for arrival in arrivals].count(True) == 1
         answer = arrivals[-1]
-        assert isinstance(answer, Answer)
-        void = [at for at, arrival in enumerate(arrivals) if isinstance(arrival, Retrying)]
+        assert isinstance(answer, ModelResponse)
+        void = [at for at, arrival in enumerate(arrivals) if isinstance(arrival, RetryScheduled)]
         valid = arrivals[void[-1] + 1 :] if void else arrivals
-        assert "".join(piece.text for piece in valid if isinstance(piece, TextArrived)) == answer.text
-        assert "".join(p.text for p in valid if isinstance(p, ReasoningArrived)) == answer.reasoning
+        assert "".join(piece.text for piece in valid if isinstance(piece, TextDelta)) == answer.text
+        assert "".join(p.text for p in valid if isinstance(p, ReasoningDelta)) == answer.reasoning
         assert answer.text.strip()
         assert answer.stop == "end"
         assert not answer.calls
@@ -66,7 +66,7 @@ class ModelContract:
         self, model: Model
     ) -> None:
         """Calls can be answered one by one."""
-        answer = await answer_of(model, Request(QUESTION, (LIST,)))
+        answer = await answer_of(model, ModelRequest(QUESTION, (LIST,)))
         assert answer.calls
         assert answer.stop == "calls"
         assert {call.name for call in answer.calls} == {"list_directory"}
@@ -75,26 +75,26 @@ class ModelContract:
 
     async def test_its_own_message_with_results_is_a_request_it_takes(self, model: Model) -> None:
         """The loop goes on: an answer, replayed with its results, leads to the next answer."""
-        answer = await answer_of(model, Request(QUESTION, (LIST,)))
+        answer = await answer_of(model, ModelRequest(QUESTION, (LIST,)))
         spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
         results = tuple(
             Message("tool", "README.md\nsrc/", call_id=call.id, name=call.name) for call in answer.calls
         )
-        following = await answer_of(model, Request((*QUESTION, spoken, *results), (LIST,)))
+        following = await answer_of(model, ModelRequest((*QUESTION, spoken, *results), (LIST,)))
         assert following.text.strip() or following.calls
 
     async def test_several_requests_at_once_do_not_mix(self, model: Model) -> None:
         """A model serves the chat and a handover side by side."""
-        answers = await asyncio.gather(*(answer_of(model, Request(QUESTION)) for _ in range(4)))
+        answers = await asyncio.gather(*(answer_of(model, ModelRequest(QUESTION)) for _ in range(4)))
         assert all(answer.text.strip() for answer in answers)
 
     async def test_a_stream_may_be_left_and_the_model_used_again(self, model: Model) -> None:
         """Stop is possible after the first piece."""
-        async with aclosing(model.stream(Request(QUESTION))) as arrivals:
+        async with aclosing(model.stream(ModelRequest(QUESTION))) as arrivals:
             await anext(arrivals)
-        assert (await answer_of(model, Request(QUESTION))).text.strip()
+        assert (await answer_of(model, ModelRequest(QUESTION))).text.strip()
 
     async def test_reported_usage_is_plausible(self, model: Model) -> None:
         """What was cached is part of what was sent; nothing is negative."""
-        usage = (await answer_of(model, Request(QUESTION))).usage
+        usage = (await answer_of(model, ModelRequest(QUESTION))).usage
         assert usage is None or (0 <= usage.cached <= usage.input and usage.input > 0 <= usage.output)

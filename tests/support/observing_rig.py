@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.message import Request
-from helix_desktop.context.policy import PROFILES, Policy
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.messages import ModelRequest
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import Play, Script, ScriptedModel, called, said
 
@@ -20,7 +20,7 @@ LATE = msgspec.structs.replace(PLAIN, observe_place_at=0.8)
 def working(words: int = 600) -> Script:
     """A model that thinks aloud, looks once, and says `Done.`: four messages a turn."""
 
-    def play(request: Request) -> Play:
+    def play(request: ModelRequest) -> Play:
         if request.messages[-1].role == "user":
             say = ("say", {"times": 40})
             return called(say, text="word " * (words - 80), key=f"w{len(request.messages)}-")
@@ -34,7 +34,7 @@ def shown(rig: Rig) -> str:
     return "\n".join(message.text for message in rig.talk.measure()[0].request.messages)
 
 
-async def talked(turns: int, policy: Policy = PLAIN, observing: Script | None = None) -> Rig:
+async def talked(turns: int, policy: ContextPolicy = PLAIN, observing: Script | None = None) -> Rig:
     """A conversation of so many turns of about 620 tokens, each with what came after it."""
     rig = Rig(ScriptedModel(working(), observing=observing), policy)
     await rig.begin()

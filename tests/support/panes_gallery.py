@@ -15,22 +15,22 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication, QWidget
 from qasync import QEventLoop
 
-from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts, style
-from helix_desktop.ui.cache_browser.choices import SIZES, of_tool
-from helix_desktop.ui.cache_browser.rows import CacheProgress, HandoverLink, PreviewState
-from helix_desktop.ui.cache_browser.view import CacheBrowser
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewState
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.widgets import retint
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
 from helix_desktop.ui.timeline.cards import SweepView
 from helix_desktop.ui.timeline.fold_view import FoldView
 from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.rows import RunningCard, TimelineState
 from helix_desktop.ui.timeline.view import Timeline
-from helix_desktop.ui.widgets import retint
 from tests.support import panes_samples as samples
 from tests.support.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 
@@ -51,7 +51,7 @@ async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -
     pane.show()
     await settle()
     if entries:
-        pane.table.choose(row)
+        pane.table.select_row(row)
     return pane
 
 
@@ -88,7 +88,7 @@ async def cache_damaged(scope: TaskScope, theme: Theme) -> QWidget:
         cache_row(23), None, "The stored bytes no longer have this hash; a copy is in quarantine."
     )
     pane.show_preview(state)
-    pane.table.choose(23)
+    pane.table.select_row(23)
     return pane
 
 
@@ -121,11 +121,11 @@ async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
         HandoverLink("s-2", 97, "Colours of the margin", "Kept the stream as it is."),
     )
     pane.set_source(source)
-    pane.filter_bar.toggle(of_tool("read_file"))
-    pane.filter_bar.toggle(SIZES[0])
+    pane.filter_bar.toggle(tool_option("read_file"))
+    pane.filter_bar.toggle(SIZE_OPTIONS[0])
     pane.filter_bar.field.setText("stream")
     await settle(200)
-    pane.table.choose(1)
+    pane.table.select_row(1)
     row = pane.model.entry(1)
     if row is not None:
         pane.show_preview(PreviewState(row, CODE))
@@ -148,7 +148,7 @@ async def cache_sorted(scope: TaskScope, theme: Theme) -> QWidget:
     pane.resize(1440, 900)
     pane.table.sort_requested.emit("size")
     await settle(100)
-    pane.table.choose(3)
+    pane.table.select_row(3)
     return pane
 
 
@@ -262,7 +262,7 @@ SHOTS: tuple[Shot, ...] = (
 
 async def _all(out: Path, only: str, app: QApplication) -> None:
     for theme in (LIGHT, DARK):
-        style.apply(app, theme)
+        stylesheet.apply(app, theme)
         for shot in SHOTS:
             if only and only not in shot.__name__:
                 continue

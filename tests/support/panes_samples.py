@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import Any
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason, Trigger
-from helix_desktop.ui.cache_browser.rows import (
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.ui.cache.rows import (
     CacheFilter,
-    CacheFound,
     CacheRow,
+    CacheSearchResults,
     CacheSort,
     CacheState,
     CacheTotals,
     HandoverLink,
 )
-from helix_desktop.ui.inspector.from_window import levels_of
+from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
     InspectorState,
@@ -27,22 +27,22 @@ from helix_desktop.ui.inspector.rows import (
     Segment,
     WindowRow,
 )
-from helix_desktop.ui.timeline.rows import (
+from helix_desktop.ui.timeline.card_data import (
     Bullet,
-    Card,
-    Fact,
     FailureCard,
     FoldCard,
     HandoverCard,
-    MarkCard,
+    ManualActionCard,
     ObservationsCard,
-    PersonCard,
+    ObservedFact,
     PlacedCard,
-    Point,
     PointKind,
     Section,
     SweepCard,
+    TimelineCard,
     TimelineState,
+    UndoCard,
+    UsagePoint,
 )
 
 NOW_MS = 1_795_000_000_000
@@ -98,14 +98,14 @@ def cache_row(number: int) -> CacheRow:
         tokens=tokens,
         saved=tokens - 65 if state in ("marker", "handed over", "folded", "observed") else 0,
         recalls=(0, 0, 2, 0, 1)[number % 5],
-        refs=1 + number % 3,
-        created=NOW_MS - number * 7 * 60_000,
-        last_used=NOW_MS - number * 3 * 60_000,
+        references=1 + number % 3,
+        created_at_ms=NOW_MS - number * 7 * 60_000,
+        last_used_at_ms=NOW_MS - number * 3 * 60_000,
     )
 
 
 _KEYS: dict[str, Callable[[CacheRow], Any]] = {
-    "created": lambda row: row.created,
+    "created": lambda row: row.created_at_ms,
     "size": lambda row: row.size,
     "target": lambda row: row.target,
     "tool": lambda row: row.tool,
@@ -129,29 +129,29 @@ class SampleCache:
         self.hits: dict[str, str] = {}
         self.handovers: tuple[HandoverLink, ...] = ()
 
-    async def ids(self, wanted: CacheFilter) -> bytes:
+    async def ids(self, cache_filter: CacheFilter) -> bytes:
         """Digests that pass, in order."""
-        found = [row for row in self.rows_held if wanted.state in (None, row.state)]
-        if wanted.session_only:
+        found = [row for row in self.rows_held if cache_filter.state in (None, row.state)]
+        if cache_filter.session_only:
             found = [row for row in found if row.digest in self.session]
-        narrowed = wanted.wanted
+        narrowed = cache_filter.entry_filter
         found = [row for row in found if narrowed.tool in ("", row.tool) and row.size >= narrowed.least_size]
-        sort = wanted.sort
+        sort = cache_filter.sort
         if sort != CacheSort():
-            found.sort(key=_KEYS[sort.column], reverse=sort.descending)
+            found.sort(key=_KEYS[sort.column], reverse=sort.is_descending)
         return b"".join(bytes.fromhex(row.digest) for row in found)
 
-    async def search(self, wanted: CacheFilter, cursor: str = "") -> CacheFound:
+    async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
         """What holds the words, or begins with the hash; in parts of `part` hits."""
-        words = wanted.text.lower().split()
-        ids = await self.ids(wanted)
+        words = cache_filter.text.lower().split()
+        ids = await self.ids(cache_filter)
         held = {row.digest: row for row in self.rows_held}
         digests = [ids[at : at + 32].hex() for at in range(0, len(ids), 32)]
         found = [one for one in digests if _holds(held[one], words)]
         self.hits = {one: f"12: {held[one].first_line}" for one in found}
         end = int(cursor or "0") + self.part
         more = str(end) if end < len(found) else ""
-        return CacheFound(b"".join(map(bytes.fromhex, found[:end])), more, self.handovers)
+        return CacheSearchResults(b"".join(map(bytes.fromhex, found[:end])), more, self.handovers)
 
     async def tools(self) -> Sequence[str]:
         """The tools of the rows."""
@@ -209,10 +209,10 @@ def handover(number: int, seq: int, undone: bool = False, **changes: object) -> 
     values: dict[str, object] = {
         "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "before": 21_300,
         "after": 8_400,
-        "messages": 46, "trigger": Trigger.THRESHOLD, "threshold": 0.85,
+        "messages": 46, "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
         "sections": _SECTIONS, "ledger": _LEDGER,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
-        "duration_ms": 1_240, "undone": undone,
+        "duration_ms": 1_240, "is_undone": undone,
     }  # fmt: skip
     return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
 
@@ -221,11 +221,11 @@ def timeline() -> TimelineState:
     """Two handovers, one of them undone, sweeps, a failure."""
     hashes = tuple(hashlib.sha256(b"%d" % number).hexdigest() for number in range(14))
     at = NOW_MS - 9 * 60_000
-    cards: tuple[Card, ...] = (
+    cards: tuple[TimelineCard, ...] = (
         handover(3, 492),
         SweepCard(470, at, 14, 9_800, SweepReason.BATCH, hashes),
-        MarkCard(455, at - 3_000_000, "undo", 440, "Handover 2"),
-        handover(2, 440, True, model="", demo=False, trigger=Trigger.MANUAL, threshold=0.0,
+        UndoCard(455, at - 3_000_000, "undo", 440, "Handover 2"),
+        handover(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
                  fallback="No model in reach."),
         FailureCard(431, at - 4_000_000, "The handover was not made; nothing changed.",
                     "The summary would not have freed a tenth of the window."),
@@ -247,8 +247,8 @@ did: edit_file src/helix/stream.py; run_command pytest -q tests/test_stream.py""
 def fold(number: int, seq: int, **changes: object) -> FoldCard:
     """A fold of a session that works on a renderer."""
     values: dict[str, object] = {
-        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "how": "fold", "steps": 28,
-        "before": 9_900, "after": 790, "first": 12, "last": 148, "text": _NOTE,
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "kind": "fold", "steps": 28,
+        "before": 9_900, "after": 790, "first_seq": 12, "last_seq": 148, "text": _NOTE,
         "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
     }  # fmt: skip
     return FoldCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
@@ -257,15 +257,18 @@ def fold(number: int, seq: int, **changes: object) -> FoldCard:
 def observations(number: int, seq: int, **changes: object) -> ObservationsCard:
     """Observations of the same session."""
     facts = (
-        Fact(NOW_MS - 90_000_000, 1, "Tests must stay green; `pytest -q` is the check that counts.", (4,)),
-        Fact(NOW_MS - 90_000_000, 2, "`setMarkdown()` once per token cost 38 ms at 16 KB and grew with the "
+        ObservedFact(NOW_MS - 90_000_000, 1,
+                     "Tests must stay green; `pytest -q` is the check that counts.", (4,)),
+        ObservedFact(NOW_MS - 90_000_000, 2,
+                     "`setMarkdown()` once per token cost 38 ms at 16 KB and grew with the "
              "length of the message, which is why long answers stalled the view.", (14, 17)),
-        Fact(NOW_MS - 4_000_000, 2, "Finished blocks are frozen; only the open one is rebuilt.", (31,)),
-        Fact(NOW_MS - 4_000_000, 3, "The sidecar index is gone.", ()),
+        ObservedFact(NOW_MS - 4_000_000, 2,
+                     "Finished blocks are frozen; only the open one is rebuilt.", (31,)),
+        ObservedFact(NOW_MS - 4_000_000, 3, "The sidecar index is gone.", ()),
     )  # fmt: skip
     said = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
     values: dict[str, object] = {
-        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "reflection": False,
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "is_reflection": False,
         "facts": facts, "before": 24_100, "after": 1_240, "messages": 46, "ledger": _LEDGER,
         "quotes": (Bullet(said, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
         "index_entries": 31, "model": "gpt-oss:20b", "duration_ms": 3_400,
@@ -276,26 +279,28 @@ def observations(number: int, seq: int, **changes: object) -> ObservationsCard:
 def long_timeline() -> TimelineState:
     """Every kind of card."""
     short, at = timeline(), NOW_MS - 9 * 60_000
-    cards: tuple[Card, ...] = (
+    cards: tuple[TimelineCard, ...] = (
         observations(3, 498),
         fold(4, 497),
         SweepCard(496, at, 3, 4_400, SweepReason.FOLD, ("ab" * 32, "cd" * 32), steps=2),
-        PersonCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · it stays in the window", 37),
-        PersonCard(494, at, "form", "You let the agent see run_command pytest -q whole · 12.4k tokens", 31),
+        ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · it stays in the window", 37),
+        ManualActionCard(494, at, "form",
+                         "You let the agent see run_command pytest -q whole · 12.4k tokens", 31),
         *short.cards[:2],
         PlacedCard(468, at, "Observations 2", 22_900, PlacementReason.THRESHOLD),
-        observations(2, 466, placed=468, reflection=True, before=4_100, after=1_900),
-        fold(3, 464, how="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
-        fold(2, 462, undone=True, steps=11),
-        fold(1, 460, how="truncate", steps=9, before=40_300, after=60, text=_NOTE.splitlines()[0]),
+        observations(2, 466, placed_seq=468, is_reflection=True, before=4_100, after=1_900),
+        fold(3, 464, kind="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
+        fold(2, 462, is_undone=True, steps=11),
+        fold(1, 460, kind="truncate", steps=9, before=40_300, after=60, text=_NOTE.splitlines()[0]),
         FailureCard(458, at, "No observations were made; nothing changed.", "The model said nothing."),
-        observations(1, 456, placed=457, undone=True, fallback="The summary model's window is too small."),
+        observations(1, 456, placed_seq=457, is_undone=True,
+                     fallback="The summary model's window is too small."),
         *short.cards[2:],
     )  # fmt: skip
     return TimelineState(cards, points(kinds=("fold", "sweep", "observations")), 14_600, 24_000)
 
 
-def points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) -> tuple[Point, ...]:
+def points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) -> tuple[UsagePoint, ...]:
     """A window that fills, drops a little at `kinds`, at handovers a lot."""
     used, found = 4_000, []
     for seq in range(1, turns):
@@ -305,7 +310,7 @@ def points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) -> tuple
             used, kind = 8_400, "handover"
         elif seq % 23 == 0:
             used, kind = round(used * 0.7), kinds[seq // 23 % len(kinds)]
-        found.append(Point(seq, used, kind))
+        found.append(UsagePoint(seq, used, kind))
     return tuple(found)
 
 
@@ -360,6 +365,6 @@ def inspector(count: int = 42, used: int = 14_600, estimated: bool = False) -> I
     cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
     return InspectorState(
         used, 24_000, estimated, "reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
-        levels_of(PROFILES["balanced"]), "× 1.24 of our count, median of 5 reports",
+        policy_levels(PROFILES["balanced"]), "× 1.24 of our count, median of 5 reports",
         "12 observations wait for a rewrite, a cold cache, or 38 % · 9.1k → 1.2k tokens",
     )  # fmt: skip

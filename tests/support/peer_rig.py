@@ -9,19 +9,19 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
-from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.conversation import Parts
+from helix_desktop.agent.conversation import SessionServices
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model, Tools
-from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import Trouble, Update
-from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import ToolAnswered, TurnEnded
-from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.token_counter import TokenCounter
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.updates import ErrorRaised, Update
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, StreamItem
+from helix_desktop.providers.http import HttpClient, Timeouts
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.tools.workspace_tools import WorkspaceTools
 from tests.support.agent_rig import Rules
 from tests.support.linter import lint, lint_alternating, lint_items
 from tests.support.talking import Talking
@@ -29,7 +29,7 @@ from tests.support.talking import Talking
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "2f6f4f1e-7a0a-4a53-9d0b-6f6f1c1b7e55"
 
-MakeModel = Callable[[Http], Model]
+MakeModel = Callable[[HttpClient], Model]
 
 
 class Overheard:
@@ -38,13 +38,13 @@ class Overheard:
     def __init__(self, model: Model) -> None:
         self.info = model.info
         self._model = model
-        self.requests: list[Request] = []
-        self.answers: list[Answer] = []
+        self.requests: list[ModelRequest] = []
+        self.answers: list[ModelResponse] = []
         self.faulty: list[str] = []
         self.keep = True
         self.asked = 0
 
-    async def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """What the model streams."""
         self.asked += 1
         if self.keep:
@@ -53,7 +53,7 @@ class Overheard:
             self.faulty += [f"request {self.asked}: {problem}" for problem in rules(request.messages)]
         async with aclosing(self._model.stream(request)) as arrivals:
             async for arrival in arrivals:
-                if self.keep and isinstance(arrival, Answer):
+                if self.keep and isinstance(arrival, ModelResponse):
                     self.answers.append(arrival)
                 yield arrival
 
@@ -62,8 +62,8 @@ class Overheard:
 class PeerRig(Talking):
     """A room, its folder and its store, and what was told and asked in it."""
 
-    room: Room
-    store: LevelStore
+    room: OpenWorkspace
+    store: LevelDbStore
     root: Path
     model: Overheard
     updates: list[Update] = field(default_factory=list)
@@ -71,7 +71,7 @@ class PeerRig(Talking):
     async def turn(self, text: str) -> TurnEnded:
         """Run one turn, and what runs on beside it, to their end."""
         ended = await self.talk.run(text)
-        await self.talk.settle()
+        await self.talk.wait_for_background_work()
         return ended
 
     async def sound(self) -> None:
@@ -81,7 +81,7 @@ class PeerRig(Talking):
         assert await self.store.events(session.id) == session.log
         assert not session.transcript.turn_open
         assert not session.transcript.open_calls
-        assert not [one for one in self.updates if isinstance(one, Trouble)]
+        assert not [one for one in self.updates if isinstance(one, ErrorRaised)]
         for answer in self.events(ToolAnswered):
             if answer.digest:
                 await self.store.get(answer.digest)
@@ -91,7 +91,7 @@ class PeerRig(Talking):
 async def peer_rig(
     folder: Path,
     make: MakeModel,
-    policy: Policy | None = None,
+    policy: ContextPolicy | None = None,
     timeouts: Timeouts | None = None,
     dress: Callable[[Tools], Tools] | None = None,
 ) -> AsyncIterator[PeerRig]:
@@ -101,21 +101,21 @@ async def peer_rig(
     """
     root = folder / "project"
     root.mkdir(parents=True, exist_ok=True)
-    http = Http(timeouts)
-    store = await LevelStore.open(folder / "store", WORKSPACE)
-    tools: Tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter().count)
+    http = HttpClient(timeouts)
+    store = await LevelDbStore.open(folder / "store", WORKSPACE)
+    tools: Tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", counter().count)
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
-    parts = Parts(
+    parts = SessionServices(
         store,
         dress(tools) if dress else tools,
         counter(),
         Rules(),
         lambda: next(clock),
-        prompts(),
-        AlwaysAnswers("once"),
+        load_prompts(),
+        FixedApprover("once"),
     )
     model = Overheard(make(http))
-    room = Room("w", parts, policy or PROFILES["balanced"], model)
+    room = OpenWorkspace("w", parts, policy or PROFILES["balanced"], model)
     rig = PeerRig(room, store, root, model)
     room.listen(lambda _, update: rig.updates.append(update))
     await rig.begin()
@@ -127,9 +127,9 @@ async def peer_rig(
 
 
 @cache
-def counter() -> TokenCounter:
+def counter() -> TiktokenCounter:
     """One for all tests of a run: reading the vocabulary takes half a second."""
-    return TokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
+    return TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
 
 
 def small(name: str, window: int = 32_000) -> ModelInfo:

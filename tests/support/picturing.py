@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.agent.intake import told
-from helix_desktop.context.digest import digest_of, first_line
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.image import Image, image_of
-from helix_desktop.context.window import marker_of
+from helix_desktop.agent.intake.intake import decode_output
+from helix_desktop.context.window.window import output_marker
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.image import Image, identify_image
 from tests.support.maker import Maker, tokens
 from tests.support.pictures import sketch
 
@@ -17,7 +17,7 @@ def pictured(maker: Maker, width: int, height: int) -> Image:
     """A new image, kept."""
     number = len(maker.contents)
     data = sketch(width, height, number)
-    image = image_of(data, digest_of(data), f"shot {number}.png")
+    image = identify_image(data, digest_of(data), f"shot {number}.png")
     assert image is not None
     maker.contents[image.digest] = data
     return image
@@ -31,7 +31,7 @@ def answer_bytes(maker: Maker, which: int, data: bytes, image: Image | None = No
     call = waiting[which % len(waiting)]
     digest = digest_of(data)
     maker.contents[digest] = data
-    shown = image.about if image else told(data, digest)[0]
+    shown = image.summary if image else decode_output(data, digest)[0]
     answer = ToolAnswered(
         call_id=call.id,
         name=call.name,
@@ -44,4 +44,4 @@ def answer_bytes(maker: Maker, which: int, data: bytes, image: Image | None = No
         whole=False,
         images=(image,) if image else (),
     )
-    maker.record(msgspec.structs.replace(answer, marker_tokens=tokens(marker_of(answer))))
+    maker.record(msgspec.structs.replace(answer, marker_tokens=tokens(output_marker(answer))))

@@ -12,17 +12,17 @@ from pathlib import Path
 import msgspec
 from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
-from helix_desktop.config.catalogue import Catalogue
+from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.context.figures import Figures
-from helix_desktop.context.trial import UNTRIED, Tick
+from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.providers.local_servers import LocalModel, LocalServer
-from helix_desktop.ui import fonts, style
+from helix_desktop.services.provider_check_result import UNTESTED_STEPS, CheckStep
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.widgets import retint
 from helix_desktop.ui.settings.dialog import SettingsDialog
-from helix_desktop.ui.settings.rows import CheckLine, ProviderForm, ProviderStatus
-from helix_desktop.ui.theme import DARK, LIGHT
-from helix_desktop.ui.widgets import retint
+from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
 from tests.support.bare_window import make_window
 
 OUT = Path("build/gallery-providers")
@@ -31,12 +31,12 @@ SIZES = ((980, 760), (1280, 900), (620, 440))
 OLLAMA_MODELS = (
     ModelEntry(
         name="qwen3-coder:30b",
-        told=Figures(window=32_768, tools=True, images=False),
+        told=ModelSpec(window=32_768, tools=True, images=False),
         told_by="Ollama: loaded with it",
     ),
     ModelEntry(
         name="gemma4:latest",
-        told=Figures(window=4_096, tools=True, images=True),
+        told=ModelSpec(window=4_096, tools=True, images=True),
         told_by="Ollama's smallest default, for it is not loaded; the model could hold 131,072. "
         "Test loads it and finds out",
     ),
@@ -74,18 +74,18 @@ STATES = (
     ProviderStatus("anthropic", False, "keychain", "Secret Service"),
 )
 WELL = (
-    Tick("reach", "ok", "answered in 41 ms"),
-    Tick("tls", "ok", "TLS 1.3, certificate trusted by this system"),
-    Tick("auth", "ok", "the key is accepted"),
-    Tick("streaming", "running", "asking claude-sonnet-5-5"),
-    Tick("tools"),
+    CheckStep("reach", "ok", "answered in 41 ms"),
+    CheckStep("tls", "ok", "TLS 1.3, certificate trusted by this system"),
+    CheckStep("auth", "ok", "the key is accepted"),
+    CheckStep("streaming", "running", "asking claude-sonnet-5-5"),
+    CheckStep("tools"),
 )
 BROKEN = (
-    Tick("reach", "ok", "answered in 41 ms"),
-    Tick("tls", "ok", "not used: the way stays on this machine"),
-    Tick("auth", "ok", "no key is needed"),
-    Tick("streaming", "ok", "14 pieces, the first after 0.4 s"),
-    Tick(
+    CheckStep("reach", "ok", "answered in 41 ms"),
+    CheckStep("tls", "ok", "not used: the way stays on this machine"),
+    CheckStep("auth", "ok", "no key is needed"),
+    CheckStep("streaming", "ok", "14 pieces, the first after 0.4 s"),
+    CheckStep(
         "tools",
         "failed",
         "gemma4:latest did not call the tool.",
@@ -95,8 +95,8 @@ BROKEN = (
     ),
 )
 UNTRUSTED = (
-    Tick("reach", "ok", "something answers there"),
-    Tick(
+    CheckStep("reach", "ok", "something answers there"),
+    CheckStep(
         "tls",
         "failed",
         "gateway cannot be reached at https://models.corp.example/v1.",
@@ -105,21 +105,21 @@ UNTRUSTED = (
         "If it is your own server's or a company proxy's, add its authority to the system's trust store; "
         "Helix Desktop asks that store and no other.",
     ),
-    *(Tick(tick.name, "skipped", "an earlier step failed") for tick in UNTRIED[2:]),
+    *(CheckStep(tick.name, "skipped", "an earlier step failed") for tick in UNTESTED_STEPS[2:]),
 )
 FOUND = (
     LocalServer(
         "ollama",
         "http://127.0.0.1:11434/v1",
         tuple(
-            LocalModel(entry.name, entry.told or Figures(), entry.told_by, place == 0)
+            LocalModel(entry.name, entry.told or ModelSpec(), entry.told_by, place == 0)
             for place, entry in enumerate(OLLAMA_MODELS)
         ),
     ),
     LocalServer(
         "lm-studio",
         "http://127.0.0.1:1234/v1",
-        (LocalModel("qwen/qwen3-coder-30b", Figures(window=65_536), "LM Studio: loaded with it", True),),
+        (LocalModel("qwen/qwen3-coder-30b", ModelSpec(window=65_536), "LM Studio: loaded with it", True),),
     ),
     LocalServer("vllm", "http://127.0.0.1:8000/v1", ()),
 )
@@ -128,34 +128,34 @@ FOUND = (
 def make(parent: QWidget) -> SettingsDialog:
     """The settings with three providers."""
     dialog = SettingsDialog(parent)
-    dialog.providers.use_catalogue(Catalogue.load(resources_dir() / "models.toml"))
+    dialog.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
     dialog.providers.show_providers(FORMS, STATES)
     return dialog
 
 
-def _chosen(place: int, ticks: Sequence[Tick] = ()) -> Callable[[SettingsDialog], None]:
+def _chosen(place: int, ticks: Sequence[CheckStep] = ()) -> Callable[[SettingsDialog], None]:
     def show(dialog: SettingsDialog) -> None:
         dialog.providers.list.setCurrentRow(place)
         if ticks:
-            dialog.providers.editor.show_ticks(ticks)
+            dialog.providers.editor.show_steps(ticks)
             dialog.providers.editor.show_testing(any(tick.state == "running" for tick in ticks))
 
     return show
 
 
 def _preset(dialog: SettingsDialog) -> None:
-    catalogue = Catalogue.load(resources_dir() / "models.toml")
+    catalogue = ModelCatalog.load(resources_dir() / "models.toml")
     dialog.providers.add_vendor(catalogue.vendors[1])
 
 
 def _found(dialog: SettingsDialog) -> None:
     dialog.providers.list.setCurrentRow(0)
-    dialog.providers.found.show_servers(FOUND, ["http://127.0.0.1:1234/v1"])
+    dialog.providers.found_servers.show_servers(FOUND, ["http://127.0.0.1:1234/v1"])
 
 
 def _saved(dialog: SettingsDialog) -> None:
     dialog.providers.list.setCurrentRow(1)
-    dialog.providers.editor.show_checks([CheckLine("Saved", "ok", "ollama")])
+    dialog.providers.editor.show_notices([CheckNotice("Saved", "ok", "ollama")])
 
 
 STATES_SHOWN: dict[str, Callable[[SettingsDialog], None]] = {
@@ -176,9 +176,9 @@ def main() -> None:
     app = QApplication(sys.argv[:1])
     OUT.mkdir(parents=True, exist_ok=True)
     fonts.load(resources_dir() / "fonts")
-    appearance = style.Appearance(app, "light")
+    appearance = stylesheet.Appearance(app, "light")
     window = make_window({})
-    window.follow(appearance)
+    window.bind_appearance(appearance)
     dialog = make(window)
     dialog.show()
     for mode in ("light", "dark"):
@@ -194,7 +194,7 @@ def _shoot(
     app: QApplication, dialog: SettingsDialog, show: Callable[[SettingsDialog], None], name: str
 ) -> None:
     for width, height in SIZES:
-        dialog.providers.found.hide()
+        dialog.providers.found_servers.hide()
         dialog.providers.list.setCurrentRow(0)
         dialog.resize(width, height)
         show(dialog)

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import FoldMade
-from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
-from helix_desktop.context.layout import Item, PinnedCopy
-from helix_desktop.context.message import Request
-from helix_desktop.context.window import NO_OUTPUT, Window
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
+from helix_desktop.context.window.window import NO_OUTPUT, Window
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.messages import ModelRequest
 from tests.support.maker import Maker
 
 _HANDLE = re.compile(r'recall_cached_content\(\\?"([0-9a-f]{64})\\?"\)')
@@ -61,7 +61,7 @@ class Reach(msgspec.Struct):
     words: dict[tuple[int, str], list[str]]
 
 
-def reach(request: Request, contents: Mapping[str, bytes], indexes: Iterable[str]) -> Reach:
+def reach(request: ModelRequest, contents: Mapping[str, bytes], indexes: Iterable[str]) -> Reach:
     """Follow the handles in a request, and those in the index entries that they lead to."""
     known = set(indexes)
     found = Reach(set(), {})
@@ -79,7 +79,7 @@ def reach(request: Request, contents: Mapping[str, bytes], indexes: Iterable[str
     return found
 
 
-def _handles(request: Request) -> Iterable[str]:
+def _handles(request: ModelRequest) -> Iterable[str]:
     for message in request.messages:
         yield from _HANDLE.findall(message.text)
         for call in message.calls:
@@ -96,7 +96,7 @@ def lost(maker: Maker, window: Window | None = None) -> list[str]:
     """Whatever was ever said, answered or written and cannot be read back from the window."""
     shown = window or maker.window()
     found = reach(shown.request, maker.contents, indexes_of(maker))
-    standing = {one.seq for one in shown.entries if isinstance(one, Item)}
+    standing = {one.seq for one in shown.entries if isinstance(one, LogItem)}
     whole = _whole(shown)
     missing: list[str] = []
     for item in maker.transcript.items:
@@ -137,12 +137,12 @@ def _whole(window: Window) -> set[str]:
     """The digests of what stands whole in a window, as an answer or as a pinned one."""
     found = {digest_of(b"")} if any(one.text == NO_OUTPUT for one in window.request.messages) else set()
     found |= {one.digest for message in window.request.messages for one in message.images}
-    answers = {item.seq for item in window.entries if isinstance(item, Item)}
+    answers = {item.seq for item in window.entries if isinstance(item, LogItem)}
     for message in window.request.messages:
         pinned = message.text.partition("\n")[2] if message.text.startswith("[Pinned output") else ""
         for text in {message.text if message.role == "tool" else "", pinned} - {""}:
             found.add(digest_of(text.encode("utf-8", "surrogatepass")))
-    blank = [one.event for one in window.entries if isinstance(one, Item) and one.seq in answers]
+    blank = [one.event for one in window.entries if isinstance(one, LogItem) and one.seq in answers]
     blank += [one.item.event for one in window.entries if isinstance(one, PinnedCopy)]
     found |= {one.digest for one in blank if isinstance(one, ToolAnswered) and not one.text.strip()}
     return found

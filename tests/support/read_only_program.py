@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.tools.scratch import temporary_base
+from helix_desktop.tools.shell.scratch import temporary_base
 from tests.support.cli_rig import ROOT
 
 _SYSTEMS_OWN = {".cache/fontconfig"}

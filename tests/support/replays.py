@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from helix_desktop.context.digest import digest_of, handle
-from helix_desktop.context.errors import DigestUnknown
+from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.replay.ports import Counts, RawMessage
 
 
@@ -62,7 +62,7 @@ class MarkersAtOnce(Unmanaged):
         ]
 
     def marker(self, text: str) -> str:
-        return handle(digest_of(text.encode()))
+        return bare_marker(digest_of(text.encode()))
 
 
 class Folding(MarkersAtOnce):
@@ -74,7 +74,7 @@ class Folding(MarkersAtOnce):
         for one in self.messages[:newest]:
             if one["role"] == "tool":
                 index = self.store(f"before: {index}\n{digest_of(one['content'].encode())}")
-        note = [{"role": "user", "content": f"[Folded steps] {handle(index)}"}] if index else []
+        note = [{"role": "user", "content": f"[Folded steps] {bare_marker(index)}"}] if index else []
         return [self.messages[0], *note, *self.messages[max(newest, 1) :]]
 
 

@@ -15,9 +15,11 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.context import planner
-from helix_desktop.context.event import Recorded, TurnEnded, UserSpoke
-from helix_desktop.context.event_rewrite import (
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
     Pinned,
@@ -26,12 +28,10 @@ from helix_desktop.context.event_rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
-from helix_desktop.context.message import ToolCall
-from helix_desktop.context.policy import PROFILES, Policy, fields_of
-from helix_desktop.context.rewrite_kind import SweepReason
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import project
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import RecordedEvent, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import ToolCall
 from tests.support import rewriting
 from tests.support.maker import Maker
 from tests.support.picturing import answer_bytes, pictured
@@ -159,7 +159,7 @@ def pictures(maker: Maker) -> None:
     maker.undo(0)
 
 
-SESSIONS: dict[str, tuple[Policy, Callable[[Maker], None]]] = {
+SESSIONS: dict[str, tuple[ContextPolicy, Callable[[Maker], None]]] = {
     "v1-sweeps": (PLAIN, sweeps),
     "v1-folds": (FOLDING, folds),
     "v1-observations": (FOLDING, observations),
@@ -168,7 +168,7 @@ SESSIONS: dict[str, tuple[Policy, Callable[[Maker], None]]] = {
 }
 
 
-def session(policy: Policy, play: Callable[[Maker], None]) -> dict[str, Any]:
+def session(policy: ContextPolicy, play: Callable[[Maker], None]) -> dict[str, Any]:
     """Play a session; a message that several of its requests send is written once."""
     maker = Maker(policy)
     play(maker)
@@ -182,7 +182,7 @@ def session(policy: Policy, play: Callable[[Maker], None]) -> dict[str, Any]:
             texts = [msgspec.json.encode(message).decode() for message in window.request.messages]
             requests[str(recorded.seq)] = [messages.setdefault(text, len(messages)) for text in texts]
     return {
-        "policy": fields_of(policy),
+        "policy": policy_fields(policy),
         "frame": msgspec.to_builtins(maker.frame),
         "log": [stored(recorded) for recorded in maker.log],
         "messages": list(messages),
@@ -190,7 +190,7 @@ def session(policy: Policy, play: Callable[[Maker], None]) -> dict[str, Any]:
     }
 
 
-def stored(recorded: Recorded) -> dict[str, Any]:
+def stored(recorded: RecordedEvent) -> dict[str, Any]:
     """Return an event as it is stored, without the fields that have their defaults."""
     row: dict[str, Any] = msgspec.to_builtins(recorded)
     usual = {

@@ -4,23 +4,24 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.agent.intake import told
-from helix_desktop.context import distil, observation, planner
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.event_rewrite import Form, FormChosen, Pinned, Unpinned
-from helix_desktop.context.event_summary import Observation, ObservationsFailed, ObservationsMade
-from helix_desktop.context.index import index_over
-from helix_desktop.context.layout import Item
-from helix_desktop.context.ledger import ledger_of
-from helix_desktop.context.observation import Stretch
-from helix_desktop.context.policy import Policy
-from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason
+from helix_desktop.agent.intake.intake import decode_output
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries import observation, observation_task
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.domain.events.rewrite import Form, FormChosen, Pinned, Unpinned
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
 from tests.support.maker import Maker, at_once, shown_as, tokens
 
 IDLE_S = 3_600  # long enough for every provider to have forgotten
 
 
-def eager(policy: Policy) -> Policy:
+def eager(policy: ContextPolicy) -> ContextPolicy:
     """A policy under which whatever can be folded, condensed or observed is."""
     return msgspec.structs.replace(
         policy,
@@ -55,29 +56,29 @@ def truncate(maker: Maker) -> None:
 def observe(maker: Maker) -> int:
     """Prepare observations, or refine those in place if there are several; their seq, 0 if none are due."""
     window, policy = maker.frame.info.window, eager(maker.policy)
-    refined = observation.reflection_due(maker.transcript, policy, window)
-    stretch = refined or observation.due(maker.transcript, policy, window)
+    refined = observation.due_reflection(maker.transcript, policy, window)
+    stretch = refined or observation.due_observation(maker.transcript, policy, window)
     if stretch is None:
         return 0
     maker.record(observed(maker, stretch))
     return maker.transcript.last_seq
 
 
-def observed(maker: Maker, stretch: Stretch) -> ObservationsMade:
+def observed(maker: Maker, stretch: EventRange) -> ObservationsMade:
     """The observations of a stretch that an observer with few words would make."""
     known = maker.transcript
     items = known.between(stretch.after, stretch.upto)
-    text, entries = index_over(known, stretch.after, stretch.upto)
+    text, entries = build_index_entry(known, stretch.after, stretch.upto)
     said = [
-        Observation(one.at, 1 + one.seq % 3, f"Something happened at {one.seq}.", (one.seq,))
+        Observation(one.at_ms, 1 + one.seq % 3, f"Something happened at {one.seq}.", (one.seq,))
         for one in items[:: max(1, len(items) // 4)]
     ]
     made = ObservationsMade(
         after=stretch.after,
         upto=stretch.upto,
         observations=tuple(said),
-        quoted=distil.quoted(items, min(maker.policy.user_text_tokens, 200)),
-        ledger=ledger_of(items).text(maker.policy.ledger_tokens),
+        quoted=observation_task.verbatim_seqs(items, min(maker.policy.user_text_tokens, 200)),
+        ledger=build_ledger(items).text(maker.policy.ledger_tokens),
         index=maker.store(text),
         index_entries=entries,
         tokens=0,
@@ -87,7 +88,7 @@ def observed(maker: Maker, stretch: Stretch) -> ObservationsMade:
         reflection=bool(stretch.replaces),
         replaces=stretch.replaces,
     )
-    return msgspec.structs.replace(made, tokens=tokens(observation.rendered(made, known)))
+    return msgspec.structs.replace(made, tokens=tokens(observation.render_generation(made, known)))
 
 
 def fail_to_observe(maker: Maker) -> None:
@@ -97,9 +98,9 @@ def fail_to_observe(maker: Maker) -> None:
 
 def place(maker: Maker) -> None:
     """The person puts what is prepared in place."""
-    made = observation.waiting(maker.transcript)
+    made = observation.pending_observations(maker.transcript)
     if made is not None:
-        at_once(maker.upkeep.place(made, PlacementReason.MANUAL))
+        at_once(maker.upkeep.place_observations(made, PlacementReason.MANUAL))
 
 
 def sweep_all(maker: Maker, newest: int) -> None:
@@ -113,7 +114,7 @@ def sweep_images(maker: Maker, newest: bool) -> None:
     maker.sweep(planner.sweep_images(maker.transcript, newest), SweepReason.OVERFLOW)
 
 
-def outputs(maker: Maker) -> list[Item]:
+def outputs(maker: Maker) -> list[LogItem]:
     """The outputs that are cached, in order."""
     return [one for one in maker.transcript.items if isinstance(one.event, ToolAnswered) and one.event.digest]
 
@@ -144,6 +145,6 @@ def choose_form(maker: Maker, which: int, form: Form) -> int:
     if item.event.images:
         return 0
     digest = item.event.digest
-    text = shown_as(told(maker.contents[digest], digest)[0], digest, form)
+    text = shown_as(decode_output(maker.contents[digest], digest)[0], digest, form)
     maker.record(FormChosen(item.seq, form, text, tokens(text)))
     return maker.transcript.last_seq

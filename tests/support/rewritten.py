@@ -9,10 +9,14 @@ from typing import get_args
 
 from hypothesis import strategies as st
 
-from helix_desktop.context import cut as cuts
-from helix_desktop.context import distil, note, planner
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered
-from helix_desktop.context.event_rewrite import (
+from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
+from helix_desktop.context.rewrites import fold_note, planner
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.summaries import observation_task
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.domain.events.rewrite import (
     FoldKind,
     FoldMade,
     Form,
@@ -22,18 +26,15 @@ from helix_desktop.context.event_rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.context.event_summary import (
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.events.summary import (
     Observation,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.context.index import index_over
-from helix_desktop.context.layout import Block, Item
-from helix_desktop.context.ledger import ledger_of
-from helix_desktop.context.message import ToolCall
-from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason
-from helix_desktop.context.shorten import shorten
+from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import WORK, Draw, Maker, histories, tokens
 
 AT = 1_760_000_000_000  # milliseconds; a date for observations
@@ -42,26 +43,26 @@ Stretch = tuple[int, int]
 
 def stretch_of(maker: Maker, first: int, last: int) -> Stretch | None:
     """The events between two legal cuts of the window; None when there are too few."""
-    live = [one for one in maker.transcript.live() if isinstance(one, Item | Block)]
-    ends = [0, *cuts.legal(live)]
+    live = [one for one in maker.transcript.window_entries() if isinstance(one, LogItem | SummaryBlock)]
+    ends = [0, *cuts.legal_cuts(live)]
     begin, end = sorted((ends[first % len(ends)], ends[last % len(ends)]))
     if begin == end:
         return None
     head, tail = live[begin], live[end - 1]
-    after = head.covers[0].after if isinstance(head, Block) else head.seq - 1
-    return after, tail.upto if isinstance(tail, Block) else tail.seq
+    after = head.covers[0].after if isinstance(head, SummaryBlock) else head.seq - 1
+    return after, tail.upto if isinstance(tail, SummaryBlock) else tail.seq
 
 
 def fold(maker: Maker, stretch: Stretch, how: FoldKind = "fold") -> int:
     """Record the fold of a stretch; its seq."""
     after, upto = stretch
-    text, entries = index_over(maker.transcript, after, upto)
+    text, entries = build_index_entry(maker.transcript, after, upto)
     index, items = maker.store(text), maker.transcript.between(after, upto)
-    words = note.folded(items, index, entries)
+    words = fold_note.render_fold_note(items, index, entries)
     if how == "condense":
-        words = note.condensed(items, index, entries, 200, maker.policy)
+        words = fold_note.render_condensed_note(items, index, entries, 200, maker.policy)
     if how == "truncate":
-        words = note.truncated(index, entries, len(items))
+        words = fold_note.render_truncation_note(index, entries, len(items))
     steps = len({item.step for item in items})
     maker.record(FoldMade(after, upto, words, tokens(words), index, entries, steps, 40, how))
     return maker.transcript.last_seq
@@ -70,14 +71,14 @@ def fold(maker: Maker, stretch: Stretch, how: FoldKind = "fold") -> int:
 def observe(maker: Maker, stretch: Stretch, replaces: tuple[int, ...] = ()) -> int:
     """Record prepared observations of a stretch, or of observations in place; their seq."""
     after, upto = stretch
-    text, entries = index_over(maker.transcript, after, upto)
+    text, entries = build_index_entry(maker.transcript, after, upto)
     items = maker.transcript.between(after, upto)
     facts = tuple(
         Observation(AT + item.seq, 1 + item.seq % 3, f"Fact from e{item.seq}.", (item.seq,))
         for item in items[:4]
     )
     facts = facts or (Observation(AT, 2, "Nothing much."),)
-    ledger, quoted = ledger_of(items).text(200), distil.quoted(items, 200)
+    ledger, quoted = build_ledger(items).text(200), observation_task.verbatim_seqs(items, 200)
     maker.record(
         ObservationsMade(
             after, upto, facts, quoted, ledger, maker.store(text), entries, 60, 400, len(items), "test/small",
@@ -100,7 +101,7 @@ def write(maker: Maker, text: str = "line of a file\n" * 60) -> int:
     maker.answer_all("rest")
     number = maker.transcript.last_seq
     call = ToolCall(f"write-{number}", "write_file", f'{{"path": "a{number}.py", "content": {_json(text)}}}')
-    short = shorten(call)
+    short = mask_arguments(call)
     assert short is not None
     maker.store(text)
     spoke = AssistantSpoke(
@@ -145,7 +146,7 @@ class _Rewriter:
 
     def place(self) -> None:
         """Prepared observations are put in place."""
-        if waiting := list(self.maker.transcript.rewrites.unplaced):
+        if waiting := list(self.maker.transcript.rewrites.unplaced_seqs):
             place(self.maker, waiting[-1])
 
     def pin(self) -> None:
@@ -179,7 +180,7 @@ class _Rewriter:
     def undo(self) -> None:
         """Any rewrite is undone."""
         known = self.maker.transcript
-        if held := [seq for seq in known.rewrites.made if known.can_undo(seq)]:
+        if held := [seq for seq in known.rewrites.by_seq if known.can_undo(seq)]:
             self.maker.record(Undone(held[self._number() % len(held)]))
 
     def redo(self) -> None:

@@ -7,16 +7,24 @@ import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import Any
 
-from helix_desktop.context.distil import OBSERVE, REFINE
-from helix_desktop.context.event_summary import SECTIONS
-from helix_desktop.context.extraction import OPENING as EXTRACT
-from helix_desktop.context.intake_choice import OPENING as QUESTION
-from helix_desktop.context.message import Answer, Arrival, ModelInfo, Request, Retrying, TextArrived, ToolCall
-from helix_desktop.context.summary import OPENING
+from helix_desktop.context.intake.output_extract import OPENING as EXTRACT
+from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
+from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
+from helix_desktop.context.summaries.summary_task import OPENING
+from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.domain.messages import (
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    RetryScheduled,
+    StreamItem,
+    TextDelta,
+    ToolCall,
+)
 
-Play = Sequence[Arrival | Exception | asyncio.Event]
+Play = Sequence[StreamItem | Exception | asyncio.Event]
 """What one call does, in order: yields arrivals, raises an error, waits for an event."""
-Script = Callable[[Request], Play]
+Script = Callable[[ModelRequest], Play]
 
 
 class ScriptedModel:
@@ -38,14 +46,14 @@ class ScriptedModel:
         self.observing = observing or (lambda _: said(OBSERVATIONS))
         self.question: Script = lambda _: said("1: preview")
         self.extract: Script = lambda _: said("An extract.")
-        self.requests: list[Request] = []
-        self.summary_requests: list[Request] = []
-        self.observing_requests: list[Request] = []
-        self.questions: list[Request] = []
-        self.extracts: list[Request] = []
+        self.requests: list[ModelRequest] = []
+        self.summary_requests: list[ModelRequest] = []
+        self.observing_requests: list[ModelRequest] = []
+        self.questions: list[ModelRequest] = []
+        self.extracts: list[ModelRequest] = []
         self.closed = 0
 
-    def _kind(self, request: Request) -> tuple[list[Request], Script]:
+    def _kind(self, request: ModelRequest) -> tuple[list[ModelRequest], Script]:
         asked = request.messages[-1].text if request.messages[-1].role == "user" else ""
         if asked.startswith(OPENING):
             return self.summary_requests, self.summary
@@ -57,7 +65,7 @@ class ScriptedModel:
             return self.extracts, self.extract
         return self.requests, self.script
 
-    async def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Play the script for this request."""
         kept, script = self._kind(request)
         kept.append(request)
@@ -86,7 +94,7 @@ class WordCounter:
 def said(text: str) -> Play:
     """An answer in words, arriving in pieces."""
     half = len(text) // 2
-    return [TextArrived(text[:half]), TextArrived(text[half:]), Answer(text)]
+    return [TextDelta(text[:half]), TextDelta(text[half:]), ModelResponse(text)]
 
 
 def called(*calls: tuple[str, dict[str, Any]], text: str = "", key: str = "c") -> Play:
@@ -94,8 +102,8 @@ def called(*calls: tuple[str, dict[str, Any]], text: str = "", key: str = "c") -
     made = tuple(
         ToolCall(f"{key}{number}", name, json.dumps(given)) for number, (name, given) in enumerate(calls)
     )
-    pieces: list[Arrival] = [TextArrived(text)] if text else []
-    return [*pieces, Answer(text, made, stop="calls")]
+    pieces: list[StreamItem] = [TextDelta(text)] if text else []
+    return [*pieces, ModelResponse(text, made, stop="calls")]
 
 
 def in_turn(*plays: Play) -> Script:
@@ -109,7 +117,7 @@ def thinking_aloud(steps: int, words: int = 600) -> Script:
     return in_turn(*(called(("say", {}), text=f"word{at} " * words, key=f"t{at}-") for at in range(steps)))
 
 
-def answers_of(request: Request) -> list[str]:
+def answers_of(request: ModelRequest) -> list[str]:
     """The texts of the tools' answers in a request, in order."""
     return [message.text for message in request.messages if message.role == "tool"]
 
@@ -121,4 +129,4 @@ SUMMARY = "\n".join(
 )
 """Long enough, and with the user's own message among its sources, so that it may stand for a long history."""
 OBSERVATIONS = "- (1) The user wants it built; never touch main [e3]\n- (2) src/app.py was read [e4, e5]"
-VOIDED: Play = [TextArrived("half of"), Retrying(1, 0.0, "The server closed the connection.")]
+VOIDED: Play = [TextDelta("half of"), RetryScheduled(1, 0.0, "The server closed the connection.")]

@@ -15,18 +15,18 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.ui import fonts, style
-from helix_desktop.ui.dialogs import Choice, Question, TextQuestion
-from helix_desktop.ui.frame.keys import KeysDialog
-from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
+from helix_desktop.ui.design.dialogs import Choice, QuestionDialog, TextInputDialog
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.widgets import card, column, label, retint
+from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import DraftRow, Reach
-from helix_desktop.ui.main_window import LayoutMemory, MainWindow, Pages
+from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
 from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
-from helix_desktop.ui.settings.policy_form import policy_form
-from helix_desktop.ui.settings.rows import AboutInfo, PermissionRow, Terms
-from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
-from helix_desktop.ui.widgets import card, column, label, retint
+from helix_desktop.ui.settings.forms import AboutInfo, License, PermissionRow
+from helix_desktop.ui.settings.policy.form import policy_form
+from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
+from helix_desktop.ui.shell.shortcuts_dialog import ShortcutsDialog
+from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
 from tests.support import providers_gallery
 
 WIDE_PX = 1440
@@ -96,10 +96,10 @@ def placeholder(text: str) -> QWidget:
 def make_window() -> MainWindow:
     """A window with placeholders for the pages that others build."""
     kept: dict[str, bytes] = {}
-    memory = LayoutMemory(lambda key: kept.get(key, b""), kept.__setitem__)
+    memory = LayoutStore(lambda key: kept.get(key, b""), kept.__setitem__)
     names = ("Chat", "Cache", "Timeline", "Context")
     window = MainWindow(memory)
-    window.furnish(Pages(*(placeholder(name) for name in names)))
+    window.add_pages(WindowPages(*(placeholder(name) for name in names)))
     return window
 
 
@@ -112,7 +112,7 @@ def fill(window: MainWindow) -> None:
         SessionHeader("s0", "Streaming cache for handovers", True, "opus", demo=True, messages=412)
     )
     window.top_bar.show_gauge(GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm"))
-    window.show_place("work")
+    window.show_center_page("work")
 
 
 BANNER = Banner(
@@ -143,15 +143,15 @@ def _switching(window: MainWindow) -> None:
 
 def _missing(window: MainWindow) -> None:
     fill(window)
-    window.missing.show_workspace("Invoices", "/home/mara/Documents/invoices")
+    window.missing_folder.show_workspace("Invoices", "/home/mara/Documents/invoices")
     window.top_bar.show_session(None)
-    window.show_place("missing")
+    window.show_center_page("missing")
 
 
 def _empty(window: MainWindow) -> None:
     window.show_workspaces(workspaces())
     window.no_session.show_workspace("helix-desktop", 0)
-    window.show_place("empty")
+    window.show_center_page("empty")
 
 
 POLICY = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, intake_ask=False)
@@ -165,10 +165,10 @@ ABOUT = AboutInfo(
     "Helix Desktop 0.1.0 (deb, commit 0123456789ab, 2026-11-20)",
     (("Qt", "6.11.3"), ("Python", "3.11.2"), ("system", "Debian GNU/Linux 12 (bookworm), x86_64")),
     "/home/mara/.local/share/helix-desktop",
-    asks=True,
+    can_check_updates=True,
 )
 TERMS = tuple(
-    Terms(name, version, licence, f"{licence}\n\nPermission is hereby granted, free of charge.")
+    License(name, version, licence, f"{licence}\n\nPermission is hereby granted, free of charge.")
     for name, version, licence in (
         ("Inter", "4.001", "OFL-1.1"),
         ("JetBrains Mono", "2.242", "OFL-1.1"),
@@ -182,22 +182,22 @@ def make_settings(window: MainWindow) -> SettingsDialog:
     dialog = providers_gallery.make(window)
     dialog.appearance.show_appearance("system", 13, True)
     dialog.policy.show_policy(policy_form("helix-desktop", POLICY))
-    dialog.policy.refuse("observe_place_at", "“Prepare at” must not be above “Put in place at”.")
+    dialog.policy.show_error("observe_place_at", "“Prepare at” must not be above “Put in place at”.")
     dialog.permissions.show_rules("helix-desktop", RULES)
     dialog.about.show_about(ABOUT)
-    dialog.about.terms.show_terms(TERMS)
+    dialog.about.licenses.show_licenses(TERMS)
     return dialog
 
 
 def shoot_dialogs(app: QApplication, window: MainWindow, mode: str, out: Path) -> None:
     """Save the settings' pages, the keys and both questions."""
     dialog = make_settings(window)
-    dialogs: dict[str, QWidget] = {"keys": KeysDialog(window)}
+    dialogs: dict[str, QWidget] = {"keys": ShortcutsDialog(window)}
     choices = (Choice("cancel", "Cancel"), Choice("remove", "Remove from list", "danger"))
-    dialogs["ask"] = Question(
+    dialogs["ask"] = QuestionDialog(
         window, "Remove Invoices from the list?", "Its sessions and cache are kept.", choices
     )
-    dialogs["text"] = TextQuestion(window, "Rename workspace", "Invoices", "Rename")
+    dialogs["text"] = TextInputDialog(window, "Rename workspace", "Invoices", "Rename")
     for stage in ("choose", "writing", "draft"):
         dialogs[f"handover-{stage}"] = _handover(window, stage)
     dialogs["more"] = window.top_bar.more.menu()
@@ -227,10 +227,10 @@ def _handover(window: MainWindow, stage: str) -> HandoverDialog:
     dialog = HandoverDialog(window)
     dialog.tint(window.theme)
     reaches = [
-        Reach(148, "As far as possible · 46 messages, 21.3k tokens"),
-        Reach(96, "Up to e96 “read_file src/helix/stream.…” · 31 messages, 14.2k tokens"),
+        HandoverRange(148, "As far as possible · 46 messages, 21.3k tokens"),
+        HandoverRange(96, "Up to e96 “read_file src/helix/stream.…” · 31 messages, 14.2k tokens"),
     ]
-    dialog.show_reaches(reaches)
+    dialog.show_ranges(reaches)
     if stage == "writing":
         dialog.show_writing("Summarise", SECTIONS[: len(SECTIONS) // 2])
     if stage == "draft":
@@ -282,13 +282,13 @@ def main() -> None:
     fonts.load(resources_dir() / "fonts")
     wanted = sys.argv[1:]
     for mode in ("light", "dark"):
-        appearance = style.Appearance(app, mode)
+        appearance = stylesheet.Appearance(app, mode)
         for name, show in STATES.items():
             for width, height in ((1440, 900), (1024, 700), (640, 560)):
                 if wanted and name not in wanted:
                     continue
                 window = make_window()
-                window.follow(appearance)
+                window.bind_appearance(appearance)
                 window.resize(width, height)
                 window.show()
                 show(window)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from helix_desktop.context.event_summary import SECTIONS
+from helix_desktop.domain.events.summary import SECTIONS
 from tests.support.llmock import Behaviour
 
 Fate = Literal["plain", "fault", "outage", "refusal", "stop", "subagents"]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.store.handle import View
+from helix_desktop.store.leveldb.database import ReadView
 
 _PASSED = "scan"  # of a view: the one place that every iterator of the store passes
 
@@ -75,21 +75,21 @@ class Watch:
     @contextmanager
     def counting(self) -> Iterator[None]:
         """Count the iterators that the store opens and closes."""
-        scan = View.scan
+        scan = ReadView.scan
         watch = self
 
-        def counted(view: View, *given: Any, **more: Any) -> Any:
+        def counted(view: ReadView, *given: Any, **more: Any) -> Any:
             watch.opened += 1
             try:
                 yield from scan(view, *given, **more)
             finally:
                 watch.closed += 1
 
-        setattr(View, _PASSED, counted)
+        setattr(ReadView, _PASSED, counted)
         try:
             yield
         finally:
-            setattr(View, _PASSED, scan)
+            setattr(ReadView, _PASSED, scan)
 
 
 def _children() -> set[int]:

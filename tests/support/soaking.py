@@ -14,21 +14,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.agent.approval import AlwaysAnswers
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.engine import Engine
-from helix_desktop.agent.room import Room
+from helix_desktop.agent.engine import TurnEngine
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.update import Arriving, CallStarted, Happened, Trouble, Update
-from helix_desktop.app.desk import Desk
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.updates import CallStarted, ErrorRaised, EventRecorded, ResponseDelta, Update
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.event import TurnEnded
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.retry import Retries
+from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.providers.http import HttpClient, Timeouts
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.retry import RetryPolicy
+from helix_desktop.services.app_services import AppServices
 from tests.support.llmock import LlMock
 from tests.support.peer_rig import Overheard
 from tests.support.soak_plan import Turn, aside, fill, turns
@@ -61,9 +61,9 @@ class Tally:
 
     def hear(self, session: str, update: Update) -> None:
         """Count what a session tells."""
-        if isinstance(update, Happened):
+        if isinstance(update, EventRecorded):
             self.events[type(update.recorded.event).__name__] += 1
-        if isinstance(update, Trouble):
+        if isinstance(update, ErrorRaised):
             self.complain(f"trouble in {session[:8]}: {update.what} {update.why}")
 
     def complain(self, problem: str) -> None:
@@ -98,55 +98,57 @@ class Soak:
                 for at in range(0, self.count, self.per_session):
                     await self._session(room, model, at, plan[at : at + self.per_session], hear)
                 self.tally.requests = model.asked
-                self.tally.left = alive(Session, Conversation, Engine, Transcript)
+                self.tally.left = alive(Session, Conversation, TurnEngine, Transcript)
             await asyncio.sleep(0)
             self._emptied()
         self.tally.verified = await asyncio.to_thread(self._verified)
 
     @asynccontextmanager
-    async def _at_work(self) -> AsyncIterator[tuple[Room, Overheard]]:
+    async def _at_work(self) -> AsyncIterator[tuple[OpenWorkspace, Overheard]]:
         root = self.folder / "project"
         root.mkdir()
         fill(root)
         data = DataDir.locate(self.folder / "data", os.environ)
         data.ensure()
-        http = Http(Timeouts(read_s=0.6))
-        desk = Desk(data, os.environ, AlwaysAnswers("once"), pause_s=0.0, beside=True)
+        http = HttpClient(Timeouts(read_s=0.6))
+        desk = AppServices(data, os.environ, FixedApprover("once"), demo_pause_s=0.0, use_existing_owner=True)
         try:
-            room = await desk.room(desk.registry.add(root, trusted=True).id)
+            room = await desk.open_workspace(desk.registry.add(root, trusted=True).id)
             model = self._model(http)
-            await room.use(model)
+            await room.set_models(model)
             yield room, model
         finally:
             await desk.close()
             await http.aclose()
 
-    def _model(self, http: Http) -> Overheard:
+    def _model(self, http: HttpClient) -> Overheard:
         info = ModelInfo("llmock", "gpt-5", WINDOW, RESERVE)
         # Shorter waits than a person's: two thousand turns meet a thousand faults.
-        paced = Retries(patience_s=1.0, first_wait_s=0.1)
+        paced = RetryPolicy(patience_s=1.0, first_wait_s=0.1)
         model = Overheard(
-            model_behind("openai-chat", info, f"{self.server.address}/v1", "k", http=http, retries=paced)
+            create_model("openai-chat", info, f"{self.server.address}/v1", "k", http=http, retry_policy=paced)
         )
         model.keep = False
         return model
 
-    async def _session(self, room: Room, model: Overheard, at: int, plan: list[Turn], hear: Hear) -> None:
+    async def _session(
+        self, room: OpenWorkspace, model: Overheard, at: int, plan: list[Turn], hear: Hear
+    ) -> None:
         """One session, read anew from the store in its middle, and let go of at its end."""
         room.policy = PROFILES[_PROFILES[at // self.per_session % len(_PROFILES)]]
-        talk = await room.begin(f"From turn {at}, {room.policy.profile}")
+        talk = await room.create_session(f"From turn {at}, {room.policy.profile}")
         for number, turn in enumerate(plan, 1):
             if number == len(plan) // 2:
                 talk = await self._reopened(room, talk)
             await self._turn(room, talk, turn)
             if number == len(plan):
                 await self._reopened(room, talk)
-                await room.shut(talk.session.id)
+                await room.close_session(talk.session.id)
             if (at + number) % self.every == 0 or number == len(plan):
                 self._judged(model)
                 hear(self.watch.look(at + number))
 
-    async def _turn(self, room: Room, talk: Conversation, turn: Turn) -> None:
+    async def _turn(self, room: OpenWorkspace, talk: Conversation, turn: Turn) -> None:
         self.server.relent()
         self.server.expect(*turn.behaviours, aside())
         self.tally.fates[turn.fate] += 1
@@ -154,7 +156,7 @@ class Soak:
             await self._stopped(room, talk, turn.text)
         else:
             await talk.run(turn.text)
-        await talk.settle()
+        await talk.wait_for_background_work()
         ended = next(one.event for one in reversed(talk.session.log) if isinstance(one.event, TurnEnded))
         self.tally.ends[f"{turn.fate}: {ended.how}"] += 1
         if ended.how == "failed" and turn.fate not in ("refusal", "outage"):
@@ -163,12 +165,12 @@ class Soak:
         if known.turn_open or known.open_calls:
             self.tally.complain(f"{turn.text[:12]} left something open")
 
-    async def _stopped(self, room: Room, talk: Conversation, text: str) -> None:
+    async def _stopped(self, room: OpenWorkspace, talk: Conversation, text: str) -> None:
         """Begin a turn and stop it as soon as something of it is seen."""
         seen = asyncio.Event()
 
         def hear(_: str, update: Update) -> None:
-            if isinstance(update, Arriving | CallStarted):
+            if isinstance(update, ResponseDelta | CallStarted):
                 seen.set()
 
         leave = room.listen(hear)
@@ -182,13 +184,13 @@ class Soak:
             leave()
         await talk.stop()
 
-    async def _reopened(self, room: Room, talk: Conversation) -> Conversation:
+    async def _reopened(self, room: OpenWorkspace, talk: Conversation) -> Conversation:
         """The same session, read from the store: it is what it was."""
         session = talk.session.id
         former = talk.rows()
         log = talk.session.log
-        await room.shut(session)
-        again = await room.open(session)
+        await room.close_session(session)
+        again = await room.open_session(session)
         if again.session.log != log:
             self.tally.complain(f"the log of {session[:8]} is not what was stored")
         if again.rows() != former:

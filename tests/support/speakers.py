@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.dialect import DialectName
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http
-from helix_desktop.providers.retry import Retries
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import STALL_S, StreamedModel
 from tests.support.chat_server import ChatServer
 from tests.support.wires import AnthropicWire, ChatWire, ResponsesWire, Wire
@@ -24,9 +24,9 @@ class Naps:
     taken: list[float] = field(default_factory=list)
 
     @property
-    def retries(self) -> Retries:
+    def retries(self) -> RetryPolicy:
         """Retries that sleep like this, without chance."""
-        return Retries(pause=self.pause, chance=lambda: 0.0)
+        return RetryPolicy(pause=self.pause, jitter=lambda: 0.0)
 
     async def pause(self, seconds: float, _skip: asyncio.Event) -> None:
         """Take a note instead of waiting."""
@@ -43,8 +43,8 @@ class Dialect:
     def model(
         self,
         server: ChatServer,
-        http: Http,
-        retries: Retries,
+        http: HttpClient,
+        retries: RetryPolicy,
         info: ModelInfo,
         *,
         key: str = "",
@@ -52,13 +52,13 @@ class Dialect:
     ) -> StreamedModel:
         """A model behind a test server; ids that it has to make are made_0, made_1 and so on."""
         ids = iter(range(1000))
-        return model_behind(
+        return create_model(
             self.name,
             info,
             server.base_url,
             key,
             http=http,
-            retries=retries,
+            retry_policy=retries,
             new_id=lambda: f"made_{next(ids)}",
             stall_s=stall_s,
         )

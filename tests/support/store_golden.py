@@ -16,10 +16,10 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.context.content import Content, SessionSummary
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import Recorded, digests_in
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import START, WORKSPACE, TickingClock
 
 EVENTS = Path(__file__).parents[1] / "golden" / "events"
@@ -33,7 +33,7 @@ def bodies() -> dict[str, bytes]:
     return found | {"a" * 64: rnd.randbytes(3000), "b" * 64: _LARGE, "c" * 64: b""}
 
 
-def logs() -> dict[str, list[Recorded]]:
+def logs() -> dict[str, list[RecordedEvent]]:
     """The golden events as sessions whose digests are those of real contents."""
     found = {}
     for path in sorted(EVENTS.glob("v*.json")):
@@ -41,7 +41,7 @@ def logs() -> dict[str, list[Recorded]]:
         for stand_in, data in bodies().items():
             text = text.replace(stand_in, digest_of(data))
         rows = [{**row, "seq": seq} for seq, row in enumerate(json.loads(text), 1)]
-        found[path.stem] = [msgspec.convert(row, Recorded) for row in rows]
+        found[path.stem] = [msgspec.convert(row, RecordedEvent) for row in rows]
     return found
 
 
@@ -51,7 +51,7 @@ async def make(folder: Path) -> None:
     clock = TickingClock()
     answers: dict[str, Any] = {}
     for half in (0, 1):
-        store = await LevelStore.open(folder, WORKSPACE, clock)
+        store = await LevelDbStore.open(folder, WORKSPACE, clock)
         for session, log in list(logs().items())[half::2]:
             for one in log:
                 named = digests_in(one.event)
@@ -66,7 +66,7 @@ async def make(folder: Path) -> None:
     (folder / "expected.json").write_text(json.dumps(answers, indent=1), encoding="utf-8")
 
 
-async def _answers(store: LevelStore) -> dict[str, Any]:
+async def _answers(store: LevelDbStore) -> dict[str, Any]:
     """All that the store says of what it holds."""
     listed = await store.sessions()
     asked = {

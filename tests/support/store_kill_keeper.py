@@ -13,16 +13,16 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.context.forgetting import Wanted
-from helix_desktop.context.keeping import CleanUp
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.retention import RetentionRule
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_kill_writer import body, write
 from tests.support.store_making import TickingClock, answered, content, summary
 
 _HOUR_MS = 3_600_000
 
 
-async def litter(store: LevelStore, seed: str) -> None:
+async def litter(store: LevelDbStore, seed: str) -> None:
     """Store what nobody names, now and then the same again, and sessions that are deleted."""
     number = 0
     while True:
@@ -31,28 +31,28 @@ async def litter(store: LevelStore, seed: str) -> None:
         await store.commit("litter", contents=loose)
         session = f"brief-{seed}-{number}"
         await store.commit(session, [answered(1, loose[0].data)], summary=summary(session))
-        await store.keep.trash_session(session)
+        await store.retention.trash_session(session)
 
 
-async def clean(store: LevelStore, seed: str) -> None:
+async def clean(store: LevelDbStore, seed: str) -> None:
     """Collect, bring some back, empty the trash, forget."""
     number = 0
     while True:
         number += 1
-        plan = await store.keep.plan(CleanUp())
-        await store.keep.collect([one.digest for one in plan.going])
-        lying = (await store.keep.trash()).entries
-        await store.keep.restore([one.digest for one in lying[::5]])
-        await store.keep.empty_trash()
+        plan = await store.retention.plan(RetentionRule())
+        await store.retention.collect([one.digest for one in plan.going])
+        lying = (await store.retention.trash()).entries
+        await store.retention.restore([one.digest for one in lying[::5]])
+        await store.retention.empty_trash()
         if number % 5 == 0:
-            await store.forgetting.carry_out(Wanted(f"litter {seed} {number % 40} "))
+            await store.redaction.carry_out(RedactionRequest(f"litter {seed} {number % 40} "))
 
 
 async def main() -> None:
     """Write to two sessions while everything else goes on."""
     folder, workspace, seed = sys.argv[1:]
     random.seed(seed)
-    store = await LevelStore.open(Path(folder), workspace, TickingClock(step=_HOUR_MS))
+    store = await LevelDbStore.open(Path(folder), workspace, TickingClock(step=_HOUR_MS))
     writing = (write(store, f"{seed}-{number}") for number in range(2))
     await asyncio.gather(*writing, litter(store, seed), clean(store, seed))
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import answered, content, summary
 
 
@@ -24,7 +24,7 @@ def body(session: str, seq: int) -> bytes:
     return f"{session} {seq} ".encode() + rnd.randbytes(size // 4) * 4
 
 
-async def write(store: LevelStore, session: str) -> None:
+async def write(store: LevelDbStore, session: str) -> None:
     """Append to one session for ever."""
     seq = len(await store.events(session))
     while True:
@@ -40,7 +40,7 @@ async def write(store: LevelStore, session: str) -> None:
 async def main() -> None:
     """Write to several sessions at once, so that groups form."""
     folder, workspace, seed = sys.argv[1:]
-    store = await LevelStore.open(Path(folder), workspace)
+    store = await LevelDbStore.open(Path(folder), workspace)
     await asyncio.gather(*(write(store, f"{seed}-{number}") for number in range(4)))
 
 

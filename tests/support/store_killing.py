@@ -10,9 +10,9 @@ from pathlib import Path
 
 import plyvel
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.store import keys
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.store.core import keys
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import WORKSPACE
 
 WRITER = Path(__file__).with_name("store_kill_writer.py")
@@ -43,7 +43,7 @@ def kill_a_writer(folder: Path, seed: int, longest_s: float = 0.4, script: Path 
     return found
 
 
-async def check_acknowledged(store: LevelStore, acknowledged: Acknowledged) -> int:
+async def check_acknowledged(store: LevelDbStore, acknowledged: Acknowledged) -> int:
     """Assert that every acknowledged commit is there as a whole; how many there were."""
     listed = {one.id: one.updated for one in await store.sessions()}
     for session, commits in acknowledged.items():

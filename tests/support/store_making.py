@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.content import Content, ContentKind, SessionSummary
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import Recorded, ToolAnswered, UserSpoke
-from helix_desktop.context.event_summary import HandoverMade, Section
-from helix_desktop.context.rewrite_kind import Trigger
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.domain.store.entries import Content, ContentKind, SessionSummary
 
 WORKSPACE = "3f1e2b7c-1111-4222-8333-944444444444"
 OTHER_WORKSPACE = "00000000-0000-4000-8000-000000000001"
@@ -30,24 +30,26 @@ def content(data: bytes, tool: str = "read_file", kind: ContentKind = "output") 
     return Content(digest_of(data), data, tool, "src/app.py", "import os", len(data) // 4, kind)
 
 
-def spoke(seq: int, text: str = "hello") -> Recorded:
+def spoke(seq: int, text: str = "hello") -> RecordedEvent:
     """A user's message that names no content."""
-    return Recorded(seq, START + seq, UserSpoke(text, 1))
+    return RecordedEvent(seq, START + seq, UserSpoke(text, 1))
 
 
-def answered(seq: int, data: bytes, recalled: str = "") -> Recorded:
+def answered(seq: int, data: bytes, recalled: str = "") -> RecordedEvent:
     """A tool's answer that names the digest of `data`."""
     fact = ToolAnswered(
         f"call-{seq}", "read_file", "shown", digest_of(data), len(data), 10, 5, recalled=recalled
     )
-    return Recorded(seq, START + seq, fact)
+    return RecordedEvent(seq, START + seq, fact)
 
 
-def handed_over(seq: int, index: bytes) -> Recorded:
+def handed_over(seq: int, index: bytes) -> RecordedEvent:
     """A handover whose index entry is `index`."""
     sections, digest = (Section("Current Issues"),), digest_of(index)
-    fact = HandoverMade(seq - 1, 0, sections, "ledger", digest, 1, 9, 100, 50, 3, "m", Trigger.THRESHOLD)
-    return Recorded(seq, START + seq, fact)
+    fact = HandoverMade(
+        seq - 1, 0, sections, "ledger", digest, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD
+    )
+    return RecordedEvent(seq, START + seq, fact)
 
 
 def summary(session: str, updated: int = START, title: str = "a title") -> SessionSummary:

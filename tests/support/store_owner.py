@@ -16,11 +16,11 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 OWNER = """
 import asyncio, sys
 from pathlib import Path
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.remote.shared_store import SharedStore
 
 async def own():
     store = await SharedStore.open(Path(sys.argv[1]), sys.argv[2])
-    store.reserve(lambda session: session == "open here")
+    store.set_open_sessions(lambda session: session == "open here")
     print("open", flush=True)
     await asyncio.to_thread(sys.stdin.read)
     await store.close()

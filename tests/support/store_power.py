@@ -15,8 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import WORKSPACE, answered
 from tests.support.store_power_writer import SESSIONS, body
 from tests.support.store_truth import Truth, compare
@@ -112,7 +112,7 @@ def truth_of(groups: int, largest: int) -> Truth:
 
 async def check_after_power_loss(folder: Path, acknowledged: int, largest: int) -> None:
     """Assert that the store opens with all that was acknowledged, fits together, and takes writes."""
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         missing = await compare(store, truth_of(acknowledged + 1, largest))
         assert not missing.contents & truth_of(acknowledged, largest).contents.keys()

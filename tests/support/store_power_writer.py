@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import answered, content, summary
 
 SESSIONS = ("one", "two", "three")
@@ -28,7 +28,7 @@ def body(session: str, seq: int, largest: int) -> bytes:
 async def main() -> None:
     """Commit to several sessions at once, for ever."""
     folder, workspace, largest = sys.argv[1:]
-    store = await LevelStore.open(Path(folder), workspace)
+    store = await LevelDbStore.open(Path(folder), workspace)
 
     async def write(session: str, seq: int) -> None:
         data = body(session, seq, int(largest))

@@ -6,11 +6,11 @@ import random
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from helix_desktop.context.damage import Mending
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ContentDamaged, DigestUnknown, StoreDamaged
-from helix_desktop.context.event import Recorded
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import WORKSPACE, TickingClock, answered, content, handed_over, spoke, summary
 
 MOST_BY_ONE_BIT = 16
@@ -22,14 +22,16 @@ class Truth:
     """What was acknowledged."""
 
     contents: dict[str, bytes] = field(default_factory=dict)
-    events: dict[str, list[Recorded]] = field(default_factory=dict)
+    events: dict[str, list[RecordedEvent]] = field(default_factory=dict)
     drafts: dict[str, str] = field(default_factory=dict)
 
 
-async def write_on(folder: Path, truth: Truth, commits: int, seed: int = 1, clean: bool = True) -> LevelStore:
+async def write_on(
+    folder: Path, truth: Truth, commits: int, seed: int = 1, clean: bool = True
+) -> LevelDbStore:
     """Commit to three sessions and keep account; closed unless not `clean`."""
     rnd = random.Random(seed)
-    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     for _ in range(commits):
         session = rnd.choice(["one", "two", "a/b"])
         log = truth.events.setdefault(session, [])
@@ -63,7 +65,7 @@ class Missing:
         return bool(self.contents or self.events or self.drafts)
 
 
-async def compare(store: LevelStore, truth: Truth) -> Missing:
+async def compare(store: LevelDbStore, truth: Truth) -> Missing:
     """Assert that nothing is said that was not stored; what is no longer said."""
     missing = Missing()
     for digest, data in truth.contents.items():
@@ -87,7 +89,7 @@ async def compare(store: LevelStore, truth: Truth) -> Missing:
     return missing
 
 
-def check_told(report: Mending | None, missing: Missing) -> None:
+def check_told(report: RepairReport | None, missing: Missing) -> None:
     """Assert that all that is missing was reported."""
     if not missing:
         return
@@ -127,7 +129,7 @@ async def damage_and_compare(folder: Path, truth: Truth, rnd: random.Random) -> 
     done = damage_one_file(folder, rnd)
     reports = []
     for _ in range(3):
-        store = await LevelStore.open(folder, WORKSPACE)
+        store = await LevelDbStore.open(folder, WORKSPACE)
         reports.append(store.health.report)
         try:
             missing = await compare(store, truth)

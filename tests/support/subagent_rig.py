@@ -8,15 +8,15 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.delegate import delegate_spec
 from helix_desktop.agent.ports import Approver, Model
-from helix_desktop.agent.update import SubagentMoved
+from helix_desktop.agent.subagents.delegate_tool import delegate_spec
+from helix_desktop.agent.updates import SubagentProgress
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.event import Recorded
-from helix_desktop.context.message import Request, ToolCall, ToolSpec
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import Progress, ToolResult, unheard
-from helix_desktop.tools.box import describe
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.tools.registry import parse_description
 from tests.support.agent_rig import GatedStore, Rig, ToldTools, unasked
 from tests.support.linter import lint
 from tests.support.scripted_model import Play, Script, ScriptedModel, called, in_turn, said
@@ -32,13 +32,13 @@ class Delegating(ToldTools):
         super().__init__()
         self.specs = (*self.specs, ToolSpec("delegate", "Starts a subagent.", {"type": "object"}))
         self.talk: Conversation | None = None
-        self.policy: Policy | None = None
+        self.policy: ContextPolicy | None = None
         self.model: Model | None = None
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """Delegate, or do as told."""
         if call.name != "delegate":
-            return await super().run(call, told)
+            return await super().run(call, on_output)
         assert self.talk is not None
         given: dict[str, Any] = json.loads(call.arguments)
         title = str(given.get("title", ""))
@@ -54,7 +54,7 @@ class Family(Rig):
     def __init__(
         self,
         scripts: dict[str, Script],
-        policy: Policy | None = None,
+        policy: ContextPolicy | None = None,
         store: GatedStore | None = None,
         approver: Approver | None = None,
     ) -> None:
@@ -63,7 +63,7 @@ class Family(Rig):
         self.tools = self.delegating = Delegating()
         self.room = self.new_room(self.store, policy or PROFILES["balanced"])
 
-    def play(self, request: Request) -> Play:
+    def play(self, request: ModelRequest) -> Play:
         """What the agent of this request does next."""
         script = self.scripts.get(opening(request))
         return script(request) if script is not None else said("Done.")
@@ -73,20 +73,20 @@ class Family(Rig):
         self.delegating.talk = await super().begin()
         return self.delegating.talk
 
-    def requests(self, words: str) -> list[Request]:
+    def requests(self, words: str) -> list[ModelRequest]:
         """The requests of the agent to whom these were the first words."""
         return [one for one in self.model.requests if opening(one) == words]
 
-    def moves(self, child: str) -> list[SubagentMoved]:
+    def moves(self, child: str) -> list[SubagentProgress]:
         """What the parent told of a subagent."""
-        return [one for one in self.told(SubagentMoved) if one.child == child]
+        return [one for one in self.told(SubagentProgress) if one.session_id == child]
 
     async def children(self) -> list[str]:
         """The subagents' sessions by title."""
         listed = await self.room.sessions(self.talk.session.id)
         return [one.id for one in sorted(listed, key=lambda one: one.title)]
 
-    async def log(self, session: str) -> list[Recorded]:
+    async def log(self, session: str) -> list[RecordedEvent]:
         """A session's log as the store has it."""
         return await self.store.events(session)
 
@@ -96,7 +96,7 @@ class Family(Rig):
         for child in await self.children():
             room = self.new_room(self.store, PROFILES["balanced"])
             before = await self.log(child)
-            talk = await room.open(child)
+            talk = await room.open_session(child)
             assert talk.session.log == before, "there was nothing to mend"
             assert talk.session.transcript.parent == self.talk.session.id
 
@@ -104,25 +104,25 @@ class Family(Rig):
 class Household(Family):
     """A family whose parent has the tool `delegate` that ships."""
 
-    delegate = delegate_spec(*describe((resources_dir() / "prompts/tools/delegate.md").read_text()))
+    delegate = delegate_spec(*parse_description((resources_dir() / "prompts/tools/delegate.md").read_text()))
 
-    def __init__(self, scripts: dict[str, Script], policy: Policy | None = None) -> None:
+    def __init__(self, scripts: dict[str, Script], policy: ContextPolicy | None = None) -> None:
         super().__init__(scripts, policy)
         self.tools = ToldTools()
         self.room = self.new_room(self.store, policy or PROFILES["balanced"])
 
 
-def opening(request: Request) -> str:
+def opening(request: ModelRequest) -> str:
     """The first words said to the agent of a request."""
     return next(one.text for one in request.messages if one.role == "user")
 
 
-def words_in(requests: list[Request]) -> str:
+def words_in(requests: list[ModelRequest]) -> str:
     """Everything that stands in requests, as one text."""
     return msgspec.json.encode(requests).decode()
 
 
-def valid(requests: list[Request]) -> bool:
+def valid(requests: list[ModelRequest]) -> bool:
     """Whether a strict server would take them all."""
     return all(lint(one.messages) == [] for one in requests)
 

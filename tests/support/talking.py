@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.room import Room
-from helix_desktop.agent.update import ArrivalVoided, Update
-from helix_desktop.context.event import Event
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.updates import ResponseReset, Update
+from helix_desktop.domain.events.session import Event
 
 
 class Talking:
     """What every rig over a room has; `updates` is filled by the rig."""
 
-    room: Room
+    room: OpenWorkspace
     updates: list[Update]
     _talk: Conversation | None = None
 
@@ -25,13 +25,13 @@ class Talking:
 
     async def begin(self) -> Conversation:
         """Begin the conversation."""
-        self._talk = await self.room.begin()
+        self._talk = await self.room.create_session()
         return self._talk
 
     def events(self, kind: type[Event]) -> list[Any]:
         """The facts of one kind, in order."""
         return [one.event for one in self.talk.session.log if isinstance(one.event, kind)]
 
-    def retries(self) -> list[ArrivalVoided]:
+    def retries(self) -> list[ResponseReset]:
         """The calls that were made again."""
-        return [one for one in self.updates if isinstance(one, ArrivalVoided)]
+        return [one for one in self.updates if isinstance(one, ResponseReset)]

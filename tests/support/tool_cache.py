@@ -7,16 +7,25 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.context.content import EVERYTHING, Entry, Filter, Found, Hit, Order, Page, StoreTotals
-from helix_desktop.context.digest import digest_of, first_line
-from helix_desktop.context.errors import DigestUnknown
-from helix_desktop.context.listing import passes
-from helix_desktop.context.message import ToolCall
-from helix_desktop.context.sighting import look
-from helix_desktop.context.words import words_of
-from helix_desktop.tools.cache import Cache
-from helix_desktop.tools.reach import Reach
-from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.search_query import parse_query
+from helix_desktop.domain.store.entries import (
+    DEFAULT_FILTER,
+    CacheEntry,
+    ContentHit,
+    EntryFilter,
+    EntryOrder,
+    EntryPage,
+    SearchResults,
+    StoreTotals,
+)
+from helix_desktop.domain.store.entry_order import matches_filter
+from helix_desktop.domain.text_search import find_matches
+from helix_desktop.tools.access import ToolAccess
+from helix_desktop.tools.cache.port import Cache
+from helix_desktop.tools.workspace_tools import WorkspaceTools
 
 DESCRIPTIONS = Path(__file__).parents[2] / "resources" / "prompts" / "tools"
 
@@ -25,12 +34,12 @@ class MemoryCache:
     """Contents by digest, as the tools see a store."""
 
     def __init__(self) -> None:
-        self._held: dict[str, tuple[bytes, Entry]] = {}
+        self._held: dict[str, tuple[bytes, CacheEntry]] = {}
 
     def put(self, data: bytes, tool: str = "read_file", target: str = "a.txt") -> str:
         """Store bytes; gives their digest."""
         digest, line = digest_of(data), first_line(data.decode(errors="replace"))
-        entry = Entry(digest, len(data), len(data), len(data) // 4, tool, target, line, "output", 1, 1)
+        entry = CacheEntry(digest, len(data), len(data), len(data) // 4, tool, target, line, "output", 1, 1)
         self._held[digest] = (data, entry)
         return digest
 
@@ -38,7 +47,7 @@ class MemoryCache:
         """The bytes of a digest."""
         return self._of(digest)[0]
 
-    async def entry(self, digest: str) -> Entry:
+    async def entry(self, digest: str) -> CacheEntry:
         """What is known of a content."""
         return self._of(digest)[1]
 
@@ -50,28 +59,28 @@ class MemoryCache:
         self,
         cursor: str = "",
         limit: int = 200,
-        order: Order = "newest",
+        order: EntryOrder = "newest",
         prefix: str = "",
-        wanted: Filter = EVERYTHING,
-    ) -> Page:
+        entry_filter: EntryFilter = DEFAULT_FILTER,
+    ) -> EntryPage:
         """The newest entries that pass, on one page."""
-        listed = [entry for _, entry in reversed(self._held.values()) if passes(entry, wanted)]
-        return Page(tuple(listed[:limit]))
+        listed = [entry for _, entry in reversed(self._held.values()) if matches_filter(entry, entry_filter)]
+        return EntryPage(tuple(listed[:limit]))
 
     async def search(
         self,
         query: str,
-        wanted: Filter = EVERYTHING,
+        entry_filter: EntryFilter = DEFAULT_FILTER,
         limit: int = 20,
         cursor: str = "",
-        going: Callable[[int], bool] = lambda _: True,
-    ) -> Found:
+        should_continue: Callable[[int], bool] = lambda _: True,
+    ) -> SearchResults:
         """All contents that hold the words, newest first."""
         hits = []
         for data, entry in reversed(self._held.values()):
-            sighting = look(words_of(query), data, f"{entry.tool} {entry.target}", lambda: True)
-            hits += [Hit(entry, sighting, "")] if sighting else []
-        return Found(tuple(hits[:limit]))
+            sighting = find_matches(parse_query(query), data, f"{entry.tool} {entry.target}", lambda: True)
+            hits += [ContentHit(entry, sighting, "")] if sighting else []
+        return SearchResults(tuple(hits[:limit]))
 
     async def tools(self) -> tuple[str, ...]:
         """The tools that something is held of."""
@@ -82,7 +91,7 @@ class MemoryCache:
         size = sum(entry.size for _, entry in self._held.values())
         return StoreTotals(len(self._held), size, size, 0)
 
-    def _of(self, digest: str) -> tuple[bytes, Entry]:
+    def _of(self, digest: str) -> tuple[bytes, CacheEntry]:
         if digest not in self._held:
             raise DigestUnknown(f"Nothing is stored under {digest}.")
         return self._held[digest]
@@ -93,11 +102,11 @@ async def count_quarters(texts: Sequence[str]) -> list[int]:
     return [-(-len(text) // 4) for text in texts]
 
 
-def make_toolbox(root: Path, cache: Cache | None = None, **more: Any) -> Toolbox:
+def make_toolbox(root: Path, cache: Cache | None = None, **more: Any) -> WorkspaceTools:
     """The real tools on a folder, with the shipped descriptions; what Reach takes may be given too."""
-    far = {name: more.pop(name) for name in ("sandboxes", "granted", "web") if name in more}
-    more |= {"reach": Reach(**far)} if far else {}
-    return Toolbox(root, cache or MemoryCache(), DESCRIPTIONS, count_quarters, **more)
+    far = {name: more.pop(name) for name in ("sandbox_provider", "current_grants", "web") if name in more}
+    more |= {"access": ToolAccess(**far)} if far else {}
+    return WorkspaceTools(root, cache or MemoryCache(), DESCRIPTIONS, count_quarters, **more)
 
 
 def call_of(name: str, **arguments: Any) -> ToolCall:

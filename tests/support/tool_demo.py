@@ -6,10 +6,10 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from helix_desktop.context.digest import first_line, marker
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.message import Answer, Message, Request, TextArrived, ToolCall
-from helix_desktop.providers.demo import DemoModel
+from helix_desktop.domain.digest import first_line, marker
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.messages import Message, ModelRequest, ModelResponse, TextDelta, ToolCall
+from helix_desktop.providers.demo.model import DemoModel
 from tests.support.tool_cache import MemoryCache, make_toolbox
 
 DEMO = Path(__file__).parents[2] / "resources" / "demo"
@@ -48,13 +48,13 @@ class DemoLoop:
                 text = await self._run(call) if self._allow(call) else DENIED
                 self.messages.append(Message("tool", text, call_id=call.id, name=call.name))
 
-    async def ask(self) -> Answer:
+    async def ask(self) -> ModelResponse:
         """One request as it would be sent; checks that the pieces join to the answer."""
-        request = Request(tuple(self._window()), self._box.specs)
+        request = ModelRequest(tuple(self._window()), self._box.specs)
         pieces = [arrival async for arrival in self.model.stream(request)]
         answer = pieces.pop()
-        assert isinstance(answer, Answer)
-        assert "".join(piece.text for piece in pieces if isinstance(piece, TextArrived)) == answer.text
+        assert isinstance(answer, ModelResponse)
+        assert "".join(piece.text for piece in pieces if isinstance(piece, TextDelta)) == answer.text
         return answer
 
     def _window(self) -> list[Message]:
@@ -76,4 +76,4 @@ class DemoLoop:
         digest = result.recalled or self.cache.put(result.content, call.name, result.target)
         if len(text) > 400:  # shorter ones would not save anything as markers
             self._markers[call.id] = marker(digest, call.name, result.target, len(text), first_line(text))
-        return result.shown or text
+        return result.model_text or text

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.message import Message, ModelInfo, Request
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
 from helix_desktop.providers.dialect import DialectName
 
 OTHER: dict[DialectName, DialectName] = {
@@ -17,7 +17,7 @@ OTHER: dict[DialectName, DialectName] = {
 """Another dialect that was spoken in the same session."""
 
 
-def as_spoken(request: Request, dialect: DialectName, info: ModelInfo) -> Request:
+def as_spoken(request: ModelRequest, dialect: DialectName, info: ModelInfo) -> ModelRequest:
     """The request with verbatim messages: of this model, of another dialect, of another model, and none."""
     messages = []
     number = 0

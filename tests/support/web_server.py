@@ -7,8 +7,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
-from helix_desktop.providers.web import get_page
-from helix_desktop.tools.fetch import Reply
+from helix_desktop.providers.web_fetch import fetch_page
+from helix_desktop.tools.web.fetch_url import HttpReply
 
 
 @dataclass
@@ -79,11 +79,11 @@ class Rerouted:
     site: Site
     spoken_to: list[str] = field(default_factory=list)
 
-    async def get(self, url: str, address: str, longest: int) -> Reply:
+    async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
         """Ask the site, whatever the address."""
         self.spoken_to.append(address)
         head, _, rest = url.partition("://")
         host, _, path = rest.partition("/")
         name = host.partition(":")[0]
-        got = await get_page(f"{head}://{name}:{self.site.port}/{path}", "127.0.0.1", longest)
-        return Reply(got.status, dict(got.headers), got.body, got.is_whole)
+        got = await fetch_page(f"{head}://{name}:{self.site.port}/{path}", "127.0.0.1", max_bytes)
+        return HttpReply(got.status, dict(got.headers), got.body, got.is_complete)

@@ -25,20 +25,20 @@ from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QWidget
 from shiboken6 import isValid
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.room import Room
-from helix_desktop.app.front import Front, front_of
-from helix_desktop.app.layout import LAYOUT_FILE, LayoutFile
-from helix_desktop.app.running import Opened, end, open_desk
-from helix_desktop.app.window import build_frame, name_application
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.app.run import AppWiring, shut_down, wire_app
+from helix_desktop.app.window import build_frame, set_application_identity
+from helix_desktop.app.window_context import WindowContext, create_window_context
+from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.context.event import Recorded, ToolAnswered
-from helix_desktop.ui.chat.chips import Chip
-from helix_desktop.ui.chat.composer import Composer
+from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows import ApprovalRow, Row
-from helix_desktop.ui.main_window import MainWindow
-from helix_desktop.ui.work import Screens
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row
+from helix_desktop.ui.session.controller import SessionViews
+from helix_desktop.ui.shell.main_window import MainWindow
 from tests.support.chat_server import ChatServer
 
 LIMIT_S = 60.0  # on a busy machine
@@ -73,8 +73,8 @@ def _project(place: Path, files: Mapping[str, str]) -> Path:
 class Rig:
     """A shown window, and what a person finds in it."""
 
-    front: Front
-    opened: Opened
+    front: WindowContext
+    opened: AppWiring
     folder: Path
 
     @property
@@ -83,9 +83,9 @@ class Rig:
         return self.front.window
 
     @property
-    def screens(self) -> Screens:
+    def screens(self) -> SessionViews:
         """The pages of a session."""
-        return self.opened.shell.work.screens
+        return self.opened.workspace_controller.session_controller.views
 
     @property
     def chat(self) -> ChatPage:
@@ -100,40 +100,40 @@ class Rig:
     @property
     def talk(self) -> Conversation:
         """The conversation on screen."""
-        talk = self.opened.shell.work.conversation
+        talk = self.opened.workspace_controller.session_controller.conversation
         assert talk is not None, "no conversation is on screen"
         return talk
 
     @property
-    def room(self) -> Room:
+    def room(self) -> OpenWorkspace:
         """The workspace on screen."""
-        room = self.opened.shell.work.room
+        room = self.opened.workspace_controller.session_controller.workspace
         assert room is not None, "no workspace is on screen"
         return room
 
     async def open_folder(self, name: str, files: Mapping[str, str] | None = None) -> str:
         """Open a project with a new session; the workspace's id."""
         place = _project(self.folder / name, files or {})
-        self.opened.desk.registry.add(place, trusted=True)
-        await self.opened.shell.open_folder(place)
-        await self.opened.shell.new_session()
+        self.opened.services.registry.add(place, trusted=True)
+        await self.opened.workspace_controller.open_folder(place)
+        await self.opened.workspace_controller.new_session()
         return self.room.id
 
     async def use_server(
         self, server: ChatServer, model: str = "small", window: int = 32_000, images: bool = False
     ) -> None:
         """Let a local server's model answer in the workspace on screen."""
-        desk = self.opened.desk
+        desk = self.opened.services
         entry = ModelEntry(name=model, window=window, reserve=1_000, images=images)
         provider = Provider(name="box", base_url=server.base_url, models=(entry,), default_model=model)
         await desk.save_settings(desk.settings.with_provider(provider))
         await desk.use_model(self.room.id, f"box/{model}")
-        await self.opened.shell.work.show_model()
+        await self.opened.workspace_controller.session_controller.show_model()
 
     async def change_policy(self, **fields: object) -> None:
         """Change numbers of the workspace's policy."""
         policy = msgspec.structs.replace(self.room.policy, **fields)
-        self.opened.desk.registry.save_policy(self.room.id, policy)
+        self.opened.services.registry.save_policy(self.room.id, policy)
         self.room.policy = policy
 
     def typed(self, text: str, send: bool = True) -> None:
@@ -151,10 +151,10 @@ class Rig:
 
     async def turn_over(self) -> None:
         """Wait until no turn and no handover runs, and the screens show the newest numbers."""
-        await until(lambda: not self.talk.running, "the end of the turn")
-        await self.talk.settle()
-        await self.opened.shell.work.refresh()
-        await self.opened.shell.refresh()
+        await until(lambda: not self.talk.is_running, "the end of the turn")
+        await self.talk.wait_for_background_work()
+        await self.opened.workspace_controller.session_controller.refresh()
+        await self.opened.workspace_controller.refresh()
 
     def rows(self, kind: type[T]) -> list[T]:
         """The chat's rows of one kind, with all that has arrived."""
@@ -170,17 +170,17 @@ class Rig:
         """The newest output of a tool."""
         return [one for one in self.facts(ToolAnswered) if one.name == tool][-1]
 
-    async def stored(self) -> list[Recorded]:
+    async def stored(self) -> list[RecordedEvent]:
         """The log as the store has it."""
         return await self.room.store.events(self.talk.session.id)
 
     def attachments(self) -> list[str]:
         """What goes along with the next message."""
-        return [chip.label for chip in self.composer.findChildren(Chip) if not chip.isHidden()]
+        return [chip.label for chip in self.composer.findChildren(AttachmentChip) if not chip.isHidden()]
 
     def ahead(self) -> tuple[str, ...]:
         """What stands above the composer."""
-        return self.chat.ahead.lines
+        return self.chat.next_messages.lines
 
     def banners(self) -> str:
         """All words of the banners that stand."""
@@ -202,21 +202,21 @@ async def opened_window(
     app: QApplication, folder: Path, pause_s: float = 0.0, shown: bool = True
 ) -> AsyncIterator[Rig]:
     """A window over `folder`/data, ended like the app ends; opening it again is a restart."""
-    name_application(app)  # without it, closing the last window stops the loop
+    set_application_identity(app)  # without it, closing the last window stops the loop
     data = DataDir(folder / "data")
     data.ensure()
-    frame = build_frame(app, LayoutFile(data.root / LAYOUT_FILE))
-    front = front_of(frame)
+    frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
+    front = create_window_context(frame)
     if shown:
         front.window.show()
-    opened = open_desk(data, front, pause_s)
+    opened = wire_app(data, front, pause_s)
     if shown:
         front.window.activateWindow()
         await until(front.window.isActiveWindow, "the window in front")
     try:
         yield Rig(front, opened, folder)
     finally:
-        await end(front, opened.shell, opened.desk)
+        await shut_down(front, opened.workspace_controller, opened.services)
         opened.settings.close()
         front.window.deleteLater()
         # Else the next window's style sheet is put on this one's thousand widgets, too.

@@ -16,12 +16,12 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.context.event import Recorded
-from helix_desktop.store import keys
-from helix_desktop.store.codec import Codec, RowDamaged
-from helix_desktop.store.content import is_whole
-from helix_desktop.store.event_log import EVENT
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.leveldb.contents import holds_content
+from helix_desktop.store.leveldb.event_log import EVENT_TYPE
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_damage import settle
 from tests.support.store_killing import Acknowledged, check_acknowledged, check_rows_agree, kill_a_writer
 from tests.support.store_making import WORKSPACE
@@ -65,16 +65,16 @@ async def test_kill_9(tmp_path: Path, batch: int) -> None:
     for number in range(KILLS):
         acknowledged = kill_a_writer(folder, batch * KILLS + number)
         everything |= acknowledged
-        store = await LevelStore.open(folder, WORKSPACE)
+        store = await LevelDbStore.open(folder, WORKSPACE)
         try:
             assert store.health.report is None
             assert await check_acknowledged(store, acknowledged) > 0
         finally:
             await store.close()
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         await check_acknowledged(store, everything)
-        assert (await store.health.check()).sound
+        assert (await store.health.check()).is_sound
     finally:
         await store.close()
     check_rows_agree(folder)
@@ -107,7 +107,7 @@ async def test_mending_recovers_no_less_than_leveldbs_own_repair(
     plyvel.repair_db(str(tmp_path / "repaired" / "db"))
     theirs = sound_rows(tmp_path / "repaired" / "db")
     (tmp_path / "store" / "doubt").write_text("Asked for", encoding="utf-8")
-    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     await store.close()
     ours = sound_rows(tmp_path / "store" / "db")
     assert theirs[0] <= ours[0]
@@ -123,11 +123,11 @@ def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:
     opened = plyvel.DB(str(db), compression=None)
     for key, row in opened.iterator():
         try:
-            if key[:1] == b"b" and is_whole(codec, key, row):
+            if key[:1] == b"b" and holds_content(codec, key, row):
                 contents.add(key)
             elif key[:1] == b"e":
-                event: Recorded = codec.unseal(key, row, EVENT)
-                logs.setdefault(keys.place_in(key)[0], []).append(event.seq)
+                event: RecordedEvent = codec.decode(key, row, EVENT_TYPE)
+                logs.setdefault(keys.session_and_seq(key)[0], []).append(event.seq)
         except RowDamaged:
             continue
     opened.close()

@@ -17,12 +17,12 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import StoreClosed
-from helix_desktop.store.batch import Batch
-from helix_desktop.store.codec import Codec
-from helix_desktop.store.handle import Handle, View, create_db
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.leveldb.database import Database, ReadView, create_db
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import WORKSPACE, answered, content
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -81,20 +81,20 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
     """Threads on one open LevelDB, which another closes under them; a codec is shared by all."""
     rows = {b"k%d" % number: b"value %d " % number * 40 for number in range(20)}
     create_db(path, rows)
-    handle, codec = Handle(path), Codec()
+    handle, codec = Database(path), Codec()
 
     def look() -> None:
         for key, row in rows.items():
-            assert handle.get(key) == handle.get_checked(key) == row
+            assert handle.get(key) == handle.get_verified(key) == row
 
-    def scan(view: View) -> dict[bytes, bytes]:
-        return dict(view.scan((b"k", b"l"), backwards=rnd.random() < 0.5))
+    def scan(view: ReadView) -> dict[bytes, bytes]:
+        return dict(view.scan((b"k", b"l"), reverse=rnd.random() < 0.5))
 
     def walk() -> None:
         assert handle.read(scan) == rows
 
     def write() -> None:
-        batch = Batch(handle.get)
+        batch = WriteBatch(handle.get)
         batch.put(b"other", os.urandom(5000))
         handle.write(batch)
 
@@ -119,7 +119,7 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
 
 async def _store_round(folder: Path, rnd: random.Random) -> None:
     """Tasks on an open store, which is closed under them; what was acknowledged must be there afterwards."""
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     held: list[bytes] = []
 
     async def write() -> None:
@@ -141,7 +141,7 @@ async def _store_round(folder: Path, rnd: random.Random) -> None:
     await store.close()
     ended = await asyncio.gather(*tasks, return_exceptions=True)
     assert [type(one) for one in ended] == [StoreClosed] * len(tasks), ended
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     assert len(await store.events("s")) == len(held)
     for data in held:
         assert await store.get(digest_of(data)) == data

@@ -1,1 +1,1 @@
-"""One process owns a store; others of the same person use it through a local socket."""
+"""One process owns a store; others of the same user reach it through a local socket."""

@@ -6,56 +6,56 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from helix_desktop.context.archive import Exported, Imported, Progress, silent
-from helix_desktop.context.content import Content, Entry, SessionSummary, StoreTotals
-from helix_desktop.context.draft import Draft
-from helix_desktop.context.event import Attachment, Recorded
-from helix_desktop.store import refusals
-from helix_desktop.store.backlog import Backlog
-from helix_desktop.store.codec import CONTENT_CAP
-from helix_desktop.store.commit import Commit, now
-from helix_desktop.store.remote import calls
-from helix_desktop.store.remote.calls import Call
-from helix_desktop.store.remote.connection import Connection
-from helix_desktop.store.remote.finder import RemoteFinder
-from helix_desktop.store.remote.parts import RemoteForgetting, RemoteHealth, RemoteKeeper
-from helix_desktop.store.remote.way import PATIENCE_S, Place, Reopen, Way
-from helix_desktop.store.remote.wire import REQUEST_CAP, Frame
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.store.archive_report import ExportResult, ImportResult, Progress, no_progress
+from helix_desktop.domain.store.entries import CacheEntry, Content, SessionSummary, StoreTotals
+from helix_desktop.store.core import store_errors
+from helix_desktop.store.core.commit import Commit, now_ms
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+from helix_desktop.store.remote import rpc_methods
+from helix_desktop.store.remote.client_parts import RemoteHealth, RemoteRedaction, RemoteRetention
+from helix_desktop.store.remote.connection import OwnerConnection
+from helix_desktop.store.remote.failover import ANSWER_TIMEOUT_S, Backend, FailoverChannel, Reopen
+from helix_desktop.store.remote.frames import MAX_REQUEST_BYTES, Frame
+from helix_desktop.store.remote.rpc_methods import RpcMethod
+from helix_desktop.store.remote.search import RemoteSearch
+from helix_desktop.store.threads.backpressure import Backpressure
 
-_LONG_S = 3600.0  # for what looks through the whole store
+_LONG_TIMEOUT_S = 3600.0  # for what looks through the whole store
 
 T = TypeVar("T")
 
 
-class RemoteStore(RemoteFinder):
+class RemoteStore(RemoteSearch):
     """The store port, answered by the process that owns the store. Made by `join`; must be closed."""
 
-    def __init__(self, connection: Connection, owner_pid: int) -> None:
-        self._way = Way(connection, owner_pid)
-        self._backlog = Backlog()
+    def __init__(self, connection: OwnerConnection, owner_pid: int) -> None:
+        self._channel = FailoverChannel(connection, owner_pid)
+        self._backpressure = Backpressure()
         self._closed = False
-        self.keep = RemoteKeeper(self._ask_long)
-        self.forgetting = RemoteForgetting(self._ask_long)
-        self.health = RemoteHealth(self._ask_long, self._check_open)
+        self.retention = RemoteRetention(self._call_long)
+        self.redaction = RemoteRedaction(self._call_long)
+        self.health = RemoteHealth(self._call_long, self._check_open)
 
     @property
     def owner_pid(self) -> int:
         """The process that owned the store when it was opened."""
-        return self._way.owner_pid
+        return self._channel.owner_pid
 
     @property
-    def place(self) -> Place:
+    def backend(self) -> Backend:
         """Where its requests go, for a way that leads there too."""
-        return self._way.place
+        return self._channel.backend
 
-    def follow(self, reopen: Reopen) -> None:
+    def enable_failover(self, reopen: Reopen) -> None:
         """Go on by opening the store anew when its owner ends."""
-        self._way.reopen = reopen
+        self._channel.reopen = reopen
 
     async def commit(
         self,
         session: str,
-        events: Sequence[Recorded] = (),
+        events: Sequence[RecordedEvent] = (),
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
@@ -67,87 +67,87 @@ class RemoteStore(RemoteFinder):
         """
         self._check_open()
         made = Commit(session, 0, tuple(events), tuple(contents), tuple(recalls), summary)
-        made.check()
-        if made.size > CONTENT_CAP and len(made.contents) > 1:
+        made.validate()
+        if made.size > MAX_CONTENT_BYTES and len(made.contents) > 1:
             for content in made.contents:
-                await self._ask(calls.COMMIT, session, (), (content,))
+                await self._call(rpc_methods.COMMIT, session, (), (content,))
             made = Commit(session, 0, made.events, (), made.recalls, summary)
-        if not made.empty:
+        if not made.is_empty:
             given = (made.events, made.contents, made.recalls, summary)
-            request = self._request(calls.COMMIT, session, *given)
-            async with self._backlog.place(len(request.payload)):
-                await self._way.commit(request, session, made.events)
+            request = self._encode_request(rpc_methods.COMMIT, session, *given)
+            async with self._backpressure.slot(len(request.payload)):
+                await self._channel.commit(request, session, made.events)
 
-    async def events(self, session: str) -> list[Recorded]:
+    async def events(self, session: str) -> list[RecordedEvent]:
         """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
-        return await self._ask(calls.EVENTS, session)
+        return await self._call(rpc_methods.EVENTS, session)
 
     async def sessions(self) -> list[SessionSummary]:
         """All sessions, last updated first."""
-        return await self._ask(calls.SESSIONS)
+        return await self._call(rpc_methods.SESSIONS)
 
     async def get(self, digest: str) -> bytes:
         """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
-        return await self._ask(calls.GET, digest)
+        return await self._call(rpc_methods.GET, digest)
 
-    async def entry(self, digest: str) -> Entry:
+    async def entry(self, digest: str) -> CacheEntry:
         """What is known of a content. Raises DigestUnknown, ContentDamaged."""
-        return await self._ask(calls.ENTRY, digest)
+        return await self._call(rpc_methods.ENTRY, digest)
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
         """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
-        return await self._ask(calls.FIND, prefix, limit)
+        return await self._call(rpc_methods.FIND, prefix, limit)
 
     async def totals(self) -> StoreTotals:
         """Counts and sizes of the whole store."""
-        return await self._ask(calls.TOTALS)
+        return await self._call(rpc_methods.TOTALS)
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached, and not sent; nothing of both deletes it.
 
         Raises StoreWriteFailed.
         """
-        await self._ask(calls.SAVE_DRAFT, session, text, attachments)
+        await self._call(rpc_methods.SAVE_DRAFT, session, text, attachments)
 
     async def draft(self, session: str) -> Draft:
         """Return what was typed and attached, and not sent."""
-        return await self._ask(calls.DRAFT, session)
+        return await self._call(rpc_methods.DRAFT, session)
 
-    async def export_to(self, path: Path, name: str, progress: Progress = silent) -> Exported:
+    async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
         """Let the owner write its store to an absolute path. Raises as `export_store`."""
-        return await self._ask_long(calls.EXPORT, str(path), name, now(), told=progress)
+        return await self._call_long(rpc_methods.EXPORT, str(path), name, now_ms(), on_progress=on_progress)
 
-    async def import_from(self, path: Path, progress: Progress = silent) -> Imported:
+    async def import_from(self, path: Path, on_progress: Progress = no_progress) -> ImportResult:
         """Let the owner merge the file at an absolute path. Raises as `import_store`."""
-        return await self._ask_long(calls.IMPORT, str(path), told=progress)
+        return await self._call_long(rpc_methods.IMPORT, str(path), on_progress=on_progress)
 
     async def close(self) -> None:
         """Wait for what was asked, then leave the owner. Idempotent."""
         self._closed = True
-        self._backlog.shut()
-        await self._way.close()
+        self._backpressure.close()
+        await self._channel.close()
 
     def _check_open(self) -> None:
         if self._closed:
-            raise refusals.closed()
+            raise store_errors.store_closed()
 
-    async def _ask(
+    async def _call(
         self,
-        call: Call[T],
-        *given: object,
-        patience_s: float = PATIENCE_S,
-        told: Progress | None = None,
+        method: RpcMethod[T],
+        *args: object,
+        timeout_s: float = ANSWER_TIMEOUT_S,
+        on_progress: Progress | None = None,
     ) -> T:
-        request = self._request(call, *given, told=told is not None)
-        async with self._backlog.place(len(request.payload)):
-            return await self._way.ask(call, request, patience_s, told)
+        request = self._encode_request(method, *args, wants_progress=on_progress is not None)
+        async with self._backpressure.slot(len(request.payload)):
+            return await self._channel.call(method, request, timeout_s, on_progress)
 
-    def _request(self, call: Call[Any], *given: object, told: bool = False) -> Frame:
+    def _encode_request(self, method: RpcMethod[Any], *args: object, wants_progress: bool = False) -> Frame:
         self._check_open()
-        request = call.request(*given, told=told)
-        if len(request.payload) > REQUEST_CAP:
-            raise refusals.too_long(len(request.payload), REQUEST_CAP)
+        request = method.request(*args, wants_progress=wants_progress)
+        if len(request.payload) > MAX_REQUEST_BYTES:
+            raise store_errors.request_too_large(len(request.payload), MAX_REQUEST_BYTES)
         return request
 
-    async def _ask_long(self, call: Call[T], *given: object, told: Progress | None = None) -> T:
-        return await self._ask(call, *given, patience_s=_LONG_S, told=told)
+    async def _call_long(self, method: RpcMethod[T], *args: object, on_progress: Progress | None = None) -> T:
+        return await self._call(method, *args, timeout_s=_LONG_TIMEOUT_S, on_progress=on_progress)

@@ -4,76 +4,76 @@ from __future__ import annotations
 
 import asyncio
 
-from helix_desktop.context.archive import Progress
-from helix_desktop.store.remote.wire import (
-    ANSWER_CAP,
-    GREETING,
-    GREETING_CAP,
+from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.store.remote.frames import (
+    HANDSHAKE_ID,
     HEAD_BYTES,
+    MAX_ANSWER_BYTES,
+    MAX_HANDSHAKE_BYTES,
     Frame,
-    FrameRefused,
-    Head,
+    FrameHead,
+    InvalidFrame,
     read_head,
 )
 
 
-class ConnectionGone(Exception):
+class ConnectionClosed(Exception):
     """The other side has left, or sent what is no frame."""
 
 
-class Connection(asyncio.Protocol):
+class OwnerConnection(asyncio.Protocol):
     """One connection to an owner; its frames resolve the futures that wait for their ids."""
 
     def __init__(self) -> None:
         loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
-        self._came = bytearray()
-        self._head: Head | None = None
-        self._cap = GREETING_CAP
-        self._last = GREETING
-        self._told: dict[int, Progress] = {}
-        self._waiting: dict[int, asyncio.Future[Frame]] = {GREETING: loop.create_future()}
-        self._ended: asyncio.Future[None] = loop.create_future()
-        self.refused: FrameRefused | None = None
+        self._buffer = bytearray()
+        self._head: FrameHead | None = None
+        self._max_bytes = MAX_HANDSHAKE_BYTES
+        self._last_request_id = HANDSHAKE_ID
+        self._progress_callbacks: dict[int, Progress] = {}
+        self._pending_answers: dict[int, asyncio.Future[Frame]] = {HANDSHAKE_ID: loop.create_future()}
+        self._disconnected: asyncio.Future[None] = loop.create_future()
+        self.refusal: InvalidFrame | None = None
 
     @property
-    def alive(self) -> bool:
+    def is_alive(self) -> bool:
         """Whether the other side is there."""
-        return not self._ended.done()
+        return not self._disconnected.done()
 
-    async def greeting(self) -> Frame:
+    async def receive_handshake(self) -> Frame:
         """The next frame of the greeting. Raises ConnectionGone, FrameRefused."""
-        if self.refused is not None:
-            raise self.refused
-        waiting = self._waiting.get(GREETING)
-        if waiting is None or not self.alive:
-            raise ConnectionGone
+        if self.refusal is not None:
+            raise self.refusal
+        waiting = self._pending_answers.get(HANDSHAKE_ID)
+        if waiting is None or not self.is_alive:
+            raise ConnectionClosed
         frame = await waiting
-        self._waiting[GREETING] = asyncio.get_running_loop().create_future()
+        self._pending_answers[HANDSHAKE_ID] = asyncio.get_running_loop().create_future()
         return frame
 
-    def trust(self) -> None:
+    def mark_authenticated(self) -> None:
         """The other side has proved who it is: take long frames from it."""
-        self._cap = ANSWER_CAP
+        self._max_bytes = MAX_ANSWER_BYTES
 
-    def say(self, frame: Frame) -> None:
+    def send_handshake(self, frame: Frame) -> None:
         """Send a frame of the greeting."""
-        self._write(frame, GREETING)
+        self._write(frame, HANDSHAKE_ID)
 
-    def ask(self, frame: Frame, told: Progress | None = None) -> asyncio.Future[Frame]:
+    def request(self, frame: Frame, on_progress: Progress | None = None) -> asyncio.Future[Frame]:
         """Send a request, in the order of these calls; its answer, and until then how far it is.
 
         Raises ConnectionGone.
         """
-        if not self.alive:
-            raise ConnectionGone
-        self._last += 1
-        identity = self._last
+        if not self.is_alive:
+            raise ConnectionClosed
+        self._last_request_id += 1
+        identity = self._last_request_id
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(lambda _: self._forget(identity))
-        self._waiting[identity] = answer
-        if told is not None:
-            self._told[identity] = told
+        answer.add_done_callback(lambda _: self._remove_request(identity))
+        self._pending_answers[identity] = answer
+        if on_progress is not None:
+            self._progress_callbacks[identity] = on_progress
         self._write(frame, identity)
         return answer
 
@@ -81,7 +81,7 @@ class Connection(asyncio.Protocol):
         """Let go of the socket."""
         if self._transport is not None:
             self._transport.close()
-            await asyncio.shield(self._ended)
+            await asyncio.shield(self._disconnected)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is there."""
@@ -90,52 +90,52 @@ class Connection(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         """Some bytes came."""
-        self._came += data
+        self._buffer += data
         try:
-            while self._frame_came():
+            while self._read_frame():
                 pass
-        except FrameRefused as error:
-            self.refused = error
+        except InvalidFrame as error:
+            self.refusal = error
             if self._transport is not None:
                 self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """The other side has left: nobody waits any longer."""
-        if not self._ended.done():
-            self._ended.set_result(None)
-        for answer in tuple(self._waiting.values()):
+        if not self._disconnected.done():
+            self._disconnected.set_result(None)
+        for answer in tuple(self._pending_answers.values()):
             if not answer.done():
-                answer.set_exception(self.refused or ConnectionGone())
+                answer.set_exception(self.refusal or ConnectionClosed())
                 answer.exception()  # asked for here: usually nobody waits for more of a greeting
 
-    def _frame_came(self) -> bool:
+    def _read_frame(self) -> bool:
         """Take one whole frame out of what came; false when there is none."""
-        if self._head is None and len(self._came) >= HEAD_BYTES:
-            self._head = read_head(bytes(self._came[:HEAD_BYTES]), self._cap)
-        if self._head is None or len(self._came) < HEAD_BYTES + self._head.length:
+        if self._head is None and len(self._buffer) >= HEAD_BYTES:
+            self._head = read_head(bytes(self._buffer[:HEAD_BYTES]), self._max_bytes)
+        if self._head is None or len(self._buffer) < HEAD_BYTES + self._head.length:
             return False
         head, self._head = self._head, None
         end = HEAD_BYTES + head.length
-        with memoryview(self._came) as came:
-            frame = Frame(bytes(came[HEAD_BYTES:end]), head.json, head.far)
-        del self._came[:end]
-        if head.far:
-            self._tell(head.id, frame)
+        with memoryview(self._buffer) as came:
+            frame = Frame(bytes(came[HEAD_BYTES:end]), head.json, head.is_progress)
+        del self._buffer[:end]
+        if head.is_progress:
+            self._report_progress(head.id, frame)
             return True
-        waiting = self._waiting.get(head.id)
+        waiting = self._pending_answers.get(head.id)
         if waiting is not None and not waiting.done():  # of a call that was given up, nobody waits
             waiting.set_result(frame)
         return True
 
-    def _tell(self, identity: int, frame: Frame) -> None:
-        told = self._told.get(identity)
+    def _report_progress(self, request_id: int, frame: Frame) -> None:
+        told = self._progress_callbacks.get(request_id)
         if told is not None:
-            told(*frame.read(tuple[int, int]))
+            told(*frame.decode(tuple[int, int]))
 
-    def _forget(self, identity: int) -> None:
-        self._waiting.pop(identity, None)
-        self._told.pop(identity, None)
+    def _remove_request(self, request_id: int) -> None:
+        self._pending_answers.pop(request_id, None)
+        self._progress_callbacks.pop(request_id, None)
 
-    def _write(self, frame: Frame, identity: int) -> None:
+    def _write(self, frame: Frame, request_id: int) -> None:
         assert self._transport is not None  # given with the connection
-        self._transport.write(frame.head(identity) + frame.payload)
+        self._transport.write(frame.encode_head(request_id) + frame.payload)

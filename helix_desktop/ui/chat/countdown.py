@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject, QTimer
 
-_LOOK_MS = 200  # often enough that each second is seen to change in time
+_TICK_MS = 200  # often enough that each second is seen to change in time
 
 
 class Countdown(QObject):
@@ -18,31 +18,31 @@ class Countdown(QObject):
         super().__init__()
         self._now = now
         self._until = 0.0
-        self._left = -1
-        self._tell: Callable[[int], None] = lambda _: None
+        self._last_seconds = -1
+        self._on_tick: Callable[[int], None] = lambda _: None
         self._timer = QTimer(self)
-        self._timer.setInterval(_LOOK_MS)
-        self._timer.timeout.connect(self.look)
+        self._timer.setInterval(_TICK_MS)
+        self._timer.timeout.connect(self.tick)
 
     @property
-    def running(self) -> bool:
+    def is_running(self) -> bool:
         """Whether there is something left to tell."""
         return self._timer.isActive()
 
-    def start(self, wait_s: float, tell: Callable[[int], None]) -> None:
+    def start(self, wait_s: float, on_tick: Callable[[int], None]) -> None:
         """Count down from so many seconds; a former countdown ends."""
-        self._until, self._left, self._tell = self._now() + wait_s, -1, tell
+        self._until, self._last_seconds, self._on_tick = self._now() + wait_s, -1, on_tick
         self._timer.start()
-        self.look()
+        self.tick()
 
-    def look(self) -> None:
+    def tick(self) -> None:
         """Tell what is left now, if it is not what was told last."""
         left = max(0, math.ceil(self._until - self._now()))
         if left == 0:
             self.stop()
-        if left != self._left:
-            self._left = left
-            self._tell(left)
+        if left != self._last_seconds:
+            self._last_seconds = left
+            self._on_tick(left)
 
     def stop(self) -> None:
         """Tell nothing more."""

@@ -9,34 +9,34 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, QWidget
 
-from helix_desktop.context.message import InLine
-from helix_desktop.ui.chat.composer import Composer
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.queue_list import QueueList
-from helix_desktop.ui.chat.strip import ComposerStrip
-from helix_desktop.ui.chat.todo_panel import TodoPanel
-from helix_desktop.ui.chat.trust_strip import TrustStrip
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.elements import EmptyState
-from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import (
+from helix_desktop.domain.messages import QueuedMessage
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.queue_list import QueueList
+from helix_desktop.ui.chat.composer.strips import ComposerStrip
+from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
+from helix_desktop.ui.chat.composer.trust_strip import TrustStrip
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed_widgets import EmptyState
+from helix_desktop.ui.design.widgets import (
     ElidedLabel,
     IconButton,
     IconLabel,
     PushButton,
     SearchField,
+    clear_layout,
     column,
-    empty_layout,
     label,
     retint,
     row,
 )
 
-_WIDEST = 760  # pixels, as the conversation above
-_NOTHING = "Nothing said yet. The agent asks before it changes a file or runs a command."
+_MAX_WIDTH = 760  # pixels, as the conversation above
+_EMPTY_TEXT = "Nothing said yet. The agent asks before it changes a file or runs a command."
 
 
-class ChatFind(QFrame):
+class ChatFindBar(QFrame):
     """Finds words in the conversation; Enter and F3 go on, with Shift back, Esc leaves."""
 
     def __init__(self, view: ChatView) -> None:
@@ -50,22 +50,22 @@ class ChatFind(QFrame):
         leave = IconButton("x", "Close (Esc)")
         before.clicked.connect(lambda: self.step(-1))
         after.clicked.connect(lambda: self.step(1))
-        leave.clicked.connect(self.leave)
+        leave.clicked.connect(self.close_bar)
         self.field.textChanged.connect(lambda _: self.step(-1))
         view.find_finished.connect(lambda _: self._show_result())
-        view.finder.count.changed.connect(self._show_result)
+        view.finder.counter.changed.connect(self._show_result)
         line = row(self.field, self.result, before, after, leave, margins=(14, 6, 10, 6), gap=6)
         line.setStretch(0, 1)
         self.setLayout(line)
         self.hide()
 
-    def enter(self) -> None:
+    def open_bar(self) -> None:
         """Show the field and let the person type."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
 
-    def leave(self) -> None:
+    def close_bar(self) -> None:
         """Hide the field and its marks."""
         self._view.find_text("")
         self.hide()
@@ -79,24 +79,24 @@ class ChatFind(QFrame):
         """Say which hit is shown, and how many there are: "3 of 512"; with a plus while they are counted."""
         former, text = self.result.text(), self._result_text()
         self.result.setText(text)
-        if text and text != former and self._view.finder.count.done:
+        if text and text != former and self._view.finder.counter.is_done:
             self._view.announce(text)
 
     def _result_text(self) -> str:
         finder = self._view.finder
-        count = finder.count
+        count = finder.counter
         if not finder.query:
             return ""
-        if count.done and not count.total:
+        if count.is_done and not count.total:
             return "No results"
-        total = f"{count.total:,}" + ("" if count.done else "+")
+        total = f"{count.total:,}" + ("" if count.is_done else "+")
         place = finder.position
         return total if place is None else f"{place:,} of {total}"
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter, Shift+Enter and Esc."""
         if event.key() == Qt.Key.Key_Escape:
-            self.leave()
+            self.close_bar()
         elif event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_F3}:
             back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self.step(-1 if back else 1)
@@ -105,35 +105,35 @@ class ChatFind(QFrame):
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class SuggestedMessage:
     """A button beside a line: its words, the message it is about, and what it does."""
 
-    words: str
+    label: str
     text: str
-    take: Callable[[], object]
+    on_accept: Callable[[], object]
 
 
-class Ahead(QWidget):
+class NextMessages(QWidget):
     """What comes next: messages that wait for their turn, else one that the person may send."""
 
-    taken = Signal(str)
+    suggestion_accepted = Signal(str)
     """The person wants to send the message that is proposed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.queue = QueueList()
         self._lines: tuple[str, ...] = ()
-        self._shown: tuple[tuple[str, str], ...] = ()
+        self._current: tuple[tuple[str, str], ...] = ()
         self._theme = LIGHT
         inner = QWidget()
-        inner.setMaximumWidth(_WIDEST)
+        inner.setMaximumWidth(_MAX_WIDTH)
         self._column = QVBoxLayout(inner)
         self._column.setContentsMargins(2, 2, 2, 4)
         self._column.setSpacing(4)
-        self._offers = QVBoxLayout()
-        self._offers.setContentsMargins(0, 0, 0, 0)
+        self._suggestion_layout = QVBoxLayout()
+        self._suggestion_layout.setContentsMargins(0, 0, 0, 0)
         self._column.addWidget(self.queue)
-        self._column.addLayout(self._offers)
+        self._column.addLayout(self._suggestion_layout)
         outer = row(None, inner, None, margins=(14, 0, 14, 0), gap=0)
         outer.setStretch(1, 1000)
         self.setLayout(outer)
@@ -145,41 +145,41 @@ class Ahead(QWidget):
         waiting = (" ".join(one.text.split()) for one in self.queue.waiting)
         return (*(f"Waiting to be sent: {text}" for text in waiting), *self._lines)
 
-    def show_waiting(self, waiting: Sequence[InLine], held: bool) -> None:
+    def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
         """Show the messages that are sent when the agent is ready, or, if `held`, when the person says so."""
         self._show([])
-        self.queue.show_waiting(waiting, held)
+        self.queue.show_waiting(waiting, is_paused)
         self.setVisible(bool(waiting))
 
-    def show_proposal(self, text: str) -> None:
+    def show_suggestion(self, text: str) -> None:
         """Offer a message to be sent with one click; empty offers nothing."""
-        self.queue.show_waiting((), held=False)
-        offer = Offer("Send this", text, lambda: self.taken.emit(text))
+        self.queue.show_waiting((), is_paused=False)
+        offer = SuggestedMessage("Send this", text, lambda: self.suggestion_accepted.emit(text))
         self._show([(f"Next in the sample: {text}", offer)] if text else [])
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme for lines that come later."""
         self._theme = theme
 
-    def _show(self, lines: Sequence[tuple[str, Offer | None]]) -> None:
-        now = tuple((line, offer.words if offer else "") for line, offer in lines)
+    def _show(self, lines: Sequence[tuple[str, SuggestedMessage | None]]) -> None:
+        now = tuple((line, offer.label if offer else "") for line, offer in lines)
         self.setVisible(bool(lines))
-        if now == self._shown:
+        if now == self._current:
             return
-        self._shown, self._lines = now, tuple(line for line, _ in lines)
-        empty_layout(self._offers)
+        self._current, self._lines = now, tuple(line for line, _ in lines)
+        clear_layout(self._suggestion_layout)
         for line, offer in lines:
-            self._offers.addWidget(_line(line, offer))
+            self._suggestion_layout.addWidget(_line_widget(line, offer))
         retint(self, self._theme)
 
 
-def _line(line: str, offer: Offer | None) -> QWidget:
-    parts = row(IconLabel("sparkles" if offer else "clock", px=14), ElidedLabel(line, "muted"), gap=8)
+def _line_widget(text: str, suggestion: SuggestedMessage | None) -> QWidget:
+    parts = row(IconLabel("sparkles" if suggestion else "clock", px=14), ElidedLabel(text, "muted"), gap=8)
     parts.setStretch(1, 1)
-    if offer is not None:
-        send = PushButton(offer.words, icon_name="corner-down-left", px=13)
-        send.setAccessibleDescription(offer.text)
-        send.clicked.connect(offer.take)
+    if suggestion is not None:
+        send = PushButton(suggestion.label, icon_name="corner-down-left", px=13)
+        send.setAccessibleDescription(suggestion.text)
+        send.clicked.connect(suggestion.on_accept)
         parts.addWidget(send)
     whole = QWidget()
     whole.setLayout(parts)
@@ -194,47 +194,51 @@ class ChatPage(QWidget):
         self.model = ChatModel(self)
         self.view = ChatView(self.model, LIGHT)
         self.composer = Composer(LIGHT)
-        self.finding = ChatFind(self.view)
-        self.ahead = Ahead()
-        self.trust = TrustStrip()
-        self.key = ComposerStrip("shield-alert", "warn", "Enter key")
-        self.todo = TodoPanel(self.model)
-        self.nothing = EmptyState("message-square", _NOTHING, "Write a message")
+        self.find_bar = ChatFindBar(self.view)
+        self.next_messages = NextMessages()
+        self.trust_strip = TrustStrip()
+        self.key_strip = ComposerStrip("shield-alert", "warn", "Enter key")
+        self.todo_panel = TodoPanel(self.model)
+        self.empty_state = EmptyState("message-square", _EMPTY_TEXT, "Write a message")
         # Hidden too it would ask for its height, which a low window has to give to the composer.
-        self.nothing.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
-        self.nothing.pressed.connect(self.composer.editor.setFocus)
-        self.ahead.taken.connect(lambda _: self.composer.editor.setFocus())  # its button goes away
-        for said in (self.composer.submitted, self.composer.steered, self.ahead.taken):
-            said.connect(lambda _: self.view.follow())  # whoever speaks wants to see the answer
-        self.view.typed.connect(self._type)
+        self.empty_state.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored)
+        self.empty_state.button_clicked.connect(self.composer.editor.setFocus)
+        self.next_messages.suggestion_accepted.connect(
+            lambda _: self.composer.editor.setFocus()
+        )  # its button goes away
+        for said in (self.composer.submitted, self.composer.steered, self.next_messages.suggestion_accepted):
+            said.connect(lambda _: self.view.follow_end())  # whoever speaks wants to see the answer
+        self.view.typed.connect(self._type_in_composer)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.view)
-        self._pages.addWidget(self.nothing)
+        self._pages.addWidget(self.empty_state)
         for changed in (self.model.rows_reset, self.model.row_appended, self.model.row_removed):
-            changed.connect(self._show_what_there_is)
-        strips = (self.trust, self.key)
-        stack = column(*(self.finding, self._pages, self.todo, self.ahead, *strips, self.composer), gap=0)
+            changed.connect(self._update_page)
+        strips = (self.trust_strip, self.key_strip)
+        stack = column(
+            *(self.find_bar, self._pages, self.todo_panel, self.next_messages, *strips, self.composer), gap=0
+        )
         stack.setStretch(1, 1)
         self.setLayout(stack)
-        self._show_what_there_is()
+        self._update_page()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """F3 goes on finding from anywhere on the page, with Shift back."""
         if event.key() != Qt.Key.Key_F3:
             super().keyPressEvent(event)
-        elif self.finding.isVisible() and self.finding.field.text():
-            self.finding.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
+        elif self.find_bar.isVisible() and self.find_bar.field.text():
+            self.find_bar.step(-1 if event.modifiers() & Qt.KeyboardModifier.ShiftModifier else 1)
         else:
-            self.finding.enter()
+            self.find_bar.open_bar()
 
-    def _type(self, text: str) -> None:
+    def _type_in_composer(self, text: str) -> None:
         """Write what was typed elsewhere on the page."""
         if self.composer.isEnabled():
             self.composer.editor.setFocus(Qt.FocusReason.OtherFocusReason)
             self.composer.editor.insertPlainText(text)
 
-    def _show_what_there_is(self) -> None:
-        self._pages.setCurrentWidget(self.view if len(self.model) else self.nothing)
+    def _update_page(self) -> None:
+        self._pages.setCurrentWidget(self.view if len(self.model) else self.empty_state)
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Take a theme, and a zoom (1.0 is 15 px text)."""

@@ -7,244 +7,254 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.update import (
-    ArrivalVoided,
-    Arriving,
-    CallProgress,
+from helix_desktop.agent.updates import (
+    ApprovalRequested,
+    CallOutput,
     CallStarted,
-    CallWaiting,
-    Happened,
-    SubagentMoved,
-    Trouble,
+    ErrorRaised,
+    EventRecorded,
+    ResponseDelta,
+    ResponseReset,
+    SubagentProgress,
     TurnChanged,
     Update,
 )
-from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, Recorded
-from helix_desktop.context.tool import ApprovalAsk
-from helix_desktop.ui.action_text import known_remedies
+from helix_desktop.domain.events.session import ApprovalGiven, AssistantSpoke, RecordedEvent
+from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.countdown import Countdown
-from helix_desktop.ui.chat.from_events import ChatRows, all_rows, model_name
-from helix_desktop.ui.chat.live_calls import LiveCalls
-from helix_desktop.ui.chat.live_strip import Live
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import (
+from helix_desktop.ui.chat.rows.from_events import ChatRows, model_name, rows_from_log
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
     DividerRow,
     NoticeRow,
-    Original,
+    OriginalOutput,
     Row,
     ToolState,
 )
+from helix_desktop.ui.chat.rows.running_output import RunningOutput
+from helix_desktop.ui.chat.rows.running_output_updates import RunningOutputUpdates
+from helix_desktop.ui.design.action_labels import supported_remedies
 
-_RETRY = "retry"
-_INLINE = 2_000  # a log up to this many events is read without a thread
+_RETRY_KEY = "retry"
+_MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread
 
 
 class ChatPresenter:
     """Shows one conversation at a time; `finished` and `asked` are called when the person should be told."""
 
-    def __init__(self, model: ChatModel, finished: Callable[[], None], asked: Callable[[str], None]) -> None:
-        self._model, self._finished, self._asked = model, finished, asked
+    def __init__(
+        self, model: ChatModel, on_finished: Callable[[], None], on_approval_requested: Callable[[str], None]
+    ) -> None:
+        self._model, self._on_finished, self._on_approval_requested = (
+            model,
+            on_finished,
+            on_approval_requested,
+        )
         self._rows = ChatRows()
         self._conversation: Conversation | None = None
-        self._leave: Callable[[], None] = lambda: None
-        self._troubles = 0
-        self._answers = 0
-        self._live = _live(0)
-        self._calls = LiveCalls(lambda: self._conversation, self._show_live)
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self._error_count = 0
+        self._answer_count = 0
+        self._streaming_key = _streaming_row_key(0)
+        self._running_calls = RunningOutputUpdates(lambda: self._conversation, self._show_running_output)
         self._countdown = Countdown()
 
     async def show(self, conversation: Conversation | None) -> None:
         """Show another conversation, or none; what runs in the former one goes on unseen."""
-        self._leave()
-        self._leave = lambda: None
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
         self._countdown.stop()
         self._conversation = conversation
         if conversation is None:
             self._model.reset([])
             return
         log = list(conversation.session.log)
-        if len(log) > _INLINE:
-            rows, shown = await asyncio.to_thread(all_rows, log)
+        if len(log) > _MAX_INLINE_EVENTS:
+            rows, shown = await asyncio.to_thread(rows_from_log, log)
         else:
-            rows, shown = all_rows(log)
+            rows, shown = rows_from_log(log)
         if self._conversation is not conversation:
             return  # the person went on to another session meanwhile
         self._rows = rows
         self._model.reset(shown)
         for recorded in conversation.session.log[len(log) :]:
-            self._happened(recorded)
+            self._on_recorded(recorded)
         self._catch_up(conversation)
-        self._leave = conversation.session.listen(self._update)
+        self._unsubscribe = conversation.session.listen(self._update)
 
-    def show_original(self, key: str, original: Original) -> None:
+    def show_original(self, key: str, original: OriginalOutput) -> None:
         """Let a tool's card show what the cache holds of its output."""
         row = self._rows.with_original(key, original)
         if row is not None:
-            self._put(row)
+            self._put_row(row)
 
     def _catch_up(self, conversation: Conversation) -> None:
         """Show what is under way and not recorded yet."""
         asks = conversation.asks
-        if conversation.running:
+        if conversation.is_running:
             for call in conversation.session.transcript.open_calls.values():
-                self._state(call.id, "running")
-                self._calls.moved(call.id)
-            for moved in conversation.subagents.moves:
-                self._moved(moved)
+                self._set_tool_state(call.id, "running")
+                self._running_calls.on_output(call.id)
+            for moved in conversation.subagents.progress:
+                self._on_subagent_progress(moved)
         for ask in asks:
-            self._ask(ask)
+            self._show_approval(ask)
         if conversation.partial:
-            self._arriving(conversation.partial)
-        if conversation.again:
-            self._voided(conversation.again)
+            self._on_text(conversation.partial)
+        if conversation.retry_state:
+            self._on_arrival_voided(conversation.retry_state)
 
     def _update(self, update: Update) -> None:
         match update:
-            case Happened(recorded=recorded):
-                self._happened(recorded)
-            case Arriving(text=text, reasoning=reasoning):
-                self._arriving("" if reasoning else text)
-            case ArrivalVoided() as voided:
-                self._voided(voided)
-            case CallWaiting(ask=ask):
-                self._ask(ask)
+            case EventRecorded(recorded=recorded):
+                self._on_recorded(recorded)
+            case ResponseDelta(text=text, is_reasoning=reasoning):
+                self._on_text("" if reasoning else text)
+            case ResponseReset() as voided:
+                self._on_arrival_voided(voided)
+            case ApprovalRequested(ask=ask):
+                self._show_approval(ask)
             case CallStarted(call=call):
-                self._state(call.id, "running")
-            case SubagentMoved() as moved:
-                self._moved(moved)
-                self._calls.started()
-            case CallProgress(call_id=call_id):
-                self._calls.moved(call_id)
+                self._set_tool_state(call.id, "running")
+            case SubagentProgress() as moved:
+                self._on_subagent_progress(moved)
+                self._running_calls.on_started()
+            case CallOutput(call_id=call_id):
+                self._running_calls.on_output(call_id)
             case TurnChanged(running=running):
-                self._turn_changed(running)
-            case Trouble() as trouble:
-                self._troubles += 1
-                key = f"trouble{self._troubles}"
-                actions = known_remedies(trouble.remedies)
-                self._put(NoticeRow(key, "error", trouble.what, trouble.why, trouble.fix, actions))
+                self._on_turn_changed(running)
+            case ErrorRaised() as trouble:
+                self._error_count += 1
+                key = f"trouble{self._error_count}"
+                actions = supported_remedies(trouble.remedies)
+                self._put_row(NoticeRow(key, "error", trouble.what, trouble.why, trouble.fix, actions))
             case _:
                 pass
 
-    def _happened(self, recorded: Recorded) -> None:
+    def _on_recorded(self, recorded: RecordedEvent) -> None:
         conversation = self._conversation
         if conversation is None:
             return
         if isinstance(recorded.event, ApprovalGiven):
-            self._drop(f"ask:{recorded.event.call_id}")
-            _number_asks(self._model)
+            self._drop_row(f"ask:{recorded.event.call_id}")
+            _number_approvals(self._model)
         rows = self._rows.apply(recorded, conversation.session.transcript)
         if isinstance(recorded.event, AssistantSpoke):
-            rows = self._settle(rows)
+            rows = self._settle_answer(rows)
         for row in rows:
             for key in row.replaces if isinstance(row, DividerRow) else ():
-                self._drop(key)
-            self._put(row)
+                self._drop_row(key)
+            self._put_row(row)
 
-    def _settle(self, rows: list[Row]) -> list[Row]:
+    def _settle_answer(self, rows: list[Row]) -> list[Row]:
         """Let the recorded answer take the place of the one that was arriving."""
-        self._asked_again()
-        if rows and isinstance(rows[0], AssistantRow) and self._model.index_of(self._live) is not None:
-            self._model.replace(self._live, rows[0])
-            self._next_live()
+        self._clear_retry_notice()
+        if (
+            rows
+            and isinstance(rows[0], AssistantRow)
+            and self._model.index_of(self._streaming_key) is not None
+        ):
+            self._model.replace(self._streaming_key, rows[0])
+            self._advance_streaming_key()
             return rows[1:]
-        self._drop_live()
+        self._drop_streaming_row()
         return rows
 
-    def _drop_live(self) -> None:
-        self._drop(self._live)
-        self._next_live()
+    def _drop_streaming_row(self) -> None:
+        self._drop_row(self._streaming_key)
+        self._advance_streaming_key()
 
-    def _next_live(self) -> None:
+    def _advance_streaming_key(self) -> None:
         """A key is never used twice: the view keeps what it drew under one, also when its row has gone."""
-        self._answers += 1
-        self._live = _live(self._answers)
+        self._answer_count += 1
+        self._streaming_key = _streaming_row_key(self._answer_count)
 
-    def _arriving(self, text: str) -> None:
-        self._asked_again()
-        if self._model.index_of(self._live) is None:
+    def _on_text(self, text: str) -> None:
+        self._clear_retry_notice()
+        if self._model.index_of(self._streaming_key) is None:
             info = self._conversation.model if self._conversation else None
             name = model_name(info.label, info.demo) if info else ""
-            self._model.append(AssistantRow(self._live, "", model=name, streaming=True))
-        self._model.stream(self._live, text)
+            self._model.append(AssistantRow(self._streaming_key, "", model=name, streaming=True))
+        self._model.stream(self._streaming_key, text)
 
-    def _voided(self, voided: ArrivalVoided) -> None:
-        self._drop_live()
+    def _on_arrival_voided(self, update: ResponseReset) -> None:
+        self._drop_streaming_row()
 
         def tell(left_s: int) -> None:
             when = f"in {left_s} s" if left_s else "now"
-            what = f"Retrying {when} (attempt {voided.attempt})"
+            what = f"Retrying {when} (attempt {update.attempt})"
             actions = ("try_now", "stop") if left_s else ("stop",)
-            why = f"{voided.reason[:1].upper()}{voided.reason[1:]}"
-            self._put(NoticeRow(_RETRY, "warning", what, why, actions=actions))
+            why = f"{update.reason[:1].upper()}{update.reason[1:]}"
+            self._put_row(NoticeRow(_RETRY_KEY, "warning", what, why, actions=actions))
 
-        self._countdown.start(voided.wait_s, tell)
+        self._countdown.start(update.wait_s, tell)
 
-    def _asked_again(self) -> None:
+    def _clear_retry_notice(self) -> None:
         """What was announced has happened."""
         self._countdown.stop()
-        self._drop(_RETRY)
+        self._drop_row(_RETRY_KEY)
 
-    def _ask(self, ask: ApprovalAsk) -> None:
-        self._state(ask.call_id, "approval")
-        key = f"ask:{ask.call_id}"
+    def _show_approval(self, request: ApprovalRequest) -> None:
+        self._set_tool_state(request.call_id, "approval")
+        key = f"ask:{request.call_id}"
         news = self._model.index_of(key) is None
-        offers = tuple(rule.text for rule in ask.offers or (ask.rule,))
-        self._put(
+        offers = tuple(rule.text for rule in request.suggested_rules or (request.rule,))
+        self._put_row(
             ApprovalRow(
-                *(key, ask.call_id, ask.tool, ask.summary, ask.detail, offers),
-                *(ask.kind, ask.confined, ask.because),
-                asker=ask.asker,
+                *(key, request.call_id, request.tool, request.summary, request.detail, offers),
+                *(request.kind, request.confined, request.asking_rule),
+                requester=request.subagent_title,
             )
         )
-        _number_asks(self._model)
+        _number_approvals(self._model)
         if news:
-            self._asked(ask.summary)
+            self._on_approval_requested(request.summary)
 
-    def _moved(self, moved: SubagentMoved) -> None:
-        row = self._rows.moved(moved)
+    def _on_subagent_progress(self, progress: SubagentProgress) -> None:
+        row = self._rows.on_subagent_progress(progress)
         if row is not None:
-            self._put(row)
+            self._put_row(row)
 
-    def _show_live(self, call_id: str, live: Live) -> None:
-        row = self._rows.with_live(call_id, live)
+    def _show_running_output(self, call_id: str, output: RunningOutput) -> None:
+        row = self._rows.with_running_output(call_id, output)
         if row is not None:
-            self._put(row)
+            self._put_row(row)
 
-    def _state(self, call_id: str, state: ToolState) -> None:
+    def _set_tool_state(self, call_id: str, state: ToolState) -> None:
         row = self._rows.with_state(call_id, state)
         if row is not None:
-            self._put(row)
+            self._put_row(row)
 
-    def _turn_changed(self, running: bool) -> None:
+    def _on_turn_changed(self, running: bool) -> None:
         if running:
             return
-        self._drop_live()
-        self._asked_again()
-        for row in [one for one in self._model.shapes() if isinstance(one, ApprovalRow)]:
-            self._drop(row.key)
-        self._finished()
+        self._drop_streaming_row()
+        self._clear_retry_notice()
+        for row in [one for one in self._model.raw_rows() if isinstance(one, ApprovalRow)]:
+            self._drop_row(row.key)
+        self._on_finished()
 
-    def _put(self, row: Row) -> None:
+    def _put_row(self, row: Row) -> None:
         if self._model.index_of(row.key) is None:
             self._model.append(row)
         else:
             self._model.replace(row.key, row)
 
-    def _drop(self, key: str) -> None:
+    def _drop_row(self, key: str) -> None:
         if self._model.index_of(key) is not None:
             self._model.remove(key)
 
 
-def _number_asks(model: ChatModel) -> None:
+def _number_approvals(model: ChatModel) -> None:
     """Say at each question which of how many it is."""
-    asked = [one for one in model.shapes() if isinstance(one, ApprovalRow)]
+    asked = [one for one in model.raw_rows() if isinstance(one, ApprovalRow)]
     for number, row in enumerate(asked, 1):
         place = f"{number} of {len(asked)}" if len(asked) > 1 else ""
-        if row.place != place:
-            model.replace(row.key, replace(row, place=place))
+        if row.position != place:
+            model.replace(row.key, replace(row, position=place))
 
 
-def _live(answer: int) -> str:
+def _streaming_row_key(answer: int) -> str:
     return f"live{answer}"

@@ -1,1 +1,1 @@
-"""A handover by hand: how far, with which focus, what it would say, and the person's own words in it."""
+"""A handover by hand: range, focus, draft, and the user's own words in it."""

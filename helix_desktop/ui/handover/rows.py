@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from helix_desktop.agent.draft import HandoverDraft
-from helix_desktop.context.cut import Cut
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.handover import covered_count
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.ui.figures import tokens_text
+from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import covered_count
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.ui.design.number_format import format_tokens
 
-_WORDS = 28  # characters of the last message that a range covers
+_MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class HandoverRange:
     """How far a handover could reach: the last event it covers, and that in words."""
 
     upto: int
@@ -28,8 +28,8 @@ class DraftRow:
     """A draft: its six sections as Markdown, and what comes with them; tokens are of the window."""
 
     text: str
-    before: int
-    after: int
+    tokens_before: int
+    tokens_after: int
     messages: int
     ledger: str
     model: str
@@ -37,19 +37,19 @@ class DraftRow:
     duration_ms: int
 
 
-def reaches(cuts: Sequence[Cut], transcript: Transcript) -> Iterator[Reach]:
+def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterator[HandoverRange]:
     """The ranges that a person can choose from, the furthest first."""
     for place, cut in enumerate(cuts):
-        last = _last_words(cut.upto, transcript)
+        last = _last_text(cut.upto, transcript)
         name = "As far as possible" if place == 0 else f"Up to e{cut.upto}{f' “{last}”' if last else ''}"
-        messages = covered_count(transcript, cut.upto, cut.kept)
+        messages = covered_count(transcript, cut.upto, cut.kept_seq)
         what = f"{messages:,} message{'s' if messages != 1 else ''}"
-        yield Reach(cut.upto, f"{name} · {what} · {tokens_text(cut.tokens)} tokens in context")
+        yield HandoverRange(cut.upto, f"{name} · {what} · {format_tokens(cut.tokens)} tokens in context")
 
 
 def draft_row(draft: HandoverDraft) -> DraftRow:
     """A draft as the dialog shows it."""
-    made = draft.made
+    made = draft.event
     model = "demo model" if made.demo else draft.model
     return DraftRow(
         draft.text,
@@ -63,7 +63,7 @@ def draft_row(draft: HandoverDraft) -> DraftRow:
     )
 
 
-def _last_words(seq: int, transcript: Transcript) -> str:
+def _last_text(seq: int, transcript: Transcript) -> str:
     item = transcript.item(seq)
     match item.event if item is not None else None:
         case UserSpoke(text=text) | AssistantSpoke(text=text):
@@ -73,4 +73,4 @@ def _last_words(seq: int, transcript: Transcript) -> str:
         case _:
             said = ""
     words = " ".join(said.split())
-    return words if len(words) <= _WORDS else f"{words[: _WORDS - 1]}…"
+    return words if len(words) <= _MAX_TEXT_CHARS else f"{words[: _MAX_TEXT_CHARS - 1]}…"

@@ -1,1 +1,1 @@
-"""What the next request will contain, on screen."""
+"""What the next request contains."""

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 
-from helix_desktop.context import observation
-from helix_desktop.context.budget import Gauge
-from helix_desktop.context.content import StoreTotals
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade
-from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
-from helix_desktop.context.layout import Item, PinnedCopy
-from helix_desktop.context.message import Message
-from helix_desktop.context.policy import Policy
-from helix_desktop.context.rewrite_kind import SweepReason
-from helix_desktop.context.rows import Row
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Window
-from helix_desktop.ui.figures import tokens_text
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries import observation
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window import Window
+from helix_desktop.context.window.window_breakdown import WindowItem
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import Message
+from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
     InspectorState,
@@ -46,14 +46,18 @@ _LABELS: dict[SegmentKind, str] = {
     "difference": "Provider counts",
 }
 _FIXED: frozenset[RowKind] = frozenset({"system", "tools", "mcp"})
-_WHY_DIFFERENT = (
+_DIFFERENCE_NOTE = (
     "The provider's tokenizer differs from the one that rows are counted with. "
     "The total follows the provider; each row keeps our own count."
 )
 
 
 def inspector_state(
-    contents: tuple[Row, ...], gauge: Gauge, transcript: Transcript, policy: Policy, totals: StoreTotals
+    contents: tuple[WindowItem, ...],
+    gauge: UsageGauge,
+    transcript: Transcript,
+    policy: ContextPolicy,
+    totals: StoreTotals,
 ) -> InspectorState:
     """Return what the next request contains, each row by our own count.
 
@@ -65,26 +69,26 @@ def inspector_state(
     return InspectorState(
         used=gauge.used,
         window=gauge.window,
-        estimated=not gauge.reported,
-        source=gauge.source,
+        is_estimated=not gauge.is_reported,
+        source=gauge.source_text,
         threshold=policy.handover_at,
         reserve=gauge.reserve,
         segments=_segments(rows, gauge),
         rows=rows,
         cache=_cache(transcript, totals, entries),
-        levels=levels_of(policy),
+        levels=policy_levels(policy),
         ratio=_ratio(gauge),
-        waiting=_waiting(transcript, policy),
-        managed=policy.enabled,
+        pending_text=_pending_text(transcript, policy),
+        is_managed=policy.enabled,
     )
 
 
-def _kind(row: Row) -> RowKind:
+def _kind(row: WindowItem) -> RowKind:
     """A row's kind on screen, where arguments that stand as markers have one of their own."""
     return "arguments" if row.kind == "assistant" and row.state == "arguments cached" else row.kind
 
 
-def levels_of(policy: Policy) -> tuple[Level, ...]:
+def policy_levels(policy: ContextPolicy) -> tuple[Level, ...]:
     """Where something falls due by the policy, lowest first; nothing while it is off."""
     if not policy.enabled:
         return ()
@@ -98,22 +102,22 @@ def levels_of(policy: Policy) -> tuple[Level, ...]:
     return tuple(sorted(found, key=lambda one: one.share))
 
 
-def _ratio(gauge: Gauge) -> str:
-    if not gauge.reports:
+def _ratio(gauge: UsageGauge) -> str:
+    if not gauge.report_count:
         return ""
-    reports = "1 report" if gauge.reports == 1 else f"median of {gauge.reports} reports"
+    reports = "1 report" if gauge.report_count == 1 else f"median of {gauge.report_count} reports"
     return f"× {gauge.ratio:.2f} of our count, {reports}"
 
 
-def _waiting(transcript: Transcript, policy: Policy) -> str:
+def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
     """What is prepared and not in place yet, and what it waits for."""
-    seq = observation.waiting(transcript)
-    made = transcript.rewrites.observed.get(seq) if seq is not None else None
+    seq = observation.pending_observations(transcript)
+    made = transcript.rewrites.observations.get(seq) if seq is not None else None
     if made is None:
         return ""
     count = len(made.observations)
     what = f"{count} observation{'s' if count != 1 else ''} {'wait' if count != 1 else 'waits'}"
-    change = f"{tokens_text(made.before)} → {tokens_text(made.tokens)} tokens"
+    change = f"{format_tokens(made.before)} → {format_tokens(made.tokens)} tokens"
     at_once = policy.observe_place_at <= policy.observe_at
     until = (
         "the next request"
@@ -123,7 +127,7 @@ def _waiting(transcript: Transcript, policy: Policy) -> str:
     return f"{what} for {until} · {change}"
 
 
-def _difference(gauge: Gauge, counted: int) -> tuple[WindowRow, ...]:
+def _difference(gauge: UsageGauge, counted: int) -> tuple[WindowRow, ...]:
     """Return the row that leads from our count to the gauge's; none where both are one."""
     if gauge.used == counted:
         return ()
@@ -131,7 +135,7 @@ def _difference(gauge: Gauge, counted: int) -> tuple[WindowRow, ...]:
     return (WindowRow(0, "difference", _LABELS["difference"], gauge.used - counted, "", why),)
 
 
-def _segments(rows: tuple[WindowRow, ...], gauge: Gauge) -> tuple[Segment, ...]:
+def _segments(rows: tuple[WindowRow, ...], gauge: UsageGauge) -> tuple[Segment, ...]:
     sums: dict[SegmentKind, int] = defaultdict(int)
     for row in rows:
         sums[row.kind] += row.tokens
@@ -146,15 +150,15 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheSt
         size=totals.size,
         stored_size=totals.stored_size,
         markers=_markers(transcript),
-        saved=max(0, transcript.full_total - entries),
+        saved=max(0, transcript.full_total_tokens - entries),
         savings=tuple(_savings(transcript)),
     )
 
 
 def _markers(transcript: Transcript) -> int:
     """Return how many markers stand in the window; one message may have several."""
-    entries = (one.item if isinstance(one, PinnedCopy) else one for one in transcript.live())
-    masked = (one.event for one in entries if isinstance(one, Item) and one.seq in transcript.masked)
+    entries = (one.item if isinstance(one, PinnedCopy) else one for one in transcript.window_entries())
+    masked = (one.event for one in entries if isinstance(one, LogItem) and one.seq in transcript.masked)
     return sum(_markers_in(event) for event in masked)
 
 
@@ -169,8 +173,8 @@ def _markers_in(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
 
 def _savings(transcript: Transcript) -> Iterator[Saving]:
     """Return what each rewrite that holds saved when it was made, oldest first."""
-    for seq, one in transcript.rewrites.made.items():
-        if not transcript.rewrites.holds(seq):
+    for seq, one in transcript.rewrites.by_seq.items():
+        if not transcript.rewrites.is_active(seq):
             continue
         match one:
             case SweepMade(reason=SweepReason.HANDOVER):
@@ -192,12 +196,12 @@ def request_text(window: Window) -> str:
     return "\n\n".join([*parts, *(_message_text(message) for message in window.request.messages)])
 
 
-def row_text(window: Window, contents: tuple[Row, ...], seq: int, kind: str) -> str:
+def row_text(window: Window, contents: tuple[WindowItem, ...], seq: int, kind: str) -> str:
     """The text of one row of the request, exactly as it is sent."""
     if kind == "difference":
-        return _WHY_DIFFERENT
+        return _DIFFERENCE_NOTE
     if kind in ("tools", "mcp"):
-        tools = [tool for tool in window.request.tools if tool.over_mcp == (kind == "mcp")]
+        tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)
     # The tools stand beside the messages, so the rows behind them are ahead of their messages.
     rows = [row for row in contents if row.kind not in ("tools", "mcp")]

@@ -29,12 +29,12 @@ from PySide6.QtWidgets import (
     QStyleOptionViewItem,
 )
 
-from helix_desktop.ui.fonts import scaled, ui_font
-from helix_desktop.ui.icons import pixmap
-from helix_desktop.ui.inspector.gauge import SEGMENT_INKS
+from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.rows import RowKind, WindowRow
-from helix_desktop.ui.pill import Tone, paint_pill, tone_colors
-from helix_desktop.ui.theme import LIGHT, Theme
 
 ROW_HEIGHT = 46  # pixels at 100 %
 ROW_ROLE = Qt.ItemDataRole.UserRole.value
@@ -104,7 +104,7 @@ class RequestModel(QAbstractListModel):
         if role == ROW_ROLE:
             return row
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
-            return ", ".join(part for part in (row.name, row.tokens_words, row.state, row.why) if part)
+            return ", ".join(part for part in (row.name, row.exact_tokens_text, row.state, row.why) if part)
         if role == Qt.ItemDataRole.ToolTipRole:
             return f"{row.name}\n{row.why}" if row.why else row.name
         return None
@@ -137,19 +137,19 @@ class RequestDelegate(QStyledItemDelegate):
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         rect: QRect = option.rect
-        self._ground(painter, rect, option.state)
+        self._paint_background(painter, rect, option.state)
         if index.row():
             painter.setPen(QPen(QColor(self._theme.border), 1))
             painter.drawLine(
                 QPointF(rect.left() + _PAD, rect.top()), QPointF(rect.right() - _PAD, rect.top())
             )
-        self._icon(painter, rect, row.kind)
+        self._paint_icon(painter, rect, row.kind)
         middle = rect.top() + rect.height() / 2
-        self._first_line(painter, rect, middle, row)
-        self._second_line(painter, rect, middle, row)
+        self._paint_first_line(painter, rect, middle, row)
+        self._paint_second_line(painter, rect, middle, row)
         painter.restore()
 
-    def _ground(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
+    def _paint_background(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
         ink = ""
         if state & QStyle.StateFlag.State_Selected:
             ink = self._theme.selection
@@ -164,13 +164,13 @@ class RequestDelegate(QStyledItemDelegate):
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.drawRoundedRect(QRectF(rect).adjusted(5, 2, -5, -2), 8, 8)
 
-    def _icon(self, painter: QPainter, rect: QRect, kind: RowKind) -> None:
+    def _paint_icon(self, painter: QPainter, rect: QRect, kind: RowKind) -> None:
         device = painter.device()
         ratio = device.devicePixelRatioF() if device is not None else 1.0
-        picture = pixmap(_GLYPHS[kind], SEGMENT_INKS[kind](self._theme), 15, ratio)
+        picture = pixmap(_GLYPHS[kind], SEGMENT_COLORS[kind](self._theme), 15, ratio)
         painter.drawPixmap(QPoint(rect.left() + _PAD, rect.top() + (rect.height() - 15) // 2), picture)
 
-    def _first_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
+    def _paint_first_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
         tokens = row.tokens_text
         width = self._small_metrics.horizontalAdvance(tokens)
         painter.setFont(self._small)
@@ -188,7 +188,7 @@ class RequestDelegate(QStyledItemDelegate):
         name = self._name_metrics.elidedText(row.name, elide, room)
         painter.drawText(QRectF(rect.left() + _TEXT_X, line.top(), room, line.height()), _VCENTER, name)
 
-    def _second_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
+    def _paint_second_line(self, painter: QPainter, rect: QRect, middle: float, row: WindowRow) -> None:
         right, top = rect.right() - _PAD, middle + 1
         if row.state:
             width = self._pill_metrics.horizontalAdvance(row.state) + 14
@@ -215,9 +215,9 @@ class RequestList(QListView):
     def __init__(self) -> None:
         super().__init__()
         self.entries = RequestModel(self)
-        self._painter = RequestDelegate(self)
+        self._delegate = RequestDelegate(self)
         self.setModel(self.entries)
-        self.setItemDelegate(self._painter)
+        self.setItemDelegate(self._delegate)
         self.setUniformItemSizes(True)
         self.setMouseTracking(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
@@ -236,7 +236,7 @@ class RequestList(QListView):
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme and the text size in force."""
-        self._painter.tint(theme)
+        self._delegate.tint(theme)
         self.setStyleSheet("QListView { background: transparent; border: 0; }")
         self.setFixedHeight(self.entries.rowCount() * scaled(ROW_HEIGHT))
         self.viewport().update()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.ui.figures import difference_text, tokens_text
+from helix_desktop.ui.design.number_format import format_token_difference, format_tokens
 
 RowKind: TypeAlias = Literal[
     "system",
@@ -51,10 +51,12 @@ class WindowRow:
     @property
     def tokens_text(self) -> str:
         """Its tokens as the list shows them, a difference with its sign."""
-        return difference_text(self.tokens) if self.kind == "difference" else tokens_text(self.tokens)
+        return (
+            format_token_difference(self.tokens) if self.kind == "difference" else format_tokens(self.tokens)
+        )
 
     @property
-    def tokens_words(self) -> str:
+    def exact_tokens_text(self) -> str:
         """Its tokens to the last one."""
         return f"{self.tokens:+,} tokens" if self.kind == "difference" else f"{self.tokens:,} tokens"
 
@@ -102,7 +104,7 @@ class InspectorState:
 
     used: int
     window: int
-    estimated: bool
+    is_estimated: bool
     source: str  # who counted: "reported by the provider", "estimated"
     threshold: float
     reserve: int
@@ -111,8 +113,8 @@ class InspectorState:
     cache: CacheStats = CacheStats()
     levels: tuple[Level, ...] = ()
     ratio: str = ""
-    waiting: str = ""
-    managed: bool = True
+    pending_text: str = ""
+    is_managed: bool = True
 
     @property
     def until_handover(self) -> int:

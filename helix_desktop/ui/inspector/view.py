@@ -6,16 +6,16 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
-from helix_desktop.context.digest import size_text
-from helix_desktop.ui.cache_browser.content_card import ContentCard
-from helix_desktop.ui.elements import Card, EmptyState, KeyValue, Line, Words
-from helix_desktop.ui.figures import difference_text, tokens_text
-from helix_desktop.ui.inspector.gauge import SEGMENT_INKS, SavedBars, WindowBar
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.ui.design.number_format import format_token_difference, format_tokens
+from helix_desktop.ui.design.pill import Pill, Tone
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed_widgets import Card, EmptyState, KeyValue, SelectableText, TextLine
+from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.design.widgets import IconButton, IconLabel, line, retint
+from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
-from helix_desktop.ui.pill import Pill, Tone
-from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import IconButton, IconLabel, line, retint
 
 _NOTHING_YET = "Nothing would be sent yet. The window fills here, piece by piece."
 _MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
@@ -37,15 +37,15 @@ class Inspector(QWidget):
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.empty = EmptyState("layers", _NOTHING_YET, "Write a message")
         self.requests = RequestList()
-        self.page = ContentCard()
+        self.page = ContentViewer()
         self._stack = QStackedLayout(self)
         for part in (self._overview(), self._reader(), self.empty):
             self._stack.addWidget(part)
         self.requests.row_clicked.connect(lambda row: self.row_activated.emit(row.seq) if row.seq else None)
         self.requests.row_opened.connect(self.row_text_requested)
         self.requests.pin_toggled.connect(self.pin_toggled)
-        self.requests.selectionModel().currentChanged.connect(self._follow)
-        self.empty.pressed.connect(self.compose_requested)
+        self.requests.selectionModel().currentChanged.connect(self._scroll_to_current)
+        self.empty.button_clicked.connect(self.compose_requested)
         self.set_state(None)
         retint(self, LIGHT)
 
@@ -113,7 +113,7 @@ class Inspector(QWidget):
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.setWidget(page)
-        self._inside = page
+        self._page = page
         # The scroll bar takes the right margin's place, so that cards do not change their width much.
         bar = self._scroll.verticalScrollBar()
         bar.rangeChanged.connect(
@@ -124,7 +124,7 @@ class Inspector(QWidget):
     def _title(self) -> QHBoxLayout:
         row = QHBoxLayout()
         self.share = Pill("", "accent")
-        row.addWidget(Line("Context", 15, 600))
+        row.addWidget(TextLine("Context", 15, 600))
         row.addStretch(1)
         row.addWidget(self.share)
         return row
@@ -133,15 +133,15 @@ class Inspector(QWidget):
         card = Card((15, 10, 15, 12), 4)
         numbers = QHBoxLayout()
         numbers.setSpacing(8)
-        self.used, self._of = Line("", 26, 600), Line("", 13, role="muted")
-        self.used.stiff = True
+        self.used, self._window_text = TextLine("", 26, 600), TextLine("", 13, role="muted")
+        self.used.is_fixed_width = True
         numbers.addWidget(self.used)
-        numbers.addWidget(self._of)
+        numbers.addWidget(self._window_text)
         numbers.addStretch(1)
         card.body.addLayout(numbers)
-        self.source = Line("", 12, role="faint")
+        self.source = TextLine("", 12, role="faint")
         card.body.addWidget(self.source)
-        self.ratio = Words("", 12, "faint")
+        self.ratio = SelectableText("", 12, "faint")
         card.body.addWidget(self.ratio)
         card.body.addSpacing(3)
         self.bar = WindowBar()
@@ -155,29 +155,29 @@ class Inspector(QWidget):
         card.body.addSpacing(3)
         foot = QHBoxLayout()
         foot.setSpacing(8)
-        self.until = Words("", 12, "muted")
+        self.until = SelectableText("", 12, "muted")
         foot.addWidget(IconLabel("history", px=14), 0, Qt.AlignmentFlag.AlignTop)
         foot.addWidget(self.until, 1)
         card.body.addLayout(foot)
-        self._waits = QWidget()
-        waits = QHBoxLayout(self._waits)
+        self._pending_row = QWidget()
+        waits = QHBoxLayout(self._pending_row)
         waits.setContentsMargins(0, 2, 0, 0)
         waits.setSpacing(8)
-        self.waiting = Words("", 12, "muted")
-        waits.addWidget(IconLabel("eye", px=14, ink="seg_observations"), 0, Qt.AlignmentFlag.AlignTop)
-        waits.addWidget(self.waiting, 1)
-        card.body.addWidget(self._waits)
+        self.pending = SelectableText("", 12, "muted")
+        waits.addWidget(IconLabel("eye", px=14, color_token="seg_observations"), 0, Qt.AlignmentFlag.AlignTop)
+        waits.addWidget(self.pending, 1)
+        card.body.addWidget(self._pending_row)
         return card
 
     def _cache_card(self) -> Card:
         card = Card((16, 12, 16, 13), 7)
         head = QHBoxLayout()
         self._markers = Pill("", "ok")
-        head.addWidget(Line("Cache", 13, 600))
+        head.addWidget(TextLine("Cache", 13, 600))
         head.addStretch(1)
         head.addWidget(self._markers)
         card.body.addLayout(head)
-        self.saved_bars = SavedBars()
+        self.saved_bars = SavingsBars()
         self._saved = KeyValue("Kept out of context", "")
         self._entries = KeyValue("Entries", "")
         self._disk = KeyValue("On disk", "")
@@ -190,10 +190,10 @@ class Inspector(QWidget):
         head = QHBoxLayout()
         head.setContentsMargins(15, 4, 8, 2)
         head.setSpacing(8)
-        self._count = Line("", 12, role="faint")
+        self._count = TextLine("", 12, role="faint")
         preview = IconButton("eye", "Show the request as text", px=15, edge=28)
         preview.clicked.connect(self.preview_requested)
-        head.addWidget(Line("Next request", 13, 600))
+        head.addWidget(TextLine("Next request", 13, 600))
         head.addWidget(self._count)
         head.addStretch(1)
         head.addWidget(preview)
@@ -210,7 +210,7 @@ class Inspector(QWidget):
         head.setSpacing(6)
         back = IconButton("arrow-left", "Back (Esc)", px=16, edge=28)
         back.clicked.connect(self.go_back)
-        self._page_title = Line("", 13, 600)
+        self._page_title = TextLine("", 13, 600)
         head.addWidget(back)
         head.addWidget(self._page_title, 1)
         column.addLayout(head)
@@ -222,18 +222,20 @@ class Inspector(QWidget):
         panic = next((level.share for level in state.levels if level.kind == "panic"), 1.0)
         tone: Tone = "error" if share >= panic else "warn" if share >= state.threshold else "accent"
         self.share.set_text(f"{share * 100:.0f} %", tone)
-        self.used.set_text(("≈ " if state.estimated else "") + tokens_text(state.used))
-        self._of.set_text(f"of {tokens_text(state.window)} tokens")
-        self.source.set_text("≈ estimated" if state.estimated else state.source or "reported by the provider")
+        self.used.set_text(("≈ " if state.is_estimated else "") + format_tokens(state.used))
+        self._window_text.set_text(f"of {format_tokens(state.window)} tokens")
+        self.source.set_text(
+            "≈ estimated" if state.is_estimated else state.source or "reported by the provider"
+        )
         self.ratio.setText(state.ratio)
         self.ratio.setVisible(bool(state.ratio))
         self.bar.show_window(state.segments, state.window, state.levels)
         left = state.until_handover
-        when = f"in about {tokens_text(left)} tokens" if left else "due now"
+        when = f"in about {format_tokens(left)} tokens" if left else "due now"
         due = f"Handover at {state.threshold * 100:.0f} % · {when}"
-        self.until.setText(due if state.managed else "The policy is off: no request is changed.")
-        self.waiting.setText(state.waiting)
-        self._waits.setVisible(bool(state.waiting))
+        self.until.setText(due if state.is_managed else "The policy is off: no request is changed.")
+        self.pending.setText(state.pending_text)
+        self._pending_row.setVisible(bool(state.pending_text))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
         shown = [one for one in segments if one.tokens > 0 or (one.kind == "difference" and one.tokens)]
@@ -243,23 +245,23 @@ class Inspector(QWidget):
                 row.deleteLater()
             self._legend = {}
             for segment in shown:
-                row = KeyValue(segment.label, "", SEGMENT_INKS[segment.kind])
+                row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
                 self._legend[segment.kind] = row
                 self._legend_box.addWidget(row)
                 retint(row, self._theme)
         for segment in shown:
-            text = difference_text if segment.kind == "difference" else tokens_text
+            text = format_token_difference if segment.kind == "difference" else format_tokens
             self._legend[segment.kind].set_value(segment.label, text(segment.tokens))
 
     def _show_cache(self, cache: CacheStats) -> None:
         self._markers.set_text("1 marker" if cache.markers == 1 else f"{cache.markers:,} markers")
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
-        self._saved.set_value("Kept out of context", f"{tokens_text(cache.saved)} tokens")
-        self._entries.set_value("Entries", f"{cache.entries:,} · {size_text(cache.size)}")
-        self._disk.set_value("On disk", size_text(cache.stored_size))
+        self._saved.set_value("Kept out of context", f"{format_tokens(cache.saved)} tokens")
+        self._entries.set_value("Entries", f"{cache.entries:,} · {format_bytes(cache.size)}")
+        self._disk.set_value("On disk", format_bytes(cache.stored_size))
 
-    def _follow(self, current: QModelIndex, previous: QModelIndex) -> None:
+    def _scroll_to_current(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid() and self.requests.hasFocus():
-            centre = self.requests.mapTo(self._inside, self.requests.visualRect(current).center())
+            centre = self.requests.mapTo(self._page, self.requests.visualRect(current).center())
             self._scroll.ensureVisible(centre.x(), centre.y(), 0, 60)

@@ -1,1 +1,1 @@
-"""Pages for when there is nothing to show yet: first run, empty workspace, missing folder."""
+"""Pages for when there is nothing to show yet."""

@@ -6,16 +6,16 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QScrollArea, QWidget
 
-from helix_desktop.ui.found_servers import FoundServers
-from helix_desktop.ui.icons import pixmap
-from helix_desktop.ui.sidebar.drops import dropped_folder
-from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.widgets import Part, PushButton, card, column, label, row
+from helix_desktop.ui.design.drops import dropped_folder
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import LayoutItem, PushButton, card, column, label, row
+from helix_desktop.ui.onboarding.found_servers import FoundServerList
 
 _CARDS_PX = 800
 _STACK_BELOW_PX = 700
 _NARROW_PX = 460
-_WAYS = (
+_SUGGESTIONS = (
     (
         "play",
         "Try the guided sample",
@@ -47,11 +47,16 @@ class IconTile(QWidget):
     """An icon on a soft rounded square."""
 
     def __init__(
-        self, icon_name: str, *, px: int = 44, ink: str = "accent_text", ground: str = "accent_soft"
+        self,
+        icon_name: str,
+        *,
+        px: int = 44,
+        color_token: str = "accent_text",
+        background_token: str = "accent_soft",
     ) -> None:
         """`ink` and `ground` are names of tokens, `px` the edge."""
         super().__init__()
-        self._icon_name, self._ink, self._ground = icon_name, ink, ground
+        self._icon_name, self._color_token, self._background_token = icon_name, color_token, background_token
         self._theme = LIGHT
         self.setFixedSize(px, px)
 
@@ -65,11 +70,11 @@ class IconTile(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(getattr(self._theme, self._ground)))
+        painter.setBrush(QColor(getattr(self._theme, self._background_token)))
         edge = self.width()
         painter.drawRoundedRect(self.rect(), edge * 0.27, edge * 0.27)
         size = edge // 2
-        ink = str(getattr(self._theme, self._ink))
+        ink = str(getattr(self._theme, self._color_token))
         image = pixmap(self._icon_name, ink, size, self.devicePixelRatioF())
         painter.drawPixmap((edge - size) // 2, (edge - size) // 2, image)
 
@@ -86,7 +91,7 @@ class _Logo(QLabel):
         self.setPixmap(pixmap("helix", theme.text, self._px, self.devicePixelRatioF()))
 
 
-def _centred(parent: QWidget, body: QLayout, width: int) -> QWidget:
+def _centered(parent: QWidget, body: QLayout, width: int) -> QWidget:
     """Lay a body of at most `width` pixels into the middle of a scrolling page."""
     column_widget = QWidget()
     column_widget.setMaximumWidth(width)
@@ -107,9 +112,9 @@ def _centred(parent: QWidget, body: QLayout, width: int) -> QWidget:
     return column_widget
 
 
-def _start(part: QWidget) -> QBoxLayout:
+def _left_aligned(widget: QWidget) -> QBoxLayout:
     """A part at the left of a line."""
-    return row(part, None)
+    return row(widget, None)
 
 
 class WelcomePage(QWidget):
@@ -118,7 +123,7 @@ class WelcomePage(QWidget):
     sample_requested = Signal()
     folder_requested = Signal()
     provider_requested = Signal()
-    look_requested = Signal()
+    scan_requested = Signal()
     folder_dropped = Signal(str)
 
     def __init__(self) -> None:
@@ -126,28 +131,30 @@ class WelcomePage(QWidget):
         super().__init__()
         self.setAcceptDrops(True)
         self._cards = row(gap=14)
-        self._look = PushButton("Find local servers", "link", "search")
-        self.found = FoundServers()
+        self._scan_button = PushButton("Find local servers", "link", "search")
+        self.found_servers = FoundServerList()
         """The model servers of this machine, once somebody has looked."""
         for parts, asked in zip(
-            _WAYS, (self.sample_requested, self.folder_requested, self.provider_requested), strict=True
+            _SUGGESTIONS, (self.sample_requested, self.folder_requested, self.provider_requested), strict=True
         ):
-            look = self._look if asked == self.provider_requested else None
+            look = self._scan_button if asked == self.provider_requested else None
             framed, button = self._card(*parts, look)
             button.clicked.connect(asked)
             self._cards.addWidget(framed, 1)
-        self._look.clicked.connect(self.look_requested)
+        self._scan_button.clicked.connect(self.scan_requested)
         lead = label(
             "An agent whose context is kept small, kept whole, and kept in sight. "
             "Large outputs leave the window as SHA-256 markers and come back byte for byte.",
             "lead",
             wrap=True,
         )
-        head = column(_start(_Logo(60)), 4, label("Welcome to Helix Desktop", "display"), lead, gap=8)
+        head = column(_left_aligned(_Logo(60)), 4, label("Welcome to Helix Desktop", "display"), lead, gap=8)
         foot = label(
             "Nothing of a folder is run, and nothing is sent, before you send a message.", "faint", wrap=True
         )
-        self._column = _centred(self, column(head, 14, self._cards, self.found, 6, foot, gap=8), _CARDS_PX)
+        self._column = _centered(
+            self, column(head, 14, self._cards, self.found_servers, 6, foot, gap=8), _CARDS_PX
+        )
 
     @staticmethod
     def _card(
@@ -157,9 +164,9 @@ class WelcomePage(QWidget):
         words = label(text, "muted", wrap=True)
         words.setAlignment(Qt.AlignmentFlag.AlignTop)
         body = column(
-            *(_start(IconTile(icon_name)), 4, label(title, "title"), words, 6, None),
-            *((_start(more),) if more is not None else ()),
-            _start(button),
+            *(_left_aligned(IconTile(icon_name)), 4, label(title, "title"), words, 6, None),
+            *((_left_aligned(more),) if more is not None else ()),
+            _left_aligned(button),
             gap=6,
             margins=(18, 18, 18, 18),
         )
@@ -202,9 +209,17 @@ class NoSessionPage(QWidget):
         hint.setStretch(1, 1)
         words = label("A session is one conversation with the agent in this workspace.", "muted", wrap=True)
         body = column(
-            _start(IconTile("message-square")), 6, self._title, words, 8, _start(button), 4, hint, gap=6
+            _left_aligned(IconTile("message-square")),
+            6,
+            self._title,
+            words,
+            8,
+            _left_aligned(button),
+            4,
+            hint,
+            gap=6,
         )
-        _centred(self, body, _NARROW_PX)
+        _centered(self, body, _NARROW_PX)
 
     def show_workspace(self, name: str, sessions: int) -> None:
         """Say for which workspace; `sessions` is how many it has."""
@@ -231,7 +246,7 @@ class MissingFolderPage(QWidget):
             "muted",
             wrap=True,
         )
-        parts: list[Part] = []
+        parts: list[LayoutItem] = []
         for text, kind, icon_name, asked in (
             ("Locate…", "primary", "folder-search", self.locate_requested),
             ("Open read-only", "", "eye", self.read_only_requested),
@@ -241,9 +256,11 @@ class MissingFolderPage(QWidget):
             button.clicked.connect(asked)
             parts.append(button)
         note = label("Removing takes it off the list only; its data is kept.", "faint", wrap=True)
-        tile = IconTile("folder-x", ink="warn", ground="warn_soft")
-        body = column(_start(tile), 6, self._title, self._path, safe, 8, row(*parts, None), 4, note, gap=7)
-        _centred(self, body, _NARROW_PX + 40)
+        tile = IconTile("folder-x", color_token="warn", background_token="warn_soft")
+        body = column(
+            _left_aligned(tile), 6, self._title, self._path, safe, 8, row(*parts, None), 4, note, gap=7
+        )
+        _centered(self, body, _NARROW_PX + 40)
 
     def show_workspace(self, name: str, path: str) -> None:
         """Say which folder is gone."""

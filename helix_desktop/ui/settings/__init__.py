@@ -1,1 +1,1 @@
-"""Settings: providers, appearance, the workspace's context policy and permissions, about."""
+"""The settings dialog and its pages."""

@@ -8,19 +8,19 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QStackedWidget, QWidget
 
-from helix_desktop.ui import fonts
-from helix_desktop.ui.icons import icon
-from helix_desktop.ui.settings.about_page import AboutPage
-from helix_desktop.ui.settings.data_page import DataPage
-from helix_desktop.ui.settings.form import page
-from helix_desktop.ui.settings.mcp_page import McpPage
-from helix_desktop.ui.settings.pages import AppearancePage
-from helix_desktop.ui.settings.permissions_page import PermissionsPage
-from helix_desktop.ui.settings.policy_page import PolicyPage
-from helix_desktop.ui.settings.providers import ProvidersPage
-from helix_desktop.ui.settings.roles_card import RolesCard
-from helix_desktop.ui.theme import Theme
-from helix_desktop.ui.widgets import ICON_GAP_PX, TabButton, TabList, column, label, row
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.widgets import ICON_GAP_PX, TabButton, TabList, column, label, row
+from helix_desktop.ui.settings.about.page import AboutPage
+from helix_desktop.ui.settings.appearance_page import AppearancePage
+from helix_desktop.ui.settings.data.page import DataPage
+from helix_desktop.ui.settings.mcp.page import McpPage
+from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.settings.permissions.page import PermissionsPage
+from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.settings.providers.page import ProvidersPage
+from helix_desktop.ui.settings.providers.roles_card import RolesCard
 
 SettingsPage = Literal["providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about"]
 _NAV: tuple[tuple[SettingsPage, str, str], ...] = (
@@ -98,32 +98,32 @@ class SettingsDialog(QDialog):
         self.show_page("providers")
 
     def _roles_page(self) -> QWidget:
-        whole, _ = page(
+        whole, _ = scrolling_page(
             "Which model does what",
             "One model can do everything; a faster, cheaper or larger one can take some of the work.",
             column(self.roles),
         )
         return whole
 
-    def show_page(self, name: SettingsPage) -> None:
+    def show_page(self, page: SettingsPage) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""
-        button = self._buttons[name]
+        button = self._buttons[page]
         button.setChecked(True)
         for other in self._buttons.values():
             other.setFocusPolicy(Qt.FocusPolicy.TabFocus if other is button else Qt.FocusPolicy.NoFocus)
         focused, before = self.focusWidget(), self._stack.currentWidget()
         if focused is not None and before is not None and before.isAncestorOf(focused):
             self.setFocus(Qt.FocusReason.OtherFocusReason)  # else it goes to any control of the new page
-        self._stack.setCurrentWidget(self._pages[name])
+        self._stack.setCurrentWidget(self._pages[page])
         if isinstance(focused, _PageButton) and focused is not button:
             button.setFocus(Qt.FocusReason.OtherFocusReason)
 
-    def _step(self, by: int) -> None:
+    def _step(self, offset: int) -> None:
         names = [name for name, _, _ in _NAV]
-        place = next(place for place, name in enumerate(names) if name == self.page())
-        self.show_page(names[(place + by) % len(names)])
+        place = next(place for place, name in enumerate(names) if name == self.current_page())
+        self.show_page(names[(place + offset) % len(names)])
 
-    def page(self) -> str:
+    def current_page(self) -> str:
         """The page that is shown."""
         return next(name for name, page in self._pages.items() if page is self._stack.currentWidget())
 

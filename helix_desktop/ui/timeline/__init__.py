@@ -1,1 +1,1 @@
-"""Handovers and sweeps as cards, with undo."""
+"""Handovers and other rewrites as cards, with undo."""

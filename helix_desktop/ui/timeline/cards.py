@@ -5,30 +5,30 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.ui.chat.dividers import swept_words
-from helix_desktop.ui.elements import Card, Line, Words
-from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.pill import Pill
-from helix_desktop.ui.rewrite_text import placement_text, sweep_reason_text
-from helix_desktop.ui.spending.rows import cost_text
-from helix_desktop.ui.timeline.disclosure import refused_part
-from helix_desktop.ui.timeline.flow import FlowBox
-from helix_desktop.ui.timeline.rows import (
+from helix_desktop.ui.chat.rows.dividers import masked_contents_text
+from helix_desktop.ui.design.cost_format import cost_text
+from helix_desktop.ui.design.formats import format_relative_time
+from helix_desktop.ui.design.layout.disclosure import refused_disclosure
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine
+from helix_desktop.ui.design.widgets import IconButton, IconLabel, PushButton, column, retint
+from helix_desktop.ui.timeline.bullet_view import FlowBox
+from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
-    MarkCard,
-    PersonCard,
+    ManualActionCard,
     PlacedCard,
     SweepCard,
-    title_of,
+    UndoCard,
+    card_title,
 )
-from helix_desktop.ui.times import when_text
-from helix_desktop.ui.widgets import IconButton, IconLabel, PushButton, column, retint
+from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
 
-_SHOWN_DIGESTS = 24
+_MAX_DIGESTS = 24
 
 
-class Wishes(QObject):
+class CardSignals(QObject):
     """What the person asks of a card; seqs name events."""
 
     undo = Signal(int)
@@ -42,19 +42,19 @@ class Wishes(QObject):
     unfolded = Signal(int, bool)
 
 
-def undo_button(wishes: Wishes, seq: int, undone: bool) -> PushButton:
+def undo_button(signals: CardSignals, seq: int, undone: bool) -> PushButton:
     """Undo, or Redo when it is undone already."""
     button = PushButton(" Redo" if undone else " Undo", "link", "redo-2" if undone else "undo-2", px=14)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    wish = wishes.redo if undone else wishes.undo
+    wish = signals.redo if undone else signals.undo
     button.clicked.connect(lambda: wish.emit(seq))
     return button
 
 
-def moment(at_ms: int, now_ms: int) -> Line:
+def time_label(at_ms: int, now_ms: int) -> TextLine:
     """When a card's event was."""
-    words = Line(when_text(at_ms, now_ms, clock=True), 12, role="faint")
-    words.stiff = True
+    words = TextLine(format_relative_time(at_ms, now_ms, with_time=True), 12, role="faint")
+    words.is_fixed_width = True
     return words
 
 
@@ -77,12 +77,12 @@ def cost_pills(spent: int, cost: float, demo: bool) -> list[Pill]:
     return [pill]
 
 
-def index_pill(digest: str, entries: int, wishes: Wishes) -> Pill:
+def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
     """The way to the index entry of what a rewrite covers."""
-    pill = Pill(digest[:8], glyph="database", mono=True, clickable=True)
+    pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
     pill.setToolTip(f"Index of {entries} cached outputs: show it in the cache browser")
     pill.setAccessibleName(f"Index {digest[:8]} of {entries} cached outputs")
-    pill.clicked.connect(lambda: wishes.digest.emit(digest))
+    pill.clicked.connect(lambda: signals.digest.emit(digest))
     return pill
 
 
@@ -94,38 +94,42 @@ def inside_pill(name: str) -> Pill:
 
 
 def rewrite_line(
-    icon: IconLabel, words: QWidget, card: SweepCard | PlacedCard | FoldCard, wishes: Wishes, now_ms: int
+    icon: IconLabel,
+    content: QWidget,
+    card: SweepCard | PlacedCard | FoldCard,
+    signals: CardSignals,
+    now_ms: int,
 ) -> QHBoxLayout:
     """What a rewrite did, when it was, and its undo, in one line."""
     line = QHBoxLayout()
     line.setSpacing(9)
     line.addWidget(icon)
-    line.addWidget(words, 1)
-    if card.undone:
+    line.addWidget(content, 1)
+    if card.is_undone:
         line.addWidget(Pill("undone", "warn"))
-    line.addWidget(moment(card.at_ms, now_ms))
-    line.addWidget(undo_button(wishes, card.seq, card.undone))
+    line.addWidget(time_label(card.at_ms, now_ms))
+    line.addWidget(undo_button(signals, card.seq, card.is_undone))
     return line
 
 
-def _said(icon: str, words: str, undone: bool) -> tuple[IconLabel, Words]:
-    shown = Words(words, 13, "faint" if undone else "text", weight=500)
-    return IconLabel(icon, px=15, ink="faint" if undone else "muted"), shown
+def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, SelectableText]:
+    shown = SelectableText(text, 13, "faint" if undone else "text", weight=500)
+    return IconLabel(icon, px=15, color_token="faint" if undone else "muted"), shown
 
 
 class SweepView(Card):
     """A sweep in one line; unfolds to the hashes of what became markers."""
 
-    def __init__(self, card: SweepCard, wishes: Wishes, now_ms: int) -> None:
+    def __init__(self, card: SweepCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 5, 8, 5), 8)
-        self._wishes, self._digests = wishes, card.digests
+        self._signals, self._digests = signals, card.digests
         self._hashes: FlowBox | None = None
-        became = swept_words(card.outputs, card.steps, card.pictured)
-        said = f"Sweep · {became} · {tokens_text(-card.saved)} tokens"
+        became = masked_contents_text(card.outputs, card.steps, card.image_messages)
+        said = f"Sweep · {became} · {format_tokens(-card.saved)} tokens"
         if reason := sweep_reason_text(card.reason):
             said += f" · {reason}"
         self.setAccessibleName(said)
-        row = rewrite_line(*_said("layers", said, card.undone), card, wishes, now_ms)
+        row = rewrite_line(*_headline("layers", said, card.is_undone), card, signals, now_ms)
         self.unfold_button = IconButton("chevron-down", "Show the hashes", px=15, edge=28)
         self.unfold_button.setVisible(bool(card.digests))
         self.unfold_button.clicked.connect(self.unfold)
@@ -136,13 +140,13 @@ class SweepView(Card):
         """Show the hashes, or hide them again."""
         if self._hashes is None:
             pills: list[QWidget] = []
-            for digest in self._digests[:_SHOWN_DIGESTS]:
-                pill = Pill(digest[:8], glyph="database", mono=True, clickable=True)
+            for digest in self._digests[:_MAX_DIGESTS]:
+                pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
                 pill.setToolTip("Show in the cache browser")
-                pill.clicked.connect(lambda _=False, one=digest: self._wishes.digest.emit(one))
+                pill.clicked.connect(lambda _=False, one=digest: self._signals.digest.emit(one))
                 pills.append(pill)
-            if len(self._digests) > _SHOWN_DIGESTS:
-                pills.append(Pill(f"and {len(self._digests) - _SHOWN_DIGESTS} more"))
+            if len(self._digests) > _MAX_DIGESTS:
+                pills.append(Pill(f"and {len(self._digests) - _MAX_DIGESTS} more"))
             self._hashes = FlowBox(pills)
             self.body.addWidget(self._hashes)
             self.body.setContentsMargins(14, 5, 8, 10)
@@ -157,27 +161,27 @@ class SweepView(Card):
 class FailureView(Card):
     """A handover that was not made."""
 
-    def __init__(self, card: FailureCard, wishes: Wishes, now_ms: int) -> None:
+    def __init__(self, card: FailureCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 10, 14, 10), 3)
         row = QHBoxLayout()
         row.setSpacing(9)
-        row.addWidget(IconLabel("circle-alert", px=15, ink="error"))
-        row.addWidget(Line(card.what, 13, 500), 1)
-        row.addWidget(moment(card.at_ms, now_ms))
+        row.addWidget(IconLabel("circle-alert", px=15, color_token="error"))
+        row.addWidget(TextLine(card.what, 13, 500), 1)
+        row.addWidget(time_label(card.at_ms, now_ms))
         self.body.addLayout(row)
         took = cost_text(card.spent, card.cost)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
         if card.why:
-            below.addWidget(Words(card.why, 12, "muted"))
+            below.addWidget(SelectableText(card.why, 12, "muted"))
         if took:
-            below.addWidget(Line(f"Took {took}", 12, role="muted"))
+            below.addWidget(TextLine(f"Took {took}", 12, role="muted"))
         if card.refused:
-            below.addWidget(refused_part(card.refused, "muted"))
+            below.addWidget(refused_disclosure(card.refused, "muted"))
         if card.retry is not None:
             again = PushButton("Try again")
             again.setObjectName(f"timeline-try-again-{card.seq}")
             again.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            again.clicked.connect(lambda: wishes.retry.emit(card.retry))
+            again.clicked.connect(lambda: signals.retry.emit(card.retry))
             below.addSpacing(4)
             below.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addLayout(below)
@@ -187,48 +191,48 @@ class FailureView(Card):
 class PlacedView(Card):
     """Observations that were put in place, in one line with their undo."""
 
-    def __init__(self, card: PlacedCard, wishes: Wishes, now_ms: int) -> None:
+    def __init__(self, card: PlacedCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
-        said = f"{title_of(card)} · {tokens_text(-card.saved)} tokens"
+        said = f"{card_title(card)} · {format_tokens(-card.saved)} tokens"
         said += f" · {placement_text(card.reason, card.threshold)}"
         self.setAccessibleName(said)
-        self.body.addLayout(rewrite_line(*_said("eye", said, card.undone), card, wishes, now_ms))
+        self.body.addLayout(rewrite_line(*_headline("eye", said, card.is_undone), card, signals, now_ms))
 
 
-class PersonView(QWidget):
+class ManualActionView(QWidget):
     """A pin or a chosen form in one quiet line; the choice of a form can be undone."""
 
-    def __init__(self, card: PersonCard, wishes: Wishes, now_ms: int) -> None:
+    def __init__(self, card: ManualActionCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 2, 14, 2)
         row.setSpacing(8)
         glyph = {"pin": "pin", "unpin": "pin-off", "form": "replace"}[card.kind]
-        row.addWidget(IconLabel(glyph, px=13, ink="faint"))
-        row.addWidget(Line(title_of(card), 12, role="muted"), 1)
-        if card.undone:
+        row.addWidget(IconLabel(glyph, px=13, color_token="faint"))
+        row.addWidget(TextLine(card_title(card), 12, role="muted"), 1)
+        if card.is_undone:
             row.addWidget(Pill("undone", "warn"))
         show = PushButton("Show", "link")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(f"Show in the chat: {card.text}")
-        show.clicked.connect(lambda: wishes.source.emit(card.target))
+        show.clicked.connect(lambda: signals.source.emit(card.target))
         row.addWidget(show)
         if card.kind == "form":
-            row.addWidget(undo_button(wishes, card.seq, card.undone))
-        row.addWidget(moment(card.at_ms, now_ms))
-        self.setAccessibleName(title_of(card))
+            row.addWidget(undo_button(signals, card.seq, card.is_undone))
+        row.addWidget(time_label(card.at_ms, now_ms))
+        self.setAccessibleName(card_title(card))
 
 
-class MarkView(QWidget):
+class UndoView(QWidget):
     """An undo or redo, in one quiet line."""
 
-    def __init__(self, card: MarkCard, wishes: Wishes, now_ms: int) -> None:
+    def __init__(self, card: UndoCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__()
         row = QHBoxLayout(self)
         row.setContentsMargins(14, 2, 14, 2)
         row.setSpacing(8)
-        row.addWidget(IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, ink="faint"))
-        row.addWidget(Line(title_of(card), 12, role="muted"))
+        row.addWidget(IconLabel("undo-2" if card.kind == "undo" else "redo-2", px=13, color_token="faint"))
+        row.addWidget(TextLine(card_title(card), 12, role="muted"))
         row.addStretch(1)
-        row.addWidget(moment(card.at_ms, now_ms))
-        self.setAccessibleName(title_of(card))
+        row.addWidget(time_label(card.at_ms, now_ms))
+        self.setAccessibleName(card_title(card))

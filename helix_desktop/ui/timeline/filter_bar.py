@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QWidget
 
-from helix_desktop.ui.timeline.flow import FlowBox
-from helix_desktop.ui.timeline.rows import Card, Group, group_of
-from helix_desktop.ui.widgets import PushButton, column
+from helix_desktop.ui.design.widgets import PushButton, column
+from helix_desktop.ui.timeline.bullet_view import FlowBox
+from helix_desktop.ui.timeline.card_data import Group, TimelineCard, card_group
 
-SHOWN_FROM = 10  # cards; a shorter timeline needs no filter
+MIN_CARDS = 10  # cards; a shorter timeline needs no filter
 _NAMES: dict[Group | None, str] = {
     None: "All",
     "handovers": "Handovers",
@@ -27,7 +27,7 @@ _NAMES: dict[Group | None, str] = {
 }
 
 
-class FilterBar(QWidget):
+class TimelineFilterBar(QWidget):
     """One choice out of the kinds that there are."""
 
     changed = Signal()
@@ -58,9 +58,9 @@ class FilterBar(QWidget):
             self.group = group
             self.changed.emit()
 
-    def count(self, cards: Sequence[Card]) -> None:
+    def set_cards(self, cards: Sequence[TimelineCard]) -> None:
         """Offer the kinds that these cards are of, with their number."""
-        counts = Counter(group_of(card) for card in cards)
+        counts = Counter(card_group(card) for card in cards)
         for group, button in self._buttons.items():
             number = len(cards) if group is None else counts[group]
             button.setText(f"{_NAMES[group]} {number:,}")
@@ -68,8 +68,8 @@ class FilterBar(QWidget):
         if self.group is not None and not counts[self.group]:
             self.choose(None)
         self._flow.rearrange()
-        self.setVisible(len(cards) >= SHOWN_FROM and len(counts) > 1)
+        self.setVisible(len(cards) >= MIN_CARDS and len(counts) > 1)
 
-    def passes(self, card: Card) -> bool:
+    def matches(self, card: TimelineCard) -> bool:
         """Whether a card is to be shown."""
-        return self.group is None or group_of(card) == self.group
+        return self.group is None or card_group(card) == self.group

@@ -6,31 +6,36 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
-from helix_desktop.context.digest import ellipsize
-from helix_desktop.ui.elements import Card, Line, Role
-from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.pill import Pill
-from helix_desktop.ui.rewrite_text import trigger_text
+from helix_desktop.domain.digest import ellipsize
+from helix_desktop.ui.design.layout.disclosure import (
+    Disclosure,
+    DisclosureHead,
+    ledger_disclosure,
+    refused_disclosure,
+)
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.themed_widgets import Card, TextLine, TextRole
+from helix_desktop.ui.design.widgets import IconButton, line, retint
+from helix_desktop.ui.timeline.bullet_view import BulletView, FlowBox
+from helix_desktop.ui.timeline.card_data import HandoverCard, Section, card_title
 from helix_desktop.ui.timeline.cards import (
-    Wishes,
+    CardSignals,
     cost_pills,
     index_pill,
     inside_pill,
     model_pill,
-    moment,
+    time_label,
     undo_button,
 )
-from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part, refused_part
-from helix_desktop.ui.timeline.flow import BulletView, FlowBox
-from helix_desktop.ui.timeline.rows import HandoverCard, Section, title_of
-from helix_desktop.ui.widgets import IconButton, line, retint
+from helix_desktop.words.rewrite_reasons import trigger_text
 
-_FOCUS = 40  # characters of what a handover paid attention to
-_SUMMARY = 2  # bullets that a folded card shows
+_MAX_FOCUS_CHARS = 40  # characters of what a handover paid attention to
+_SUMMARY_BULLETS = 2  # bullets that a folded card shows
 _SUMMARY_FROM = ("Current Issues", "TODO Items", "Completed Work", "Technical Details")
 
 
-def duration_text(milliseconds: int) -> str:
+def format_duration(milliseconds: int) -> str:
     """How long something took: `340 ms`, `1.2 s`, `3 min 10 s`."""
     if milliseconds < 1_000:  # noqa: PLR2004 - milliseconds of a second
         return f"{milliseconds} ms"
@@ -47,7 +52,7 @@ def model_text(card: HandoverCard) -> str:
     return card.model or "no model (ledger and extracts)"
 
 
-def section_part(section: Section, role: Role, wishes: Wishes) -> Disclosure:
+def section_disclosure(section: Section, role: TextRole, signals: CardSignals) -> Disclosure:
     """One of the six sections, its bullets one below the other."""
 
     def build() -> QWidget:
@@ -57,7 +62,7 @@ def section_part(section: Section, role: Role, wishes: Wishes) -> Disclosure:
         column.setSpacing(3)
         for bullet in section.bullets:
             view = BulletView(bullet, role)
-            view.source_clicked.connect(wishes.source)
+            view.source_clicked.connect(signals.source)
             column.addWidget(view)
         return body
 
@@ -70,15 +75,17 @@ def section_part(section: Section, role: Role, wishes: Wishes) -> Disclosure:
 class HandoverView(Card):
     """Folded it says the gist; unfolded it shows everything."""
 
-    def __init__(self, card: HandoverCard, wishes: Wishes, now_ms: int, *, unfolded: bool = False) -> None:
+    def __init__(
+        self, card: HandoverCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False
+    ) -> None:
         super().__init__((16, 9, 12, 12), 7)
-        self._card, self._wishes = card, wishes
-        self._ink: Role = "faint" if card.undone else "text"
+        self._card, self._signals = card, signals
+        self._text_role: TextRole = "faint" if card.is_undone else "text"
         self.parts: list[Disclosure] = []
-        self._everything: QWidget | None = None
+        self._details: QWidget | None = None
         self.setAccessibleName(
-            f"{title_of(card)}, {card.before:,} to {card.after:,} tokens, {card.messages} messages"
-            + (", undone" if card.undone else "")
+            f"{card_title(card)}, {card.before:,} to {card.after:,} tokens, {card.messages} messages"
+            + (", undone" if card.is_undone else "")
         )
         self.body.addLayout(self._heading(now_ms))
         self._gist = self._summary()
@@ -96,12 +103,12 @@ class HandoverView(Card):
     def _heading(self, now_ms: int) -> QHBoxLayout:
         card, row = self._card, QHBoxLayout()
         row.setSpacing(8)
-        row.addWidget(Line(title_of(card), 14, 600, self._ink))
-        if card.undone:
+        row.addWidget(TextLine(card_title(card), 14, 600, self._text_role))
+        if card.is_undone:
             row.addWidget(Pill("undone", "warn"))
         row.addStretch(1)
-        row.addWidget(moment(card.at_ms, now_ms))
-        row.addWidget(undo_button(self._wishes, card.seq, card.undone))
+        row.addWidget(time_label(card.at_ms, now_ms))
+        row.addWidget(undo_button(self._signals, card.seq, card.is_undone))
         more = IconButton("ellipsis", "More", px=15, edge=28)
         more.clicked.connect(lambda: self._menu().popup(more.mapToGlobal(QPoint(0, more.height() + 4))))
         row.addWidget(more)
@@ -114,57 +121,61 @@ class HandoverView(Card):
         column.setSpacing(3)
         by_title = {section.title: section.bullets for section in self._card.sections}
         bullets = [bullet for title in _SUMMARY_FROM for bullet in by_title.get(title, ())[:1]]
-        for bullet in bullets[:_SUMMARY]:
-            view = BulletView(bullet, "faint" if self._card.undone else "muted")
-            view.source_clicked.connect(self._wishes.source)
+        for bullet in bullets[:_SUMMARY_BULLETS]:
+            view = BulletView(bullet, "faint" if self._card.is_undone else "muted")
+            view.source_clicked.connect(self._signals.source)
             column.addWidget(view)
         gist.setVisible(bool(bullets))
         return gist
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        change = f"{tokens_text(card.before)} → {tokens_text(card.after)} tokens"
+        change = f"{format_tokens(card.before)} → {format_tokens(card.after)} tokens"
         pills: list[QWidget] = [
-            Pill(change, "neutral" if card.undone else "accent", "gauge"),
-            Pill("1 message" if card.messages == 1 else f"{card.messages} messages", glyph="message-square"),
+            Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
+            Pill(
+                "1 message" if card.messages == 1 else f"{card.messages} messages", icon_name="message-square"
+            ),
             model_pill(model_text(card), card.calls, card.fallback, card.prompt),
-            Pill(trigger_text(card.trigger, card.threshold), glyph="zap"),
+            Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"),
             *cost_pills(card.spent, card.cost, card.demo),
-            Pill(duration_text(card.duration_ms), glyph="clock"),
+            Pill(format_duration(card.duration_ms), icon_name="clock"),
         ]
-        if card.edited:
-            pills.append(Pill("edited by you", glyph="pencil"))
+        if card.is_edited:
+            pills.append(Pill("edited by you", icon_name="pencil"))
         if card.focus:
-            pills.append(Pill(f"focus: {ellipsize(card.focus, _FOCUS)}", glyph="search"))
+            pills.append(Pill(f"focus: {ellipsize(card.focus, _MAX_FOCUS_CHARS)}", icon_name="search"))
         if card.index:
-            pills.append(index_pill(card.index, card.index_entries, self._wishes))
-        if card.inside and not card.undone:
+            pills.append(index_pill(card.index, card.index_entries, self._signals))
+        if card.inside and not card.is_undone:
             pills.append(inside_pill(card.inside))
         return pills
 
-    def _unfold(self, opened: bool) -> None:
-        if self._everything is None:
-            self._everything = self._build_everything()
-            self.body.addWidget(self._everything)
-            retint(self._everything, self._theme)
-        self._everything.setVisible(opened)
-        self._gist.setVisible(not opened)
-        self._wishes.unfolded.emit(self._card.seq, opened)
+    def _unfold(self, is_open: bool) -> None:
+        if self._details is None:
+            self._details = self._build_details()
+            self.body.addWidget(self._details)
+            retint(self._details, self._theme)
+        self._details.setVisible(is_open)
+        self._gist.setVisible(not is_open)
+        self._signals.unfolded.emit(self._card.seq, is_open)
 
-    def _build_everything(self) -> QWidget:
+    def _build_details(self) -> QWidget:
         everything, column = QWidget(), QVBoxLayout()
         everything.setLayout(column)
         column.setContentsMargins(0, 0, 4, 0)
         column.setSpacing(2)
         column.addWidget(line())
         column.addSpacing(4)
-        self.parts = [section_part(section, self._ink, self._wishes) for section in self._card.sections]
+        self.parts = [
+            section_disclosure(section, self._text_role, self._signals) for section in self._card.sections
+        ]
         for part in self.parts:
             part.head.setChecked(part.head.isEnabled())
         if self._card.ledger:
-            self.parts.append(ledger_part(self._card.ledger, self._ink))
+            self.parts.append(ledger_disclosure(self._card.ledger, self._text_role))
         if self._card.refused:
-            self.parts.append(refused_part(self._card.refused, "muted"))
+            self.parts.append(refused_disclosure(self._card.refused, "muted"))
         for part in self.parts:
             column.addWidget(part)
         return everything
@@ -173,8 +184,8 @@ class HandoverView(Card):
         menu, seq = QMenu(self), self._card.seq
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         for words, deed in (
-            ("Show in chat", lambda: self._wishes.show_in_chat.emit(seq)),
-            ("Export as Markdown…", lambda: self._wishes.export.emit(seq)),
+            ("Show in chat", lambda: self._signals.show_in_chat.emit(seq)),
+            ("Export as Markdown…", lambda: self._signals.export.emit(seq)),
         ):
             action = QAction(words, menu)
             action.triggered.connect(deed)

@@ -8,89 +8,95 @@ from datetime import UTC, datetime
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.ui.elements import Card, Line, Role, Words
-from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.pill import Pill, Tone
+from helix_desktop.ui.design.layout.disclosure import (
+    Disclosure,
+    DisclosureHead,
+    ledger_disclosure,
+    refused_disclosure,
+)
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.pill import Pill, Tone
+from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine, TextRole
+from helix_desktop.ui.design.widgets import IconLabel
+from helix_desktop.ui.timeline.bullet_view import BulletView, FlowBox
+from helix_desktop.ui.timeline.card_data import Bullet, ObservationsCard, ObservedFact, card_title
 from helix_desktop.ui.timeline.cards import (
-    Wishes,
+    CardSignals,
     cost_pills,
     index_pill,
     inside_pill,
     model_pill,
-    moment,
+    time_label,
     undo_button,
 )
-from helix_desktop.ui.timeline.disclosure import Disclosure, DisclosureHead, ledger_part, refused_part
-from helix_desktop.ui.timeline.flow import BulletView, FlowBox
-from helix_desktop.ui.timeline.handover_view import duration_text
-from helix_desktop.ui.timeline.rows import Bullet, Fact, ObservationsCard, title_of
-from helix_desktop.ui.widgets import IconLabel
+from helix_desktop.ui.timeline.handover_view import format_duration
 
-_VITAL, _USUAL, _MINOR = 1, 2, 3
-_PRIORITIES: dict[int, tuple[str, Tone, Role]] = {
+_VITAL, _NORMAL, _MINOR = 1, 2, 3
+_PRIORITIES: dict[int, tuple[str, Tone, TextRole]] = {
     _VITAL: ("vital", "accent", "text"),
-    _USUAL: ("useful", "neutral", "text"),
+    _NORMAL: ("useful", "neutral", "text"),
     _MINOR: ("minor", "neutral", "muted"),
 }
 _PRIORITY_PX = 52  # width of the column of priorities
 
 
-def state_of(card: ObservationsCard) -> tuple[str, Tone]:
+def observations_state(card: ObservationsCard) -> tuple[str, Tone]:
     """Whether observations wait, stand in the window, or were undone."""
-    if card.undone:
+    if card.is_undone:
         return "undone", "warn"
-    return ("in place", "accent") if card.placed else ("waiting", "neutral")
+    return ("in place", "accent") if card.placed_seq else ("waiting", "neutral")
 
 
 class ObservationsView(Card):
     """The most important facts at once; opens onto all of them."""
 
     def __init__(
-        self, card: ObservationsCard, wishes: Wishes, now_ms: int, *, unfolded: bool = False
+        self, card: ObservationsCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False
     ) -> None:
         super().__init__((14, 9, 12, 11), 6)
-        self._card, self._wishes = card, wishes
-        self._ink: Role = "faint" if card.undone else "text"
-        state, _ = state_of(card)
+        self._card, self._signals = card, signals
+        self._text_role: TextRole = "faint" if card.is_undone else "text"
+        state, _ = observations_state(card)
         self.setAccessibleName(
-            f"{title_of(card)}, {len(card.facts)} facts, {card.before:,} to {card.after:,} tokens, {state}"
+            f"{card_title(card)}, {len(card.facts)} facts, {card.before:,} to {card.after:,} tokens, {state}"
         )
         self.body.addLayout(self._heading(now_ms))
         self.body.addWidget(FlowBox(self._pills()))
         self.parts = self._make_parts()
         for part in self.parts:
             self.body.addWidget(part)
-        self.parts[0].head.toggled.connect(lambda opened: wishes.unfolded.emit(card.seq, opened))
+        self.parts[0].head.toggled.connect(lambda opened: signals.unfolded.emit(card.seq, opened))
         self.parts[0].head.setChecked(unfolded)
 
     def _heading(self, now_ms: int) -> QHBoxLayout:
         card, row = self._card, QHBoxLayout()
         row.setSpacing(9)
-        row.addWidget(IconLabel("sparkles" if card.reflection else "eye", px=15, ink="muted"))
-        row.addWidget(Line(title_of(card), 14, 600, self._ink))
-        row.addWidget(Pill(*state_of(card)))
+        row.addWidget(IconLabel("sparkles" if card.is_reflection else "eye", px=15, color_token="muted"))
+        row.addWidget(TextLine(card_title(card), 14, 600, self._text_role))
+        row.addWidget(Pill(*observations_state(card)))
         row.addStretch(1)
-        row.addWidget(moment(card.at_ms, now_ms))
-        if card.placed:
-            row.addWidget(undo_button(self._wishes, card.placed, card.undone))
+        row.addWidget(time_label(card.at_ms, now_ms))
+        if card.placed_seq:
+            row.addWidget(undo_button(self._signals, card.placed_seq, card.is_undone))
         return row
 
     def _pills(self) -> list[QWidget]:
         card = self._card
-        change = f"{tokens_text(card.before)} → {tokens_text(card.after)} tokens"
+        change = f"{format_tokens(card.before)} → {format_tokens(card.after)} tokens"
         model = "demo model" if card.demo else card.model or "no model (extracts)"
         pills: list[QWidget] = [
-            Pill(change, "neutral" if card.undone else "accent", "gauge"),
+            Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
             Pill(
-                "1 message" if card.messages == 1 else f"{card.messages:,} messages", glyph="message-square"
+                "1 message" if card.messages == 1 else f"{card.messages:,} messages",
+                icon_name="message-square",
             ),
             model_pill(model, card.calls, card.fallback, card.prompt),
             *cost_pills(card.spent, card.cost, card.demo),
-            Pill(duration_text(card.duration_ms), glyph="clock"),
+            Pill(format_duration(card.duration_ms), icon_name="clock"),
         ]
         if card.index:
-            pills.append(index_pill(card.index, card.index_entries, self._wishes))
-        if card.inside and not card.undone:
+            pills.append(index_pill(card.index, card.index_entries, self._signals))
+        if card.inside and not card.is_undone:
             pills.append(inside_pill(card.inside))
         return pills
 
@@ -102,29 +108,29 @@ class ObservationsView(Card):
             said = "1 message" if len(card.quotes) == 1 else f"{len(card.quotes)} messages"
             parts.append(self._part("Your words, kept verbatim", said, self._quotes))
         if card.ledger:
-            parts.append(ledger_part(card.ledger, self._ink))
+            parts.append(ledger_disclosure(card.ledger, self._text_role))
         if card.refused:
-            parts.append(refused_part(card.refused, "muted"))
+            parts.append(refused_disclosure(card.refused, "muted"))
         return parts
 
     def _part(self, title: str, note: str, build: Callable[[], QWidget]) -> Disclosure:
-        return Disclosure(DisclosureHead(title, note, self._ink), build)
+        return Disclosure(DisclosureHead(title, note, self._text_role), build)
 
     def _facts(self) -> QWidget:
         body, column = _column()
         day = ""
         for fact in self._card.facts:
-            if (this := _day(fact.at_ms)) != day:
+            if (this := _date_text(fact.at_ms)) != day:
                 day = this
                 column.addSpacing(2 if column.count() else 0)
-                column.addWidget(Line(day, 12, 600, "muted"))
+                column.addWidget(TextLine(day, 12, 600, "muted"))
             column.addLayout(self._fact(fact))
         return body
 
-    def _fact(self, fact: Fact) -> QHBoxLayout:
+    def _fact(self, fact: ObservedFact) -> QHBoxLayout:
         row = QHBoxLayout()
         row.setSpacing(8)
-        words, tone, role = _PRIORITIES.get(fact.priority, _PRIORITIES[_USUAL])
+        words, tone, role = _PRIORITIES.get(fact.priority, _PRIORITIES[_NORMAL])
         pill = Pill(words, tone)
         pill.setToolTip(f"Priority {fact.priority} of {_MINOR}")
         holder = QWidget()
@@ -133,8 +139,8 @@ class ObservationsView(Card):
         inside.setContentsMargins(0, 2, 0, 0)
         inside.addWidget(pill, 0, Qt.AlignmentFlag.AlignRight)
         row.addWidget(holder, 0, Qt.AlignmentFlag.AlignTop)
-        view = BulletView(Bullet(fact.text, fact.sources), "faint" if self._card.undone else role)
-        view.source_clicked.connect(self._wishes.source)
+        view = BulletView(Bullet(fact.text, fact.sources), "faint" if self._card.is_undone else role)
+        view.source_clicked.connect(self._signals.source)
         row.addWidget(view, 1)
         return row
 
@@ -145,9 +151,9 @@ class ObservationsView(Card):
             row.setSpacing(8)
             source = Pill(f"e{quote.sources[0]}", mono=True, clickable=True)
             source.setToolTip("Show the message in the chat")
-            source.clicked.connect(lambda _=False, seq=quote.sources[0]: self._wishes.source.emit(seq))
+            source.clicked.connect(lambda _=False, seq=quote.sources[0]: self._signals.source.emit(seq))
             row.addWidget(source, 0, Qt.AlignmentFlag.AlignTop)
-            row.addWidget(Words(quote.text, 13, self._ink), 1)
+            row.addWidget(SelectableText(quote.text, 13, self._text_role), 1)
             column.addLayout(row)
         return body
 
@@ -160,6 +166,6 @@ def _column() -> tuple[QWidget, QVBoxLayout]:
     return body, column
 
 
-def _day(at_ms: int) -> str:
+def _date_text(at_ms: int) -> str:
     """The date as the window's message has it."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")

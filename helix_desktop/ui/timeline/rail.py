@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.ui.theme import LIGHT, Theme
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
 
 Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "failure", "mark"]
 
@@ -21,7 +21,7 @@ class RailRow(QWidget):
 
     def __init__(self, card: QWidget, node: Node, node_y: int) -> None:
         super().__init__()
-        self._theme, self._y = LIGHT, node_y
+        self._theme, self._node_y = LIGHT, node_y
         self.node = node
         self._first = self._last = False
         self.card = card
@@ -45,13 +45,13 @@ class RailRow(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         small = self.node in ("sweep", "fold", "mark")
-        y, space = 5.0 + self._y, 7.0 if small else 10.0
+        y, space = 5.0 + self._node_y, 7.0 if small else 10.0
         painter.setPen(QPen(QColor(self._theme.border_strong), 2))
         if not self._first:
             painter.drawLine(QPointF(_RAIL_X, 0), QPointF(_RAIL_X, y - space))
         if not self._last:
             painter.drawLine(QPointF(_RAIL_X, y + space), QPointF(_RAIL_X, self.height()))
-        ink = QColor(self._ink())
+        ink = QColor(self._node_color())
         if small:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(ink)
@@ -61,7 +61,7 @@ class RailRow(QWidget):
         painter.setBrush(ink if self.node == "live" else QColor(self._theme.canvas))
         painter.drawEllipse(QPointF(_RAIL_X, y), 5.5, 5.5)
 
-    def _ink(self) -> str:
+    def _node_color(self) -> str:
         theme = self._theme
         inks: dict[Node, str] = {
             "live": theme.accent,

@@ -6,18 +6,18 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.ui.elements import Card, Line, Words
-from helix_desktop.ui.fonts import scaled, ui_font
-from helix_desktop.ui.icons import pixmap
-from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.timeline.cards import Wishes
-from helix_desktop.ui.timeline.rows import PHASES, Phase, RunningCard
-from helix_desktop.ui.widgets import PushButton
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine
+from helix_desktop.ui.design.widgets import PushButton
+from helix_desktop.ui.timeline.card_data import PHASES, Phase, RunningCard
+from helix_desktop.ui.timeline.cards import CardSignals
 
-_TAIL = 420  # characters of the running summary that stay in sight
+_TAIL_CHARS = 420  # characters of the running summary that stay in sight
 
 
-class Steps(QWidget):
+class PhaseSteps(QWidget):
     """Read → Summarise → Check → Write: what is done, what runs, what comes."""
 
     def __init__(self) -> None:
@@ -69,36 +69,36 @@ class Steps(QWidget):
                 painter.drawLine(QPointF(x, middle), QPointF(x + between, middle))
                 x += between + 10
 
-    def _paint_dot(self, painter: QPainter, centre: QPointF, order: int) -> None:
+    def _paint_dot(self, painter: QPainter, center: QPointF, order: int) -> None:
         if order < 0:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(self._theme.ok_soft))
-            painter.drawEllipse(centre, 8, 8)
+            painter.drawEllipse(center, 8, 8)
             picture = pixmap("check", self._theme.ok, 10, self.devicePixelRatioF())
-            painter.drawPixmap(centre - QPointF(5, 5), picture)
+            painter.drawPixmap(center - QPointF(5, 5), picture)
             return
         painter.setPen(QPen(QColor(self._theme.accent if order == 0 else self._theme.border_strong), 2))
         painter.setBrush(QColor(self._theme.accent_soft) if order == 0 else Qt.BrushStyle.NoBrush)
-        painter.drawEllipse(centre, 6.5, 6.5)
+        painter.drawEllipse(center, 6.5, 6.5)
         if order == 0:
             painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(QColor(self._theme.accent))
-            painter.drawEllipse(centre, 3, 3)
+            painter.drawEllipse(center, 3, 3)
 
 
 class RunningView(Card):
     """A compaction under way, with what the model writes and a Cancel that changes nothing."""
 
-    def __init__(self, wishes: Wishes) -> None:
+    def __init__(self, signals: CardSignals) -> None:
         super().__init__((16, 12, 12, 13), 9)
-        self._title = Line("", 14, 600)
-        self._takes = Line("", 12, role="muted")
-        self.steps = Steps()
-        self.text = Words("", 13, "muted")
+        self._title = TextLine("", 14, 600)
+        self._usage = TextLine("", 12, role="muted")
+        self.steps = PhaseSteps()
+        self.text = SelectableText("", 13, "muted")
         cancel = PushButton("Cancel")
         cancel.setToolTip("Stop; nothing changes")
         cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        cancel.clicked.connect(wishes.cancel)
+        cancel.clicked.connect(signals.cancel)
         head = QHBoxLayout()
         head.addWidget(self._title)
         head.addStretch(1)
@@ -107,7 +107,7 @@ class RunningView(Card):
         below.setContentsMargins(0, 0, 4, 0)
         below.setSpacing(9)
         below.addWidget(self.steps)
-        below.addWidget(self._takes)
+        below.addWidget(self._usage)
         below.addWidget(self.text)
         self.body.addLayout(head)
         self.body.addLayout(below)
@@ -115,13 +115,13 @@ class RunningView(Card):
     def show_card(self, card: RunningCard) -> None:
         """Show how far it is."""
         self._title.set_text(f"{card.what} under way")
-        self._takes.set_text(card.takes)
-        self._takes.setVisible(bool(card.takes))
-        said = (f"{card.what} under way", card.phase, card.takes)
+        self._usage.set_text(card.usage_text)
+        self._usage.setVisible(bool(card.usage_text))
+        said = (f"{card.what} under way", card.phase, card.usage_text)
         self.setAccessibleName(", ".join(part for part in said if part))
         self.steps.set_phase(card.phase)
-        tail = card.text[-_TAIL:]
-        if len(card.text) > _TAIL:
+        tail = card.text[-_TAIL_CHARS:]
+        if len(card.text) > _TAIL_CHARS:
             tail = "… " + tail.split(" ", 1)[-1]
         self.text.setText(tail)
         self.text.setVisible(bool(tail))

@@ -10,28 +10,28 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.fonts import scaled, ui_font
-from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.timeline.rows import Point, PointKind
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
 
 _HEIGHT, _TALL = 84, 140  # pixels; taller where the window was overfull, so that the rest can be told apart
 _TOP, _BOTTOM = 8.0, 6.0  # pixels above and below the plot
 _RIGHT = 46.0  # pixels for the labels
 _LABEL = 16.0  # pixels between two labels
-DROPS: frozenset[PointKind] = frozenset({"handover", "sweep", "fold", "observations"})
+DROP_KINDS: frozenset[PointKind] = frozenset({"handover", "sweep", "fold", "observations"})
 """What makes the window smaller."""
 
 
-_KINDS: dict[PointKind, str] = {"form": "another form of an output", "failure": "a failed try"}
+_KIND_TEXTS: dict[PointKind, str] = {"form": "another form of an output", "failure": "a failed try"}
 
 
-def thinned(points: Sequence[Point], most: int) -> list[Point]:
+def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint]:
     """At most about `most` points: the fullest of each stretch, and all where the window was rewritten."""
-    if len(points) <= most:
+    if len(points) <= max_points:
         return list(points)
-    step = -(-len(points) // most)
-    kept: list[Point] = []
+    step = -(-len(points) // max_points)
+    kept: list[UsagePoint] = []
     for begin in range(0, len(points), step):
         stretch = points[begin : begin + step]
         fullest = max(stretch, key=lambda point: point.used)
@@ -39,20 +39,20 @@ def thinned(points: Sequence[Point], most: int) -> list[Point]:
         kept += [
             point
             for at, point in enumerate(stretch)
-            if point is fullest or point is points[-1] or point.kind in DROPS or at in changed
+            if point is fullest or point is points[-1] or point.kind in DROP_KINDS or at in changed
         ]
     return kept
 
 
-def point_text(point: Point, window: int) -> str:
+def point_text(point: UsagePoint, window: int) -> str:
     """Return what a point says: tokens, their share of the window (its own, else `window`), after what."""
     size = point.window or window
-    share = f" · {point.used / size:.0%} of {tokens_text(size)}".replace("%", " %") if size else ""
-    kind = "" if point.kind == "turn" else f" · after {_KINDS.get(point.kind, point.kind)}"
+    share = f" · {point.used / size:.0%} of {format_tokens(size)}".replace("%", " %") if size else ""
+    kind = "" if point.kind == "turn" else f" · after {_KIND_TEXTS.get(point.kind, point.kind)}"
     return f"{point.used:,} tokens{share}{kind} · e{point.seq}"
 
 
-class TokenSpark(QWidget):
+class TokenSparkline(QWidget):
     """Painted from points; a click on it asks for the event nearest to it."""
 
     accessible_role = QAccessible.Role.Chart
@@ -62,28 +62,28 @@ class TokenSpark(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._theme = LIGHT
-        self._points: list[Point] = []
+        self._points: list[UsagePoint] = []
         self._window, self._threshold, self._top = 0, 0.85, 1
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMouseTracking(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
 
-    def set_points(self, points: Sequence[Point], window: int, threshold: float) -> None:
+    def set_points(self, points: Sequence[UsagePoint], window: int, threshold: float) -> None:
         """Show other points; `window` in tokens, `threshold` a part of 1."""
-        self._points, self._window, self._threshold = thinned(points, 1_200), window, threshold
+        self._points, self._window, self._threshold = downsample(points, 1_200), window, threshold
         self._top = max([window, 1, *(max(point.used, point.window) for point in self._points)])
-        drops = sum(point.kind in DROPS for point in points)
-        last = tokens_text(points[-1].used) if points else "0"
+        drops = sum(point.kind in DROP_KINDS for point in points)
+        last = format_tokens(points[-1].used) if points else "0"
         most = max((point.used for point in points), default=0)
         self.setAccessibleName(
-            f"Tokens in the context window: now {last} of {tokens_text(window)}, "
-            f"at most {tokens_text(most)}, {drops} drops so far"
+            f"Tokens in the context window: now {last} of {format_tokens(window)}, "
+            f"at most {format_tokens(most)}, {drops} drops so far"
         )
         self.updateGeometry()
         self.update()
 
     @property
-    def overfull(self) -> bool:
+    def is_overfull(self) -> bool:
         """Whether the window held more at some point than there was room for."""
         return any(point.used > (point.window or self._window) for point in self._points)
 
@@ -94,18 +94,18 @@ class TokenSpark(QWidget):
 
     def sizeHint(self) -> QSize:
         """As wide as there is room."""
-        return QSize(400, scaled(_TALL if self.overfull else _HEIGHT))
+        return QSize(400, scaled(_TALL if self.is_overfull else _HEIGHT))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Say what the point under the mouse is."""
-        point = self._near(event.position().x())
+        point = self._nearest_point(event.position().x())
         if point is not None:
             where = event.globalPosition().toPoint()
             QToolTip.showText(where, point_text(point, self._window), self)
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Ask for the event of the point under the mouse."""
-        point = self._near(event.position().x())
+        point = self._nearest_point(event.position().x())
         if point is not None and event.button() == Qt.MouseButton.LeftButton:
             self.point_clicked.emit(point.seq)
 
@@ -126,7 +126,7 @@ class TokenSpark(QWidget):
         ground = QColor(self._theme.accent)
         ground.setAlphaF(0.16 if self._theme.dark else 0.09)
         painter.fillPath(area, ground)
-        if self.overfull:
+        if self.is_overfull:
             self._paint_overfull(painter, area)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(QColor(self._theme.seg_system), 1.6))
@@ -140,7 +140,7 @@ class TokenSpark(QWidget):
     def _paint_bounds(self, painter: QPainter) -> None:
         """Draw the edge of the window and the threshold at their true height, and label them."""
         right, floor, theme = self.width() - _RIGHT, self.height() - _BOTTOM, self._theme
-        painter.setPen(QPen(QColor(theme.error if self.overfull else theme.border_strong), 1))
+        painter.setPen(QPen(QColor(theme.error if self.is_overfull else theme.border_strong), 1))
         painter.drawPath(self._level(1.0))
         pen = QPen(QColor(theme.warn), 1)
         pen.setDashPattern([4, 4])
@@ -177,9 +177,9 @@ class TokenSpark(QWidget):
         last = (self._points[-1].window if self._points else 0) or self._window
         threshold = f"{self._threshold:.0%}".replace("%", " %")
         labels = [(self.y_of(round(last * self._threshold)), threshold, self._theme.warn)]
-        labels.append((self.y_of(last), tokens_text(last), self._theme.muted))
-        if self._top > last and self.overfull:
-            labels[:0] = [(self.y_of(self._top), tokens_text(self._top), self._theme.error)]
+        labels.append((self.y_of(last), format_tokens(last), self._theme.muted))
+        if self._top > last and self.is_overfull:
+            labels[:0] = [(self.y_of(self._top), format_tokens(self._top), self._theme.error)]
             labels[1:] = labels[:0:-1]  # the edge is what an overfull window is measured by
         painter.setFont(ui_font(11, 500))
         taken: list[float] = []
@@ -190,7 +190,7 @@ class TokenSpark(QWidget):
                 place = QRectF(self.width() - _RIGHT + 6, y - 9, _RIGHT - 6, 18)
                 painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
-    def _paint_mark(self, painter: QPainter, place: QPointF, kind: PointKind) -> None:
+    def _paint_mark(self, painter: QPainter, position: QPointF, kind: PointKind) -> None:
         inks = {
             "handover": self._theme.seg_handover,
             "sweep": self._theme.seg_output,
@@ -201,17 +201,17 @@ class TokenSpark(QWidget):
         if kind in inks:
             painter.setPen(QPen(QColor(self._theme.surface), 1.5))
             painter.setBrush(QColor(inks[kind]))
-            painter.drawEllipse(place, 4, 4)
+            painter.drawEllipse(position, 4, 4)
 
-    def _x(self, at: int) -> float:
+    def _x(self, index: int) -> float:
         room = self.width() - _RIGHT - 8
-        return 4 + room * at / max(1, len(self._points) - 1)
+        return 4 + room * index / max(1, len(self._points) - 1)
 
     def y_of(self, used: int) -> float:
         """Return how far from the top, in pixels, so many tokens are drawn."""
         return _TOP + (self.height() - _TOP - _BOTTOM) * (1 - used / self._top)
 
-    def _near(self, x: float) -> Point | None:
+    def _nearest_point(self, x: float) -> UsagePoint | None:
         if not self._points:
             return None
         at = bisect_right([self._x(n) for n in range(len(self._points))], x)

@@ -6,44 +6,44 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
-from helix_desktop.ui.elements import Card as CardFrame
-from helix_desktop.ui.elements import EmptyState, Line
-from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.focus import ScrollPane
-from helix_desktop.ui.pill import Pill
-from helix_desktop.ui.theme import LIGHT, Theme
-from helix_desktop.ui.timeline.cards import (
-    FailureView,
-    MarkView,
-    PersonView,
-    PlacedView,
-    SweepView,
-    Wishes,
-)
-from helix_desktop.ui.timeline.filter_bar import FilterBar
-from helix_desktop.ui.timeline.fold_view import FoldView
-from helix_desktop.ui.timeline.handover_view import HandoverView
-from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.pile import Pile
-from helix_desktop.ui.timeline.rail import RailRow
-from helix_desktop.ui.timeline.rows import (
-    Card,
+from helix_desktop.ui.design.focus import FocusableScrollArea
+from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed_widgets import Card as CardFrame
+from helix_desktop.ui.design.themed_widgets import EmptyState, TextLine
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
     HandoverCard,
-    MarkCard,
+    ManualActionCard,
     ObservationsCard,
-    PersonCard,
     PlacedCard,
-    Point,
     RunningCard,
     SweepCard,
+    TimelineCard,
     TimelineState,
+    UndoCard,
+    UsagePoint,
 )
+from helix_desktop.ui.timeline.card_list import CardList
+from helix_desktop.ui.timeline.cards import (
+    CardSignals,
+    FailureView,
+    ManualActionView,
+    PlacedView,
+    SweepView,
+    UndoView,
+)
+from helix_desktop.ui.timeline.filter_bar import TimelineFilterBar
+from helix_desktop.ui.timeline.fold_view import FoldView
+from helix_desktop.ui.timeline.handover_view import HandoverView
+from helix_desktop.ui.timeline.observations_view import ObservationsView
+from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
-from helix_desktop.ui.timeline.sparkline import TokenSpark
-from helix_desktop.ui.times import Now, wall_clock
-from helix_desktop.ui.widgets import retint
+from helix_desktop.ui.timeline.sparkline import TokenSparkline
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 
@@ -62,17 +62,17 @@ class Timeline(QWidget):
     cancel_requested = Signal()  # of the running compaction
     scrolled = Signal()
 
-    def __init__(self, now: Now = wall_clock) -> None:
+    def __init__(self, now: ClockMs = wall_clock_ms) -> None:
         """`now` is for words like "2 min ago"."""
         super().__init__()
         self._now, self._theme = now, LIGHT
         self._state = TimelineState()
         self._unfolded: dict[int, bool] = {}
-        self._wishes = Wishes(self)
-        self.spark = TokenSpark()
-        self.filter_bar = FilterBar()
+        self._signals = CardSignals(self)
+        self.spark = TokenSparkline()
+        self.filter_bar = TimelineFilterBar()
         self.empty = EmptyState("history", "", "Hand over now…")
-        self.running = RunningView(self._wishes)
+        self.running = RunningView(self._signals)
         self._running_row = RailRow(self.running, "live", 20)
         self._running_row.hide()
         self._lay_out()
@@ -81,20 +81,20 @@ class Timeline(QWidget):
         retint(self, LIGHT)
 
     @property
-    def built(self) -> int:
+    def card_count(self) -> int:
         """How many cards exist as widgets."""
-        return len(self._pile)
+        return len(self._card_list)
 
     def set_state(self, state: TimelineState) -> None:
         """Show another state; cards that are the same stay, and so does the place on screen."""
         self._state = state
-        self.filter_bar.count(state.cards)
+        self.filter_bar.set_cards(state.cards)
         self._show_numbers()
         self.set_running(state.running)
         self._show_cards()
 
     def _show_cards(self) -> None:
-        self._pile.show_cards([card for card in self._state.cards if self.filter_bar.passes(card)])
+        self._card_list.show_cards([card for card in self._state.cards if self.filter_bar.matches(card)])
 
     def set_running(self, card: RunningCard | None) -> None:
         """Show how far the running compaction is; None: none runs."""
@@ -110,25 +110,25 @@ class Timeline(QWidget):
             self.setFocus(Qt.FocusReason.OtherFocusReason)
         used = self._state.used / self._state.window if self._state.window else 0
         first = f"the first comes at {self._state.threshold * 100:.0f} %"
-        self.empty.say(f"No handover yet. {used * 100:.0f} % used; {first}.", "Hand over now…")
+        self.empty.set_content(f"No handover yet. {used * 100:.0f} % used; {first}.", "Hand over now…")
         self._running_row.set_ends(True, not self._state.cards)
-        self._pile.stand_under(card is not None)
+        self._card_list.set_running_above(card is not None)
 
     @property
-    def first_card(self) -> int:
+    def first_visible_seq(self) -> int:
         """The event of the first card in sight; 0 at the top."""
-        return self._pile.first_in_sight
+        return self._card_list.first_visible_seq
 
     def card_widget(self, seq: int) -> QWidget | None:
         """The widget of a card, if it is built."""
-        return self._pile.card(seq)
+        return self._card_list.card(seq)
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
         """Bring the card of an event into sight, or to the top, whatever is filtered."""
         sought = next((card for card in self._state.cards if card.seq == seq), None)
-        if sought is not None and not self.filter_bar.passes(sought):
+        if sought is not None and not self.filter_bar.matches(sought):
             self.filter_bar.choose(None)
-        self._pile.reveal(seq, at_top)
+        self._card_list.reveal(seq, at_top)
 
     def set_theme(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
@@ -137,7 +137,7 @@ class Timeline(QWidget):
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme."""
         self._theme = theme
-        self._pile.tint(theme)
+        self._card_list.tint(theme)
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -145,7 +145,7 @@ class Timeline(QWidget):
         QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
 
     def _lay_out(self) -> None:
-        self._scroll = ScrollPane()
+        self._scroll = FocusableScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setAccessibleName("Timeline")
@@ -166,7 +166,7 @@ class Timeline(QWidget):
         self._column.addWidget(self.filter_bar)
         self._column.addWidget(self._running_row)
         self._column.addStretch(1)
-        self._pile = Pile(self._scroll, self._column, self._view_of)
+        self._card_list = CardList(self._scroll, self._column, self._create_view)
         self._scroll.setWidget(page)
         over = QVBoxLayout(self)
         over.setContentsMargins(0, 0, 0, 0)
@@ -177,11 +177,11 @@ class Timeline(QWidget):
         card = CardFrame((16, 11, 12, 8), 4)
         head = QHBoxLayout()
         head.setSpacing(8)
-        self._used = Line("", 13, 600)
-        self._of = Line("", 12, role="muted")
+        self._used = TextLine("", 13, 600)
+        self._window_text = TextLine("", 12, role="muted")
         self._share = Pill("", "accent")
         head.addWidget(self._used)
-        head.addWidget(self._of)
+        head.addWidget(self._window_text)
         head.addStretch(1)
         head.addWidget(self._share)
         card.body.addLayout(head)
@@ -189,7 +189,7 @@ class Timeline(QWidget):
         return card
 
     def _wire(self) -> None:
-        wishes = self._wishes
+        wishes = self._signals
         wishes.undo.connect(self.undo_requested)
         wishes.redo.connect(self.redo_requested)
         wishes.show_in_chat.connect(self.show_in_chat)
@@ -201,49 +201,51 @@ class Timeline(QWidget):
         wishes.unfolded.connect(self._unfolded.__setitem__)
         self._scroll.verticalScrollBar().valueChanged.connect(lambda _: self.scrolled.emit())
         self.spark.point_clicked.connect(self.show_in_chat)
-        self.empty.pressed.connect(self.compact_requested)
+        self.empty.button_clicked.connect(self.compact_requested)
         self.filter_bar.changed.connect(self._show_cards)
 
     def _show_numbers(self) -> None:
         state = self._state
         share = state.used / state.window if state.window else 0
-        self._used.set_text(tokens_text(state.used))
-        self._of.set_text(f"of {tokens_text(state.window)} tokens in the window")
+        self._used.set_text(format_tokens(state.used))
+        self._window_text.set_text(f"of {format_tokens(state.window)} tokens in the window")
         near = share >= state.threshold
         self._share.set_text(f"{share * 100:.0f} %", "warn" if near else "accent")
-        self.spark.set_points(_with_now(state), state.window, state.threshold)
+        self.spark.set_points(_with_current_point(state), state.window, state.threshold)
 
-    def _view_of(self, card: Card, live: bool) -> QWidget:
+    def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:
         now = self._now()
         match card:
             case HandoverCard():
-                return HandoverView(card, self._wishes, now, unfolded=self._unfolded.get(card.seq, live))
+                return HandoverView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, is_live))
             case FoldCard():
-                return FoldView(card, self._wishes, now, unfolded=self._unfolded.get(card.seq, False))
+                return FoldView(card, self._signals, now, unfolded=self._unfolded.get(card.seq, False))
             case ObservationsCard():
-                return ObservationsView(card, self._wishes, now, unfolded=self._unfolded.get(card.seq, False))
+                return ObservationsView(
+                    card, self._signals, now, unfolded=self._unfolded.get(card.seq, False)
+                )
             case _:
-                return self._line_of(card, now)
+                return self._create_line_view(card, now)
 
-    def _line_of(
-        self, card: SweepCard | PlacedCard | PersonCard | FailureCard | MarkCard, now: int
+    def _create_line_view(
+        self, card: SweepCard | PlacedCard | ManualActionCard | FailureCard | UndoCard, now_ms: int
     ) -> QWidget:
         match card:
             case SweepCard():
-                return SweepView(card, self._wishes, now)
+                return SweepView(card, self._signals, now_ms)
             case PlacedCard():
-                return PlacedView(card, self._wishes, now)
-            case PersonCard():
-                return PersonView(card, self._wishes, now)
+                return PlacedView(card, self._signals, now_ms)
+            case ManualActionCard():
+                return ManualActionView(card, self._signals, now_ms)
             case FailureCard():
-                return FailureView(card, self._wishes, now)
-            case MarkCard():
-                return MarkView(card, self._wishes, now)
+                return FailureView(card, self._signals, now_ms)
+            case UndoCard():
+                return UndoView(card, self._signals, now_ms)
 
 
-def _with_now(state: TimelineState) -> tuple[Point, ...]:
+def _with_current_point(state: TimelineState) -> tuple[UsagePoint, ...]:
     """The points with one for the present use, where something changed it since the last."""
     last = state.points[-1] if state.points else None
     if last is None or (last.used, last.window or state.window) == (state.used, state.window):
         return state.points
-    return (*state.points, Point(last.seq, state.used, window=state.window))
+    return (*state.points, UsagePoint(last.seq, state.used, window=state.window))

@@ -15,7 +15,7 @@ def _boot() -> int:
     os.environ.pop("PYTHONHOME", None)
     multiprocessing.freeze_support()
 
-    from helix_desktop.app.cli import main
+    from helix_desktop.cli.main import main
 
     return main()
 

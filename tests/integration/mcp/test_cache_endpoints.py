@@ -11,9 +11,9 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
-from helix_desktop.app.desk import Desk
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.sharing import Sharing
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.workspaces.record import WorkspaceRecord
 from tests.support.store_making import content
 
@@ -21,26 +21,26 @@ ONE = content(b"one line\n")
 
 
 @pytest.fixture
-async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+async def desk(tmp_path: Path) -> AsyncIterator[AppServices]:
     """A desk on a data directory of its own."""
     data = DataDir.locate(tmp_path / "data", {})
     data.ensure()
-    desk = Desk(data, {})
+    desk = AppServices(data, {})
     yield desk
     await desk.close()
 
 
 @pytest.fixture
-async def record(desk: Desk, tmp_path: Path) -> WorkspaceRecord:
+async def record(desk: AppServices, tmp_path: Path) -> WorkspaceRecord:
     """An open workspace that holds one content."""
     (tmp_path / "ws").mkdir()
     record = desk.registry.add(tmp_path / "ws")
-    room = await desk.room(record.id)
+    room = await desk.open_workspace(record.id)
     await room.store.commit("s1", contents=[ONE])
     return record
 
 
-async def recalled(shared: Sharing) -> str:
+async def recalled(shared: SharingState) -> str:
     async with (
         httpx2.AsyncClient(headers={"Authorization": f"Bearer {shared.token}"}) as carrying,
         Client(streamable_http_client(shared.url, http_client=carrying)) as client,
@@ -50,38 +50,40 @@ async def recalled(shared: Sharing) -> str:
         return block.text
 
 
-async def answers(shared: Sharing) -> int:
+async def answers(shared: SharingState) -> int:
     async with httpx2.AsyncClient() as client:
         answer = await client.post(shared.url, headers={"Authorization": f"Bearer {shared.token}"})
         return int(answer.status_code)
 
 
-async def test_it_serves_while_it_is_on_and_the_workspace_open(desk: Desk, record: WorkspaceRecord) -> None:
-    assert await desk.endpoints.sharing(record.id) == Sharing()
-    await desk.endpoints.switch(record.id, on=True)
-    shared = await desk.endpoints.sharing(record.id)
-    assert shared.on
+async def test_it_serves_while_it_is_on_and_the_workspace_open(
+    desk: AppServices, record: WorkspaceRecord
+) -> None:
+    assert await desk.cache_endpoints.sharing_state(record.id) == SharingState()
+    await desk.cache_endpoints.set_enabled(record.id, enabled=True)
+    shared = await desk.cache_endpoints.sharing_state(record.id)
+    assert shared.is_enabled
     assert desk.registry.get(record.id).share_port == shared.port
     assert await recalled(shared) == "one line\n"
-    await desk.close_room(record.id)
+    await desk.close_workspace(record.id)
     with pytest.raises(httpx2.ConnectError):
         await answers(shared)
-    await desk.room(record.id)
-    await desk.endpoints.begin(record.id)
-    again = await desk.endpoints.sharing(record.id)
+    await desk.open_workspace(record.id)
+    await desk.cache_endpoints.start(record.id)
+    again = await desk.cache_endpoints.sharing_state(record.id)
     assert (again.url, again.token) == (shared.url, shared.token), "what programs were given still holds"
     assert await recalled(again) == "one line\n"
-    await desk.endpoints.switch(record.id, on=False)
+    await desk.cache_endpoints.set_enabled(record.id, enabled=False)
     assert desk.registry.get(record.id).share_port == 0
     with pytest.raises(httpx2.ConnectError):
         await answers(shared)
 
 
-async def test_a_new_token_shuts_the_former_one_out(desk: Desk, record: WorkspaceRecord) -> None:
-    await desk.endpoints.switch(record.id, on=True)
-    former = await desk.endpoints.sharing(record.id)
-    await desk.endpoints.renew(record.id)
-    now = await desk.endpoints.sharing(record.id)
+async def test_a_new_token_shuts_the_former_one_out(desk: AppServices, record: WorkspaceRecord) -> None:
+    await desk.cache_endpoints.set_enabled(record.id, enabled=True)
+    former = await desk.cache_endpoints.sharing_state(record.id)
+    await desk.cache_endpoints.rotate_token(record.id)
+    now = await desk.cache_endpoints.sharing_state(record.id)
     assert now.url == former.url
     assert now.token != former.token
     assert await answers(former) == 401
@@ -89,35 +91,40 @@ async def test_a_new_token_shuts_the_former_one_out(desk: Desk, record: Workspac
 
 
 async def test_two_workspaces_have_two_endpoints_and_neither_token_opens_the_other(
-    desk: Desk, record: WorkspaceRecord, tmp_path: Path
+    desk: AppServices, record: WorkspaceRecord, tmp_path: Path
 ) -> None:
     (tmp_path / "other").mkdir()
     other = desk.registry.add(tmp_path / "other")
-    await desk.room(other.id)
+    await desk.open_workspace(other.id)
     for one in (record, other):
-        await desk.endpoints.switch(one.id, on=True)
-    mine, theirs = await desk.endpoints.sharing(record.id), await desk.endpoints.sharing(other.id)
+        await desk.cache_endpoints.set_enabled(one.id, enabled=True)
+    mine, theirs = (
+        await desk.cache_endpoints.sharing_state(record.id),
+        await desk.cache_endpoints.sharing_state(other.id),
+    )
     assert mine.url != theirs.url
-    assert await answers(Sharing(True, theirs.url, mine.token)) == 401
+    assert await answers(SharingState(True, theirs.url, mine.token)) == 401
 
 
-async def test_a_port_that_somebody_took_is_said(desk: Desk, record: WorkspaceRecord, tmp_path: Path) -> None:
-    await desk.endpoints.switch(record.id, on=True)
-    shared = await desk.endpoints.sharing(record.id)
+async def test_a_port_that_somebody_took_is_said(
+    desk: AppServices, record: WorkspaceRecord, tmp_path: Path
+) -> None:
+    await desk.cache_endpoints.set_enabled(record.id, enabled=True)
+    shared = await desk.cache_endpoints.sharing_state(record.id)
     (tmp_path / "other").mkdir()
     other = desk.registry.add(tmp_path / "other")
-    await desk.room(other.id)
+    await desk.open_workspace(other.id)
     desk.registry.change(other.id, share_port=shared.port)
-    await desk.endpoints.begin(other.id)
-    told = await desk.endpoints.sharing(other.id)
-    assert told.on
+    await desk.cache_endpoints.start(other.id)
+    told = await desk.cache_endpoints.sharing_state(other.id)
+    assert told.is_enabled
     assert not told.url
-    assert f"Port {shared.port}" in told.fault
+    assert f"Port {shared.port}" in told.error
 
 
 async def test_the_command_that_others_are_given_names_the_workspace(
-    desk: Desk, record: WorkspaceRecord
+    desk: AppServices, record: WorkspaceRecord
 ) -> None:
-    command = desk.endpoints.command(record.id)
+    command = desk.cache_endpoints.stdio_command(record.id)
     assert command[-2:] == ("--workspace", record.path)
     assert "--data-dir" in command, "this desk does not keep its data in the usual place"

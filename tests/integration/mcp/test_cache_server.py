@@ -12,13 +12,13 @@ import pytest
 from mcp import Client, MCPError
 from mcp_types import CallToolResult, ImageContent, TextContent
 
-from helix_desktop.app.cache_sharing import GUEST, SharedCache
-from helix_desktop.app.on_demand import OnDemand
-from helix_desktop.context.content import Content
-from helix_desktop.context.message import ToolCall
-from helix_desktop.mcp.server import NAME, cache_server
-from helix_desktop.store.remote.shared import SharedStore
-from helix_desktop.tools.cache_box import cache_box
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.mcp.server.cache_server import SERVER_NAME, cache_server
+from helix_desktop.services.cache_server.lazy_store import LazyStore
+from helix_desktop.services.cache_server.tools import CACHE_SERVER_SESSION, CacheServerTools
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.tools.cache.registry import cache_registry
 from tests.support.pictures import png
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, TickingClock, content
 from tests.support.tool_cache import DESCRIPTIONS, count_quarters
@@ -40,9 +40,9 @@ async def opened(folder: Path, workspace: str = WORKSPACE) -> AsyncIterator[Shar
 async def served(folder: Path, idle_s: float = 0.0) -> AsyncIterator[Client]:
     """The cache of a store through a client, which opens it whenever it needs it."""
 
-    held = OnDemand(lambda: opened(folder), idle_s)
+    held = LazyStore(lambda: opened(folder), idle_s)
     try:
-        async with Client(cache_server(SharedCache(held, count_quarters), "proj", "1.0")) as client:
+        async with Client(cache_server(CacheServerTools(held, count_quarters), "proj", "1.0")) as client:
             yield client
     finally:
         await held.close()
@@ -63,7 +63,7 @@ async def test_it_says_who_it_is_and_what_it_has(tmp_path: Path) -> None:
     await stored(tmp_path / "store", content(TEXT))
     async with served(tmp_path / "store") as client:
         assert client.server_info is not None
-        assert client.server_info.name == NAME == "builtin_context_cache"
+        assert client.server_info.name == SERVER_NAME == "builtin_context_cache"
         tools = (await client.list_tools()).tools
         assert [tool.name for tool in tools] == [
             "recall_cached_content", "search_cached_content", "list_cached_content",
@@ -86,10 +86,10 @@ async def test_other_programs_get_what_the_agent_itself_would(tmp_path: Path) ->
     async with served(tmp_path / "store") as client:
         told = [said(await client.call_tool(name, given)) for name, given in asked]
     async with opened(tmp_path / "store") as store:
-        box = cache_box(store, DESCRIPTIONS, count_quarters)
+        box = cache_registry(store, DESCRIPTIONS, count_quarters)
         for (name, given), answer in zip(asked, told, strict=True):
             own = await box.run(ToolCall("1", name, json.dumps(given)))
-            assert answer == (own.shown or own.content.decode())
+            assert answer == (own.model_text or own.content.decode())
 
 
 async def test_short_content_comes_back_byte_for_byte(tmp_path: Path) -> None:
@@ -175,4 +175,4 @@ async def test_recalls_by_others_count_as_use(tmp_path: Path) -> None:
     async with opened(tmp_path / "store") as store:
         entry = await store.entry(one.digest)
         assert (entry.recalls, entry.last_used > entry.created) == (1, True)
-        assert GUEST not in [session.id for session in await store.sessions()]
+        assert CACHE_SERVER_SESSION not in [session.id for session in await store.sessions()]

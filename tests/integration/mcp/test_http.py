@@ -38,7 +38,7 @@ async def test_a_server_behind_a_url_is_called_and_found_again(rig: McpRig, tmp_
         rig.kept["Authorization"] = "Bearer very-secret"
         await rig.use(agreed("web", command="", args=(), url=url, secret_headers=("Authorization",)))
         actor = rig.actor("web")
-        assert actor.condition.state == "ready", actor.condition.why
+        assert actor.status.state == "ready", actor.status.reason
         assert await rig.text("mcp__web__say", text="hello") == "You said: hello"
         heard: list[str] = []
         await rig.call("mcp__web__count", heard.append, to=2)
@@ -49,9 +49,9 @@ async def test_a_server_behind_a_url_is_called_and_found_again(rig: McpRig, tmp_
         await rig.call("mcp__web__say", text="anybody?")
     async with serving(tmp_path, port):
         rig.actor("web").retry()
-        await rig.when(lambda: rig.actor("web").up)
+        await rig.when(lambda: rig.actor("web").is_up)
         assert await rig.text("mcp__web__say", text="again") == "You said: again"
-    assert "very-secret" not in actor.chatter.text
+    assert "very-secret" not in actor.stderr_log.text
 
 
 async def test_what_answers_is_no_server(rig: McpRig, tmp_path: Path) -> None:
@@ -84,11 +84,11 @@ async def test_what_answers_is_no_server(rig: McpRig, tmp_path: Path) -> None:
         agreed(name, command="", args=(), url=f"http://127.0.0.1:{one}/mcp")
         for name, one in (("page", port), ("nothing", nothing), ("flood", flood.sockets[0].getsockname()[1]))
     ]
-    await rig.hub.use(entries, True)
-    await rig.when(lambda: all(rig.actor(one.name).condition.state == "failed" for one in entries))
-    assert "401 Unauthorized" in rig.actor("page").condition.why
-    assert "connect" in rig.actor("nothing").condition.why.lower()
-    assert "an answer of over 16 MB" in rig.actor("flood").condition.why
+    await rig.hub.set_servers(entries, True)
+    await rig.when(lambda: all(rig.actor(one.name).status.state == "failed" for one in entries))
+    assert "401 Unauthorized" in rig.actor("page").status.reason
+    assert "connect" in rig.actor("nothing").status.reason.lower()
+    assert "an answer of over 16 MB" in rig.actor("flood").status.reason
     await rig.close()
     for server in (web, flood):
         server.close()

@@ -11,12 +11,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.agent.toolset import Toolset
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.mcp_server import ServerEntry
-from helix_desktop.context.message import ToolCall
-from helix_desktop.mcp.actor import Actor, Ground
-from helix_desktop.mcp.process import LARGEST_MESSAGE
+from helix_desktop.agent.tool_calls.toolset import Toolset
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.mcp.client.process import MAX_MESSAGE_BYTES
+from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
 from tests.support.mcp_rig import McpRig, agreed, raw
 from tests.unit.agent.test_toolset import Named
 
@@ -51,8 +51,8 @@ async def test_an_order_that_changes_is_no_change(rig: McpRig) -> None:
         heard.append(1)
 
     rig.tools.listen(changed)
-    await rig.hub.use(rig.hub.entries, True, anew="raw")
-    await rig.hub.settled(30)
+    await rig.hub.set_servers(rig.hub.entries, True, restart="raw")
+    await rig.hub.wait_settled(30)
     assert rig.tools.specs == before
     assert not heard
 
@@ -70,7 +70,7 @@ async def test_a_strangers_words_are_capped_and_cleaned(rig: McpRig) -> None:
     assert len(hidden) < 2_050
     assert all(name.isascii() and len(name) <= 64 for name in told)
     assert len([name for name in told if name.startswith("mcp__evil__aaa")]) == 2
-    refused = {one.tool: one.refused for one in rig.actor("evil").offers if one.refused}
+    refused = {one.tool: one.rejection for one in rig.actor("evil").tools if one.rejection}
     assert refused == {
         "heavy": "Its schema has 44,624 characters; 16,000 are the most.",
         "secret": "Its schema holds hidden signs.",
@@ -80,26 +80,28 @@ async def test_a_strangers_words_are_capped_and_cleaned(rig: McpRig) -> None:
 
 async def test_a_server_that_does_not_start_says_why(rig: McpRig) -> None:
     """The reason of a failure holds what the server said last, and what is missing."""
-    await rig.hub.use((raw("crash", name="crash"), agreed("gone", command="no-such-program-anywhere")), True)
-    await rig.when(lambda: all(rig.actor(name).condition.state == "failed" for name in ("crash", "gone")))
-    assert "cannot find the database" in rig.actor("crash").condition.why
-    assert "There is no program no-such-program-anywhere." in rig.actor("gone").condition.why
-    assert rig.actor("crash").condition.again_s > 0
+    await rig.hub.set_servers(
+        (raw("crash", name="crash"), agreed("gone", command="no-such-program-anywhere")), True
+    )
+    await rig.when(lambda: all(rig.actor(name).status.state == "failed" for name in ("crash", "gone")))
+    assert "cannot find the database" in rig.actor("crash").status.reason
+    assert "There is no program no-such-program-anywhere." in rig.actor("gone").status.reason
+    assert rig.actor("crash").status.retry_in_s > 0
     with pytest.raises(ToolError, match="There is no tool"):
         await rig.call("mcp__crash__echo")
 
 
 async def test_one_that_never_starts_is_left_alone_until_somebody_asks(rig: McpRig) -> None:
     """After ten tries in a row it waits; a person's word, or a call, starts it again."""
-    ground = Ground(rig.root, os.environ, rig.hub._ground.secrets)
+    ground = ServerContext(rig.root, os.environ, rig.hub._context.load_secrets)
     tried: list[str] = []
 
     async def changed() -> None:
         """Nothing ever changes."""
 
-    actor = Actor(raw("crash"), ground, changed, lambda: tried.append(actor.condition.state), (0.001,))
-    life = asyncio.get_running_loop().create_task(actor.live(), name="mcp life")
-    await rig.when(lambda: actor.condition.state == "failed" and not actor.condition.again_s)
+    actor = ServerActor(raw("crash"), ground, changed, lambda: tried.append(actor.status.state), (0.001,))
+    life = asyncio.get_running_loop().create_task(actor.run(), name="mcp life")
+    await rig.when(lambda: actor.status.state == "failed" and not actor.status.retry_in_s)
     assert tried.count("failed") == 10
     actor.retry()
     await rig.when(lambda: tried.count("failed") == 11)
@@ -111,16 +113,16 @@ async def test_noise_on_the_output_is_shown_and_does_no_harm(rig: McpRig) -> Non
     """Words that are no messages go where the errors go."""
     await rig.use(raw("noise"))
     assert await rig.text("mcp__raw__echo", a=1) == '{"a": 1}'
-    assert "Hello, I am a server" in rig.actor("raw").chatter.text
+    assert "Hello, I am a server" in rig.actor("raw").stderr_log.text
 
 
 async def test_a_flood_of_errors_is_kept_in_part(rig: McpRig) -> None:
     """Calls are answered beside it, and memory stays as it is."""
     await rig.use(raw("spam"))
     actor = rig.actor("raw")
-    await rig.when(lambda: actor.chatter.left_out > 100)
+    await rig.when(lambda: actor.stderr_log.dropped_lines > 100)
     assert await rig.text("mcp__raw__echo", a=1) == '{"a": 1}'
-    assert len(actor.chatter.text) < 70_000
+    assert len(actor.stderr_log.text) < 70_000
 
 
 async def test_a_call_that_is_never_answered_is_given_up(rig: McpRig, tmp_path: Path) -> None:
@@ -139,8 +141,8 @@ async def test_a_server_that_dies_in_a_call_fails_that_call_at_once(rig: McpRig)
     first = await rig.text("mcp__raw__pid")
     with pytest.raises(ToolError, match="did not carry out bang"):
         await rig.call("mcp__raw__bang")
-    await rig.when(lambda: actor.condition.state == "failed")
-    assert "bang" in actor.condition.why
+    await rig.when(lambda: actor.status.state == "failed")
+    assert "bang" in actor.status.reason
     assert rig.tools.specs is told
     assert await rig.text("mcp__raw__pid") != first
 
@@ -171,9 +173,9 @@ async def test_a_large_answer_comes_whole_and_one_over_the_cap_ends_the_session(
     result = await rig.call("mcp__raw__big", size=3_000_000)
     assert len(result.content) == 3_000_000
     with pytest.raises(ToolError):
-        await rig.call("mcp__raw__big", size=LARGEST_MESSAGE + 1)
+        await rig.call("mcp__raw__big", size=MAX_MESSAGE_BYTES + 1)
     actor = rig.actor("raw")
-    await rig.when(lambda: "message of over 16 MB" in actor.chatter.text)
+    await rig.when(lambda: "message of over 16 MB" in actor.stderr_log.text)
     assert await rig.text("mcp__raw__echo", a=3) == '{"a": 3}'
 
 
@@ -183,7 +185,7 @@ async def test_a_server_that_will_not_end_is_ended_with_its_children(rig: McpRig
     await rig.use(raw("stubborn"))
     pids = [int(await rig.text("mcp__raw__pid")), int((tmp_path / "child").read_text(encoding="utf-8"))]
     assert all(map(alive, pids))
-    await rig.hub.use((), True)
+    await rig.hub.set_servers((), True)
     assert not any(map(alive, pids))
 
 
@@ -197,14 +199,14 @@ async def test_nothing_starts_unless_it_was_agreed_to(rig: McpRig, tmp_path: Pat
     ]  # fmt: skip
     for swap in swaps:
         await rig.use(msgspec.structs.replace(entry, **swap))
-        assert rig.hub.condition(rig.hub.entries[0]).state == "unapproved"
+        assert rig.hub.status(rig.hub.entries[0]).state == "unapproved"
         assert rig.hub.actor("x") is None
     await rig.use(entry, trusted=False)
-    assert rig.hub.condition(entry).state == "untrusted"
+    assert rig.hub.status(entry).state == "untrusted"
     await rig.use(msgspec.structs.replace(entry, enabled=False))
-    assert rig.hub.condition(rig.hub.entries[0]).state == "off"
+    assert rig.hub.status(rig.hub.entries[0]).state == "off"
     assert not mark.exists()
-    await rig.hub.use((entry,), True)
+    await rig.hub.set_servers((entry,), True)
     await rig.when(mark.exists)
 
 
@@ -215,7 +217,7 @@ async def test_a_command_that_is_swapped_while_it_runs_ends_the_server(rig: McpR
     pid = int(await rig.text("mcp__raw__pid"))
     swapped = msgspec.structs.replace(entry, args=(*entry.args, "evil"))
     await rig.use(swapped)
-    assert rig.hub.condition(swapped).state == "unapproved"
+    assert rig.hub.status(swapped).state == "unapproved"
     assert rig.names == []
     assert not alive(pid)
 
@@ -242,14 +244,14 @@ async def test_every_call_is_asked_about(rig: McpRig) -> None:
     assert ask is not None
     assert (ask.kind, ask.server, ask.definition) == ("mcp", "raw", entry.fingerprint)
     assert ask.detail == '{\n  "to": "\\u202eevil"\n}'
-    assert [rule.text for rule in ask.offers] == ["Use mcp__raw__echo of the MCP server raw"]
+    assert [rule.text for rule in ask.suggested_rules] == ["Use mcp__raw__echo of the MCP server raw"]
 
 
 async def test_a_secret_that_is_not_known_is_asked_for(rig: McpRig) -> None:
     """The server is not started half."""
-    await rig.hub.use((agreed("x", secret_env=("TOKEN",)),), True)
-    await rig.when(lambda: rig.actor("x").condition.state == "failed")
-    assert "The secret TOKEN of x is not known." in rig.actor("x").condition.why
+    await rig.hub.set_servers((agreed("x", secret_env=("TOKEN",)),), True)
+    await rig.when(lambda: rig.actor("x").status.state == "failed")
+    assert "The secret TOKEN of x is not known." in rig.actor("x").status.reason
 
 
 def open_files() -> int:
@@ -267,12 +269,12 @@ async def test_a_hundred_connects_leave_nothing_behind(rig: McpRig, tmp_path: Pa
     files, tasks = open_files(), len(asyncio.all_tasks())
     pids: list[int] = []
     for number in range(25):
-        entries: list[ServerEntry] = [raw(name=f"s{number}-{place}") for place in range(4)]
-        await rig.hub.use(entries, True)
+        entries: list[McpServerConfig] = [raw(name=f"s{number}-{place}") for place in range(4)]
+        await rig.hub.set_servers(entries, True)
         if number % 2:
-            await rig.hub.settled(30)
+            await rig.hub.wait_settled(30)
             pids += [int(await rig.text(f"mcp__{one.name}__pid")) for one in entries]
-        await rig.hub.use((), True)
+        await rig.hub.set_servers((), True)
     await asyncio.sleep(0)
     gc.collect()
     assert not any(map(alive, pids))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import ToolError
+from helix_desktop.domain.errors import ToolError
 from tests.support.mcp_rig import McpRig, made
 
 
@@ -16,8 +16,8 @@ async def test_a_server_is_greeted_listed_and_called(rig: McpRig) -> None:
     """Its tools stand under names of their own, say where they come from, and answer."""
     await rig.use(made())
     actor = rig.actor("made")
-    assert actor.condition.state == "ready", actor.chatter.text
-    assert actor.server == "made 1.0"
+    assert actor.status.state == "ready", actor.stderr_log.text
+    assert actor.server_title == "made 1.0"
     assert rig.names == sorted(rig.names)
     assert "mcp__made__say" in rig.names
     (say,) = [spec for spec in rig.tools.specs if spec.name == "mcp__made__say"]
@@ -79,7 +79,7 @@ async def test_pictures_and_resources_come_with_their_text(rig: McpRig) -> None:
     """The image's bytes stand beside the text, the resource in it."""
     await rig.use(made())
     result = await rig.call("mcp__made__picture")
-    assert len(result.pictures) == 1
+    assert len(result.image_data) == 1
     assert result.content.decode() == (
         "Look:\n\n[an image: PNG image, 4 × 3 pixels, 69 B]\n\n[Resource note://one]\nA note."
     )
@@ -99,10 +99,10 @@ async def test_a_server_that_dies_in_a_call_is_told_of_and_started_again(rig: Mc
     actor, told = rig.actor("made"), rig.names
     with pytest.raises(ToolError, match="did not carry out die"):
         await rig.call("mcp__made__die")
-    await rig.when(lambda: actor.condition.state == "failed")
-    assert "The server ended." in actor.condition.why
-    assert "I am dying" in actor.condition.why
-    assert "abcdefgh" not in actor.condition.why + actor.chatter.text
-    assert "It ended with exit code 3." in actor.chatter.text
+    await rig.when(lambda: actor.status.state == "failed")
+    assert "The server ended." in actor.status.reason
+    assert "I am dying" in actor.status.reason
+    assert "abcdefgh" not in actor.status.reason + actor.stderr_log.text
+    assert "It ended with exit code 3." in actor.stderr_log.text
     assert rig.names == told
     assert await rig.text("mcp__made__say", text="back") == "You said: back"

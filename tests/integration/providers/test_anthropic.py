@@ -9,21 +9,21 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.context.errors import ModelOverflow, ModelRefused
-from helix_desktop.context.message import (
-    Answer,
+from helix_desktop.domain.errors import ContextWindowExceeded, ModelRequestRejected
+from helix_desktop.domain.messages import (
     Message,
     ModelInfo,
-    Request,
-    Retrying,
-    Stop,
-    TextArrived,
+    ModelRequest,
+    ModelResponse,
+    RetryScheduled,
+    StopReason,
+    TextDelta,
     ToolCall,
     ToolSpec,
     Usage,
 )
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.bound_thinking import BoundThinking
 from tests.support.chat_server import (
@@ -53,8 +53,8 @@ READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {
 
 
 @pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    client = Http()
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
     yield client
     await client.aclose()
 
@@ -63,11 +63,11 @@ def serving(*replies: Reply) -> ChatServer:
     return ChatServer(in_turn(*replies), wire=AnthropicWire())
 
 
-def model(server: ChatServer, http: Http, info: ModelInfo = INFO) -> StreamedModel:
-    return model_behind("anthropic", info, server.base_url, KEY, http=http, retries=Naps().retries)
+def model(server: ChatServer, http: HttpClient, info: ModelInfo = INFO) -> StreamedModel:
+    return create_model("anthropic", info, server.base_url, KEY, http=http, retry_policy=Naps().retries)
 
 
-def spoken(answer: Answer) -> Message:
+def spoken(answer: ModelResponse) -> Message:
     return Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
 
 
@@ -75,9 +75,9 @@ def result(call: ToolCall, text: str = "text of a file") -> Message:
     return Message("tool", text, call_id=call.id, name=call.name)
 
 
-async def test_headers_and_the_body_of_a_first_request(http: Http) -> None:
+async def test_headers_and_the_body_of_a_first_request(http: HttpClient) -> None:
     async with serving(say("ok")) as server:
-        await arrivals_of(model(server, http), Request(QUESTION, (READ,)))
+        await arrivals_of(model(server, http), ModelRequest(QUESTION, (READ,)))
         sent = server.requests[0]
     assert sent.headers["x-api-key"] == KEY
     assert sent.headers["anthropic-version"] == "2023-06-01"
@@ -92,21 +92,21 @@ async def test_headers_and_the_body_of_a_first_request(http: Http) -> None:
     }
 
 
-async def test_an_address_without_its_version_is_completed(http: Http) -> None:
+async def test_an_address_without_its_version_is_completed(http: HttpClient) -> None:
     async with serving(say("ok")) as server:
-        chat = model_behind("anthropic", INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
-        assert (await answer_of(chat, Request(QUESTION))).text == "ok"
+        chat = create_model("anthropic", INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
+        assert (await answer_of(chat, ModelRequest(QUESTION))).text == "ok"
         assert server.requests[0].path == "/v1/messages"
 
 
-async def test_without_a_known_limit_the_reserve_is_asked_for(http: Http) -> None:
+async def test_without_a_known_limit_the_reserve_is_asked_for(http: HttpClient) -> None:
     async with serving(say("ok")) as server:
         info = msgspec.structs.replace(INFO, output=0, reserve=2_000)
-        await arrivals_of(model(server, http, info), Request(QUESTION))
+        await arrivals_of(model(server, http, info), ModelRequest(QUESTION))
         assert server.bodies[0]["max_tokens"] == 2_000
 
 
-async def test_thinking_goes_back_as_it_came(http: Http) -> None:
+async def test_thinking_goes_back_as_it_came(http: HttpClient) -> None:
     first = Stream(
         Reasoning("Let me "),
         Reasoning("look."),
@@ -118,10 +118,10 @@ async def test_thinking_goes_back_as_it_came(http: Http) -> None:
     )
     async with serving(first, say("ok")) as server:
         chat = model(server, http)
-        answer = await answer_of(chat, Request(QUESTION, (READ,)))
+        answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
         assert [call.arguments for call in answer.calls] == ['{"path": "größe.py"}', "{}"]
         results = (result(answer.calls[0]), result(answer.calls[1], "none"))
-        await arrivals_of(chat, Request((*QUESTION, spoken(answer), *results), (READ,)))
+        await arrivals_of(chat, ModelRequest((*QUESTION, spoken(answer), *results), (READ,)))
         [_, assistant, user] = server.bodies[1]["messages"]
     assert assistant == {
         "role": "assistant",
@@ -149,42 +149,48 @@ async def test_thinking_goes_back_as_it_came(http: Http) -> None:
         ("something_new", "end"),
     ],
 )
-async def test_why_an_answer_ended(http: Http, reason: str, stop: Stop) -> None:
+async def test_why_an_answer_ended(http: HttpClient, reason: str, stop: StopReason) -> None:
     async with serving(Stream(Text("So far."), finish=reason)) as server:
-        assert (await answer_of(model(server, http), Request(QUESTION))).stop == stop
+        assert (await answer_of(model(server, http), ModelRequest(QUESTION))).stop == stop
 
 
-async def test_what_a_refusal_leaves_behind_is_not_acted_upon(http: Http) -> None:
+async def test_what_a_refusal_leaves_behind_is_not_acted_upon(http: HttpClient) -> None:
     async with serving(Stream(Text("So"), Call("run_command", "{}"), finish="refusal")) as server:
-        answer = await answer_of(model(server, http), Request(QUESTION, (READ,)))
+        answer = await answer_of(model(server, http), ModelRequest(QUESTION, (READ,)))
     assert (answer.text, answer.calls, answer.verbatim) == ("So", (), None)
 
 
-async def test_a_refusal_is_explained_in_the_providers_words(http: Http) -> None:
+async def test_a_refusal_is_explained_in_the_providers_words(http: HttpClient) -> None:
     why = {"type": "refusal", "category": "bio", "explanation": "This could do harm."}
     delta = Delta({"type": "message_delta", "delta": {"stop_reason": "refusal", "stop_details": why}})
     async with serving(Stream(delta, finish="")) as server:
-        with pytest.raises(ModelRefused, match="This could do harm"):
-            await answer_of(model(server, http), Request(QUESTION))
+        with pytest.raises(ModelRequestRejected, match="This could do harm"):
+            await answer_of(model(server, http), ModelRequest(QUESTION))
 
 
-async def test_a_window_full_before_the_first_word_is_an_overflow(http: Http) -> None:
+async def test_a_window_full_before_the_first_word_is_an_overflow(http: HttpClient) -> None:
     async with serving(Stream(Reasoning("hm"), finish="model_context_window_exceeded")) as server:
-        with pytest.raises(ModelOverflow):
-            await answer_of(model(server, http), Request(QUESTION))
+        with pytest.raises(ContextWindowExceeded):
+            await answer_of(model(server, http), ModelRequest(QUESTION))
 
 
-async def test_an_overloaded_server_is_asked_again(http: Http) -> None:
+async def test_an_overloaded_server_is_asked_again(http: HttpClient) -> None:
     busy = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     raw = Raw(b"event: error\ndata: " + json.dumps(busy).encode() + b"\n\n")
     async with serving(Stream(Text("ha"), raw), Refusal(503, busy), say("ok")) as server:
-        arrivals = await arrivals_of(model(server, http), Request(QUESTION))
-    told = [one for one in arrivals if isinstance(one, Retrying)]
-    assert [type(one) for one in arrivals] == [TextArrived, Retrying, Retrying, TextArrived, Answer]
+        arrivals = await arrivals_of(model(server, http), ModelRequest(QUESTION))
+    told = [one for one in arrivals if isinstance(one, RetryScheduled)]
+    assert [type(one) for one in arrivals] == [
+        TextDelta,
+        RetryScheduled,
+        RetryScheduled,
+        TextDelta,
+        ModelResponse,
+    ]
     assert told[0].reason == "HTTP 529: Overloaded"
 
 
-async def test_input_counts_what_the_cache_read_and_wrote(http: Http) -> None:
+async def test_input_counts_what_the_cache_read_and_wrote(http: HttpClient) -> None:
     usage = {
         "input_tokens": 10,
         "cache_creation_input_tokens": 200,
@@ -196,11 +202,11 @@ async def test_input_counts_what_the_cache_read_and_wrote(http: Http) -> None:
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 45}}
     )
     async with serving(Stream(start, Text("ok"), end, finish="", usage=None)) as server:
-        answer = await answer_of(model(server, http), Request(QUESTION))
+        answer = await answer_of(model(server, http), ModelRequest(QUESTION))
     assert answer.usage == Usage(3_210, 45, 3_000)
 
 
-async def test_an_answer_that_was_not_streamed(http: Http) -> None:
+async def test_an_answer_that_was_not_streamed(http: HttpClient) -> None:
     whole = {
         "type": "message",
         "content": [
@@ -212,7 +218,7 @@ async def test_an_answer_that_was_not_streamed(http: Http) -> None:
         "usage": {"input_tokens": 9, "output_tokens": 2},
     }
     async with serving(Refusal(200, whole)) as server:
-        answer = await answer_of(model(server, http), Request(QUESTION))
+        answer = await answer_of(model(server, http), ModelRequest(QUESTION))
     assert (answer.text, answer.reasoning, answer.stop) == ("Looking.", "hm", "calls")
     assert json.loads(answer.calls[0].arguments) == {"path": "a"}
     assert answer.usage == Usage(9, 2)
@@ -236,22 +242,24 @@ class TestForms:
         ],
         ids=["this request", "every request"],
     )
-    async def test_a_shorter_answer_is_asked_for(self, http: Http, refusal: str, asked: list[int]) -> None:
+    async def test_a_shorter_answer_is_asked_for(
+        self, http: HttpClient, refusal: str, asked: list[int]
+    ) -> None:
         async with serving(error(400, refusal), say("ok")) as server:
             chat = model(server, http)
-            arrivals = await arrivals_of(chat, Request(QUESTION))
-            await arrivals_of(chat, Request(QUESTION))
+            arrivals = await arrivals_of(chat, ModelRequest(QUESTION))
+            await arrivals_of(chat, ModelRequest(QUESTION))
             assert [body["max_tokens"] for body in server.bodies] == asked
-        assert [type(one) for one in arrivals] == [TextArrived, Answer]
+        assert [type(one) for one in arrivals] == [TextDelta, ModelResponse]
 
-    async def test_no_room_worth_asking_for_is_an_overflow(self, http: Http) -> None:
+    async def test_no_room_worth_asking_for_is_an_overflow(self, http: HttpClient) -> None:
         words = "input length and `max_tokens` exceed context limit: 199990 + 64000 > 200000"
         async with serving(error(400, words)) as server:
-            with pytest.raises(ModelOverflow):
-                await arrivals_of(model(server, http), Request(QUESTION))
+            with pytest.raises(ContextWindowExceeded):
+                await arrivals_of(model(server, http), ModelRequest(QUESTION))
             assert len(server.bodies) == 1
 
-    async def test_a_server_without_breakpoints_gets_none(self, http: Http) -> None:
+    async def test_a_server_without_breakpoints_gets_none(self, http: HttpClient) -> None:
         def script(request: dict[str, Any]) -> Reply:
             if "cache_control" in json.dumps(request):
                 return error(400, "system.0.cache_control: Extra inputs are not permitted")
@@ -260,10 +268,10 @@ class TestForms:
         async with ChatServer(script, wire=AnthropicWire()) as server:
             chat = model(server, http)
             for _ in range(2):
-                assert (await answer_of(chat, Request(QUESTION))).text == "ok"
+                assert (await answer_of(chat, ModelRequest(QUESTION))).text == "ok"
             assert len(server.bodies) == 3
 
-    async def test_thinking_that_is_refused_again_and_again_is_left_out(self, http: Http) -> None:
+    async def test_thinking_that_is_refused_again_and_again_is_left_out(self, http: HttpClient) -> None:
         def script(request: dict[str, Any]) -> Reply:
             if '"type": "thinking"' in json.dumps(request["messages"]):
                 return error(400, "messages.1.content.0: Invalid `signature` in `thinking` block")
@@ -271,9 +279,9 @@ class TestForms:
 
         async with ChatServer(script, wire=AnthropicWire()) as server:
             chat = model(server, http)
-            answer = await answer_of(chat, Request(QUESTION))
+            answer = await answer_of(chat, ModelRequest(QUESTION))
             following = (*QUESTION, spoken(answer), Message("user", "And?"))
-            assert (await answer_of(chat, Request(following))).text == "So."
+            assert (await answer_of(chat, ModelRequest(following))).text == "So."
             assert len(server.bodies) == 4
 
 
@@ -290,7 +298,7 @@ class TestThinkingBoundToItsPrefix:
     async def steps(self, chat: StreamedModel, messages: list[Message], count: int) -> None:
         """So many steps, each with a call and its result."""
         for _ in range(count):
-            answer = await answer_of(chat, Request(tuple(messages), (READ,)))
+            answer = await answer_of(chat, ModelRequest(tuple(messages), (READ,)))
             messages += [spoken(answer), result(answer.calls[0], f"{len(messages)} lines")]
 
     @staticmethod
@@ -300,7 +308,7 @@ class TestThinkingBoundToItsPrefix:
             if message.role == "tool":
                 messages[place] = msgspec.structs.replace(message, text="[CACHED] it")
 
-    async def test_it_goes_back_as_long_as_it_is_valid_and_no_longer(self, http: Http) -> None:
+    async def test_it_goes_back_as_long_as_it_is_valid_and_no_longer(self, http: HttpClient) -> None:
         script = BoundThinking(thinks)
         messages = list(QUESTION)
         async with ChatServer(script, wire=AnthropicWire()) as server:
@@ -321,7 +329,7 @@ class TestThinkingBoundToItsPrefix:
             await self.steps(model(server, http), messages, 2)
             assert script.refused == 1, "so is it to a new process, by what the messages say"
 
-    async def test_another_model_gets_none_of_it(self, http: Http) -> None:
+    async def test_another_model_gets_none_of_it(self, http: HttpClient) -> None:
         script = BoundThinking(thinks)
         messages = list(QUESTION)
         async with ChatServer(script, wire=AnthropicWire()) as server:
@@ -331,13 +339,13 @@ class TestThinkingBoundToItsPrefix:
             assert (script.refused, script.counts[-1]) == (0, 0)
 
 
-async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: Http) -> None:
+async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: HttpClient) -> None:
     steps: list[Message] = []
     for number in range(2):
         call = ToolCall("functions.read:0", "read_file", '{"path": ')
         steps += [Message("assistant", "", (call,)), result(call, f"{number}")]
     async with serving(say("ok")) as server:
-        await arrivals_of(model(server, http), Request((*QUESTION, *steps), (READ,)))
+        await arrivals_of(model(server, http), ModelRequest((*QUESTION, *steps), (READ,)))
         messages = server.bodies[0]["messages"]
     made = [block for message in messages for block in message["content"] if block["type"] == "tool_use"]
     given = [b["tool_use_id"] for m in messages for b in m["content"] if b["type"] == "tool_result"]
@@ -346,6 +354,6 @@ async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: Http) -
     assert made[0]["input"] == {"malformed": '{"path": '}
 
 
-async def test_a_finish_may_come_before_a_late_end(http: Http) -> None:
+async def test_a_finish_may_come_before_a_late_end(http: HttpClient) -> None:
     async with serving(Stream(Text("ok"), Finish("stop"))) as server:
-        assert (await answer_of(model(server, http), Request(QUESTION))).text == "ok"
+        assert (await answer_of(model(server, http), ModelRequest(QUESTION))).text == "ok"

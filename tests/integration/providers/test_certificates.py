@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import ModelUnreachable
-from helix_desktop.providers.http import Http
-from helix_desktop.providers.listing import list_models
+from helix_desktop.domain.errors import ModelUnreachable
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_list import list_models
 
 TLS = Path(__file__).parents[2] / "golden" / "tls"
 _LIST = b'{"object": "list", "data": [{"id": "small"}]}'
@@ -37,7 +37,7 @@ async def tls_server(certificate: str) -> AsyncIterator[int]:
 
 async def test_an_authority_in_the_system_s_trust_store_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "authority.pem"))
-    http = Http()
+    http = HttpClient()
     async with tls_server("good") as port:
         assert tuple(await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)) == ("small",)
         async with http.send("GET", f"https://localhost:{port}/v1/models") as reply:
@@ -57,7 +57,7 @@ async def test_a_certificate_that_is_not_trusted_is_named(
     certificate: str, why: str, fix: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SSL_CERT_FILE", str(TLS / "authority.pem"))
-    http = Http()
+    http = HttpClient()
     async with tls_server(certificate) as port:
         with pytest.raises(ModelUnreachable, match=why) as caught:
             await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)
@@ -67,7 +67,7 @@ async def test_a_certificate_that_is_not_trusted_is_named(
 
 async def test_an_authority_that_the_system_does_not_know_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SSL_CERT_FILE", raising=False)
-    http = Http()
+    http = HttpClient()
     async with tls_server("good") as port:
         with pytest.raises(ModelUnreachable, match="no authority that this system trusts"):
             await list_models("here", f"https://127.0.0.1:{port}/v1", http=http)

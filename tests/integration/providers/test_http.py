@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from helix_desktop.context.errors import ModelRefused, ModelUnreachable
-from helix_desktop.providers.http import Http, is_loopback
-from helix_desktop.providers.listing import list_models
+from helix_desktop.domain.errors import ModelRequestRejected, ModelUnreachable
+from helix_desktop.providers.http import HttpClient, is_loopback
+from helix_desktop.providers.model_list import list_models
 from tests.support.chat_server import ChatServer, say
 
 
@@ -35,13 +35,13 @@ def test_what_is_this_machine(url: str, loopback: bool) -> None:
 
 
 async def test_the_systems_proxy_is_used_but_never_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    http = Http()
+    http = HttpClient()
     async with ChatServer(lambda _: say("ok")) as proxy, ChatServer(lambda _: say("ok")) as server:
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
         assert tuple(await list_models("here", server.base_url, http=http)) == ("large", "small")
         assert proxy.requests == []
-        with pytest.raises(ModelRefused):
+        with pytest.raises(ModelRequestRejected):
             await list_models("away", "http://model.test/v1", http=http)
         assert proxy.requests[0].path == "http://model.test/v1/models"
         await http.aclose()
@@ -60,7 +60,7 @@ async def test_hosts_that_the_system_wants_without_a_proxy_are_reached_directly(
         asked.append(host)
         return True
 
-    http = Http(bypass=bypass)
+    http = HttpClient(bypasses_proxy=bypass)
     async with ChatServer(lambda _: say("ok")) as proxy, ChatServer(lambda _: say("ok")) as server:
         monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
         at = server.base_url.replace("127.0.0.1", "model.test")
@@ -75,7 +75,7 @@ async def test_a_proxy_that_is_not_there_is_named_without_its_password(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", "http://mara:secret@127.0.0.1:1")
-    http = Http()
+    http = HttpClient()
     with pytest.raises(ModelUnreachable, match=r"through the system's proxy 127\.0\.0\.1:1") as caught:
         await list_models("away", "http://model.invalid/v1", http=http)
     assert "secret" not in str(caught.value)
@@ -85,7 +85,7 @@ async def test_a_proxy_that_is_not_there_is_named_without_its_password(
 
 async def test_proxy_settings_that_cannot_be_used_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", "gopher://nowhere")
-    http = Http()
+    http = HttpClient()
     with pytest.raises(ModelUnreachable, match="proxy settings"):
         await list_models("away", "http://model.test/v1", http=http)
     async with ChatServer(lambda _: say("ok")) as server:
@@ -98,7 +98,7 @@ async def test_https_to_a_server_without_it_is_explained() -> None:
         writer.write(b"HTTP/1.1 400 Bad Request\r\n\r\n")
         writer.close()
 
-    http = Http()
+    http = HttpClient()
     async with await asyncio.start_server(plain, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         with pytest.raises(ModelUnreachable, match="http:// or https://"):
@@ -109,7 +109,7 @@ async def test_https_to_a_server_without_it_is_explained() -> None:
 def test_nothing_heavy_is_imported_before_it_is_needed() -> None:
     heavy = "('httpx', 'httpcore', 'certifi', 'truststore', 'tiktoken', 'keyring', 'anyio')"
     code = (
-        "import sys, helix_desktop.providers.openai_chat, helix_desktop.providers.token_counter\n"
+        "import sys, helix_desktop.providers.openai_chat.dialect, helix_desktop.providers.tiktoken_counter\n"
         "import helix_desktop.config.secrets, helix_desktop.config.settings\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )

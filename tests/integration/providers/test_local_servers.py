@@ -9,8 +9,8 @@ from contextlib import AsyncExitStack
 import pytest
 import pytest_asyncio
 
-from helix_desktop.context.figures import Figures
-from helix_desktop.providers.http import Http, Timeouts
+from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.local_servers import LocalServer, find_servers, identify
 from tests.support.model_servers import (
     GATEWAY,
@@ -25,13 +25,13 @@ from tests.support.model_servers import (
 
 
 @pytest_asyncio.fixture
-async def http() -> AsyncIterator[Http]:
-    made = Http(Timeouts(connect_s=2.0, read_s=5.0))
+async def http() -> AsyncIterator[HttpClient]:
+    made = HttpClient(Timeouts(connect_s=2.0, read_s=5.0))
     yield made
     await made.aclose()
 
 
-async def found(http: Http, routes: Routes) -> LocalServer:
+async def found(http: HttpClient, routes: Routes) -> LocalServer:
     """The server of these routes, identified."""
     async with serving(routes) as server:
         identified = await identify(http, server.root)
@@ -40,60 +40,60 @@ async def found(http: Http, routes: Routes) -> LocalServer:
         return identified
 
 
-async def test_ollama_gives_the_loaded_window_then_the_set_one_then_the_smallest_default(http: Http) -> None:
+async def test_ollama_gives_the_loaded_window_then_the_set_one_then_the_smallest_default(
+    http: HttpClient,
+) -> None:
     server = await found(http, OLLAMA)
     assert server.title == "Ollama"
-    windows = {model.name: (model.figures.window, model.loaded) for model in server.models}
+    windows = {model.name: (model.spec.window, model.is_loaded) for model in server.models}
     assert windows == {
         "qwen3:8b": (32_768, True),
         "sized:latest": (16_384, False),
         "idle:latest": (4_096, False),
     }, "no embedding model, and never the length a model was trained for"
     qwen, sized, idle = server.models
-    assert (qwen.figures.tools, qwen.figures.images, qwen.figures.reasoning) == (True, False, True)
-    assert sized.figures.images
+    assert (qwen.spec.tools, qwen.spec.images, qwen.spec.reasoning) == (True, False, True)
+    assert sized.spec.images
     assert "num_ctx" in sized.source
     assert "131,072" in idle.source
 
 
-async def test_lm_studio_gives_the_window_a_model_is_loaded_with(http: Http) -> None:
+async def test_lm_studio_gives_the_window_a_model_is_loaded_with(http: HttpClient) -> None:
     server = await found(http, LM_STUDIO)
     assert server.title == "LM Studio"
     loaded, idle = server.models
-    assert loaded.figures == Figures(window=65_536, tools=True, images=False)
-    assert (idle.figures.window, idle.figures.images, idle.loaded) == (4_096, True, False)
+    assert loaded.spec == ModelSpec(window=65_536, tools=True, images=False)
+    assert (idle.spec.window, idle.spec.images, idle.is_loaded) == (4_096, True, False)
     assert "32,768" in idle.source
 
 
-async def test_llama_cpp_gives_the_window_of_one_slot(http: Http) -> None:
+async def test_llama_cpp_gives_the_window_of_one_slot(http: HttpClient) -> None:
     server = await found(http, LLAMA_CPP)
     assert server.title == "llama.cpp"
     (model,) = server.models
     assert model.name == "qwen3.gguf"
-    assert model.figures == Figures(window=16_384, tools=True, images=True)
+    assert model.spec == ModelSpec(window=16_384, tools=True, images=True)
     assert "4 slots" in model.source
 
 
-async def test_vllm_gives_its_longest_request(http: Http) -> None:
+async def test_vllm_gives_its_longest_request(http: HttpClient) -> None:
     server = await found(http, VLLM)
     assert server.title == "vLLM"
-    assert [(model.name, model.figures.window) for model in server.models] == [
-        ("openai/gpt-oss-120b", 65_536)
-    ]
+    assert [(model.name, model.spec.window) for model in server.models] == [("openai/gpt-oss-120b", 65_536)]
 
 
-async def test_what_lists_models_is_offered_whatever_it_is(http: Http) -> None:
+async def test_what_lists_models_is_offered_whatever_it_is(http: HttpClient) -> None:
     server = await found(http, GATEWAY)
     assert server.title == "Server"
     assert [model.name for model in server.models] == ["house-model"]
 
 
-async def test_what_is_no_model_server_is_left_alone(http: Http) -> None:
+async def test_what_is_no_model_server_is_left_alone(http: HttpClient) -> None:
     async with serving(WEB_APP) as server:
         assert await identify(http, server.root) is None
 
 
-async def test_ports_are_asked_side_by_side_without_a_key(http: Http) -> None:
+async def test_ports_are_asked_side_by_side_without_a_key(http: HttpClient) -> None:
     async with AsyncExitStack() as stack:
         servers = [
             await stack.enter_async_context(serving(routes)) for routes in (VLLM, WEB_APP, OLLAMA, LLAMA_CPP)
@@ -114,7 +114,7 @@ async def test_a_port_that_listens_and_says_nothing_does_not_hold_up_the_rest() 
         gone.set()
         writer.close()
 
-    http = Http(Timeouts(connect_s=2.0, read_s=0.2))
+    http = HttpClient(Timeouts(connect_s=2.0, read_s=0.2))
     async with await asyncio.start_server(mute, "127.0.0.1", 0) as silent, serving(VLLM) as server:
         port = silent.sockets[0].getsockname()[1]
         assert [one.kind for one in await find_servers(http, (port, server.port))] == ["vllm"]
@@ -131,7 +131,7 @@ async def test_a_port_that_listens_and_says_nothing_does_not_hold_up_the_rest() 
         ({}, None),
     ],
 )
-async def test_nonsense_is_survived(http: Http, listed: dict[str, object], kind: str | None) -> None:
+async def test_nonsense_is_survived(http: HttpClient, listed: dict[str, object], kind: str | None) -> None:
     routes: Routes = {
         "GET /api/v0/models": listed,
         "GET /props": {"default_generation_settings": []},

@@ -11,27 +11,27 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.errors import (
+from helix_desktop.domain.errors import (
+    ContextWindowExceeded,
+    InvalidModelResponse,
     ModelError,
-    ModelNonsense,
-    ModelOverflow,
-    ModelRefused,
+    ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.context.message import (
-    Answer,
+from helix_desktop.domain.messages import (
     Message,
     ModelInfo,
-    ReasoningArrived,
-    Request,
-    TextArrived,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    TextDelta,
     ToolCall,
     ToolSpec,
     Usage,
 )
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.listing import list_models
+from helix_desktop.providers.http import HttpClient, Timeouts
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.chat_server import (
     Call,
@@ -58,13 +58,13 @@ from tests.support.speakers import Naps
 
 KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
-QUESTION = Request((Message("user", "How many?"),))
+QUESTION = ModelRequest((Message("user", "How many?"),))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 
 
 @pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    client = Http(Timeouts(read_s=20))
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient(Timeouts(read_s=20))
     yield client
     await client.aclose()
 
@@ -74,12 +74,12 @@ def naps() -> Naps:
     return Naps()
 
 
-def model(server: ChatServer, http: Http, naps: Naps | None = None, key: str = KEY) -> StreamedModel:
+def model(server: ChatServer, http: HttpClient, naps: Naps | None = None, key: str = KEY) -> StreamedModel:
     retries = (naps or Naps()).retries
-    return model_behind("openai-chat", INFO, server.base_url, key, http=http, retries=retries)
+    return create_model("openai-chat", INFO, server.base_url, key, http=http, retry_policy=retries)
 
 
-async def failure_of(*replies: Reply, http: Http, naps: Naps | None = None) -> ModelError:
+async def failure_of(*replies: Reply, http: HttpClient, naps: Naps | None = None) -> ModelError:
     async with ChatServer(in_turn(*replies)) as server:
         with pytest.raises(ModelError) as caught:
             await arrivals_of(model(server, http, naps), QUESTION)
@@ -90,49 +90,49 @@ async def failure_of(*replies: Reply, http: Http, naps: Naps | None = None) -> M
 
 
 class TestAnswers:
-    async def test_text_arrives_in_pieces_and_whole_at_the_end(self, http: Http) -> None:
+    async def test_text_arrives_in_pieces_and_whole_at_the_end(self, http: HttpClient) -> None:
         reply = Stream(Reasoning("Let me count."), Text("For"), Text("ty-two."), usage=Counts(90, 12, 64))
         async with ChatServer(lambda _: reply) as server:
             arrivals = await arrivals_of(model(server, http), QUESTION)
         assert arrivals[:-1] == [
-            ReasoningArrived("Let me count."),
-            TextArrived("For"),
-            TextArrived("ty-two."),
+            ReasoningDelta("Let me count."),
+            TextDelta("For"),
+            TextDelta("ty-two."),
         ]
         answer = arrivals[-1]
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, ModelResponse)
         assert (answer.text, answer.reasoning, answer.stop) == ("Forty-two.", "Let me count.", "end")
         assert answer.usage == Usage(90, 12, 64)
 
-    async def test_pieces_come_before_the_answer_is_over(self, http: Http) -> None:
+    async def test_pieces_come_before_the_answer_is_over(self, http: HttpClient) -> None:
         more = asyncio.Event()
         reply = Stream(Text("a"), Wait(more), Text("b"))
         async with (
             ChatServer(lambda _: reply) as server,
             aclosing(model(server, http).stream(QUESTION)) as arrivals,
         ):
-            assert await anext(arrivals) == TextArrived("a")
+            assert await anext(arrivals) == TextDelta("a")
             assert not more.is_set()
             more.set()
-            assert await anext(arrivals) == TextArrived("b")
+            assert await anext(arrivals) == TextDelta("b")
 
-    async def test_parallel_calls_are_put_together(self, http: Http) -> None:
+    async def test_parallel_calls_are_put_together(self, http: HttpClient) -> None:
         reply = Stream(
             Text("Looking."),
             Call("read_file", '{"path": "größe.py"}', "c1"),
             Call("read_file", '{"path": "b.py"}', "c2"),
         )
         async with ChatServer(lambda _: reply) as server:
-            answer = await answer_of(model(server, http), Request(QUESTION.messages, (READ,)))
+            answer = await answer_of(model(server, http), ModelRequest(QUESTION.messages, (READ,)))
         assert answer.calls == (
             ToolCall("c1", "read_file", '{"path": "größe.py"}'),
             ToolCall("c2", "read_file", '{"path": "b.py"}'),
         )
         assert answer.stop == "calls"
 
-    async def test_the_request_carries_key_tools_and_no_sampling_parameters(self, http: Http) -> None:
+    async def test_the_request_carries_key_tools_and_no_sampling_parameters(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
-            await arrivals_of(model(server, http), Request(QUESTION.messages, (READ,)))
+            await arrivals_of(model(server, http), ModelRequest(QUESTION.messages, (READ,)))
             sent = server.requests[0]
         assert sent.headers["authorization"] == f"Bearer {KEY}"
         assert sent.json == {
@@ -152,19 +152,19 @@ class TestAnswers:
             ],
         }
 
-    async def test_no_key_sends_no_authorization(self, http: Http) -> None:
+    async def test_no_key_sends_no_authorization(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
             await arrivals_of(model(server, http, key=""), QUESTION)
             assert "authorization" not in server.requests[0].headers
 
-    async def test_one_connection_serves_many_steps(self, http: Http) -> None:
+    async def test_one_connection_serves_many_steps(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
             chat = model(server, http)
             for _ in range(3):
                 await arrivals_of(chat, QUESTION)
             assert server.connections == 1
 
-    async def test_an_assistant_message_goes_back_as_it_came(self, http: Http) -> None:
+    async def test_an_assistant_message_goes_back_as_it_came(self, http: HttpClient) -> None:
         signed = {
             "index": 0,
             "id": "c1",
@@ -178,7 +178,7 @@ class TestAnswers:
             answer = await answer_of(chat, QUESTION)
             spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
             result = Message("tool", "text of a", call_id="c1", name="read_file")
-            await arrivals_of(chat, Request((*QUESTION.messages, spoken, result)))
+            await arrivals_of(chat, ModelRequest((*QUESTION.messages, spoken, result)))
             sent = server.bodies[1]["messages"][1:]
         del signed["index"]
         assert sent == [
@@ -201,19 +201,21 @@ class TestAnswers:
         ],
         ids=["no end marker", "no reason", "cut after its end", "odd reason", "keep-alive", "not streamed"],
     )
-    async def test_habits_of_compatible_servers(self, http: Http, reply: Reply, text: str) -> None:
+    async def test_habits_of_compatible_servers(self, http: HttpClient, reply: Reply, text: str) -> None:
         async with ChatServer(lambda _: reply) as server:
             arrivals = await arrivals_of(model(server, http), QUESTION)
-        assert [type(arrival) for arrival in arrivals] == [TextArrived, Answer]
-        assert isinstance(arrivals[-1], Answer)
+        assert [type(arrival) for arrival in arrivals] == [TextDelta, ModelResponse]
+        assert isinstance(arrivals[-1], ModelResponse)
         assert (arrivals[-1].text, arrivals[-1].stop) == (text, "end")
 
-    async def test_a_server_that_lingers_after_its_end_marker_is_not_waited_for(self, http: Http) -> None:
+    async def test_a_server_that_lingers_after_its_end_marker_is_not_waited_for(
+        self, http: HttpClient
+    ) -> None:
         reply = Stream(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang())
         async with ChatServer(lambda _: reply) as server, asyncio.timeout(30):
             assert (await answer_of(model(server, http), QUESTION)).text == "whole"
 
-    async def test_usage_is_not_asked_for_again_where_the_field_is_unknown(self, http: Http) -> None:
+    async def test_usage_is_not_asked_for_again_where_the_field_is_unknown(self, http: HttpClient) -> None:
         def script(request: dict[str, object]) -> Reply:
             if "stream_options" in request:
                 return error(400, "Extra inputs are not permitted: stream_options")
@@ -221,7 +223,10 @@ class TestAnswers:
 
         async with ChatServer(script) as server:
             chat = model(server, http)
-            assert [type(arrival) for arrival in await arrivals_of(chat, QUESTION)] == [TextArrived, Answer]
+            assert [type(arrival) for arrival in await arrivals_of(chat, QUESTION)] == [
+                TextDelta,
+                ModelResponse,
+            ]
             await arrivals_of(chat, QUESTION)
             assert ["stream_options" in body for body in server.bodies] == [True, False, False]
 
@@ -229,7 +234,9 @@ class TestAnswers:
 class TestForms:
     """Servers that know less than OpenAI, or insist on more."""
 
-    async def asked(self, http: Http, words: str, right: Callable[[str], bool], *said: Message) -> list[str]:
+    async def asked(
+        self, http: HttpClient, words: str, right: Callable[[str], bool], *said: Message
+    ) -> list[str]:
         """The requests to a server that refuses all that are not right; another one follows the first."""
 
         def script(request: dict[str, Any]) -> Reply:
@@ -238,7 +245,7 @@ class TestForms:
         async with ChatServer(script) as server:
             chat = model(server, http)
             for _ in range(2):
-                await arrivals_of(chat, Request((*QUESTION.messages, *said)))
+                await arrivals_of(chat, ModelRequest((*QUESTION.messages, *said)))
             return [json.dumps(body["messages"]) for body in server.bodies]
 
     @staticmethod
@@ -253,7 +260,7 @@ class TestForms:
         spoken = Message("assistant", "", (call,), verbatim=kept if fields else None)
         return spoken, Message("tool", "text", call_id=call_id, name="read_file")
 
-    async def test_mistral_wants_ids_of_nine_signs(self, http: Http) -> None:
+    async def test_mistral_wants_ids_of_nine_signs(self, http: HttpClient) -> None:
         words = "Tool call id was toolu_01A but must be a-z, A-Z, 0-9, with a length of 9."
         bodies = await self.asked(http, words, lambda text: "toolu_01A" not in text, *self.step("toolu_01A"))
         assert len(bodies) == 3
@@ -262,51 +269,51 @@ class TestForms:
         assert re.fullmatch("[a-zA-Z0-9]{9}", result["tool_call_id"])
         assert bodies[1] == bodies[2]
 
-    async def test_gemini_wants_a_signature_on_every_call(self, http: Http) -> None:
+    async def test_gemini_wants_a_signature_on_every_call(self, http: HttpClient) -> None:
         words = "Function call is missing a thought_signature in functionCall parts."
         bodies = await self.asked(http, words, lambda text: "thought_signature" in text, *self.step("c1"))
         assert len(bodies) == 3
 
-    async def test_deepseek_wants_reasoning_with_every_message(self, http: Http) -> None:
+    async def test_deepseek_wants_reasoning_with_every_message(self, http: HttpClient) -> None:
         words = "Missing `reasoning_content` field in the assistant message at message index 1."
         bodies = await self.asked(http, words, lambda text: "reasoning_content" in text, *self.step("c1"))
         assert len(bodies) == 3
         assert json.loads(bodies[-1])[1]["reasoning_content"] == ""
 
-    async def test_some_refuse_what_they_sent_themselves(self, http: Http) -> None:
+    async def test_some_refuse_what_they_sent_themselves(self, http: HttpClient) -> None:
         words = "'messages.1' : for 'role:assistant' the property 'reasoning' is unsupported"
         said = self.step("c1", {"content": None, "reasoning": "hm"})
         bodies = await self.asked(http, words, lambda text: '"reasoning"' not in text, *said)
         assert len(bodies) == 3
 
-    async def test_a_server_that_can_never_be_pleased_is_told_of(self, http: Http) -> None:
+    async def test_a_server_that_can_never_be_pleased_is_told_of(self, http: HttpClient) -> None:
         words = "unknown field; missing a thought_signature, missing reasoning_content, include_usage"
-        with pytest.raises(ModelRefused):
+        with pytest.raises(ModelRequestRejected):
             await self.asked(http, words, lambda _: False, *self.step("c1"))
 
 
 class TestRefusals:
-    async def test_a_wrong_key(self, http: Http, naps: Naps) -> None:
+    async def test_a_wrong_key(self, http: HttpClient, naps: Naps) -> None:
         failure = await failure_of(error(401, f"Incorrect API key: {KEY}."), http=http, naps=naps)
-        assert isinstance(failure, ModelRefused)
+        assert isinstance(failure, ModelRequestRejected)
         assert failure.what == "local refused the key."
         assert failure.why == "Incorrect API key: [key]."
         assert naps.taken == []
 
-    async def test_an_unknown_model(self, http: Http) -> None:
+    async def test_an_unknown_model(self, http: HttpClient) -> None:
         failure = await failure_of(error(404, "The model `small` does not exist"), http=http)
-        assert isinstance(failure, ModelRefused)
+        assert isinstance(failure, ModelRequestRejected)
         assert "small" in failure.what
 
-    async def test_no_credit_is_not_retried(self, http: Http, naps: Naps) -> None:
+    async def test_no_credit_is_not_retried(self, http: HttpClient, naps: Naps) -> None:
         failure = await failure_of(error(429, "You exceeded your quota", "insufficient_quota"), http=http)
-        assert isinstance(failure, ModelRefused)
+        assert isinstance(failure, ModelRequestRejected)
         assert "credit" in failure.what
         assert naps.taken == []
 
-    async def test_a_redirect_is_not_followed(self, http: Http) -> None:
+    async def test_a_redirect_is_not_followed(self, http: HttpClient) -> None:
         failure = await failure_of(Refusal(307, "", {"location": "http://127.0.0.1:9/v1"}), http=http)
-        assert isinstance(failure, ModelRefused)
+        assert isinstance(failure, ModelRequestRejected)
         assert "127.0.0.1:9" in failure.why
 
     @pytest.mark.parametrize(
@@ -326,12 +333,14 @@ class TestRefusals:
         ],
         ids=["openai", "llama.cpp", "anthropic", "413", "vllm", "lm studio", "inside a stream"],
     )
-    async def test_overflow_is_told_from_other_refusals(self, http: Http, naps: Naps, reply: Reply) -> None:
+    async def test_overflow_is_told_from_other_refusals(
+        self, http: HttpClient, naps: Naps, reply: Reply
+    ) -> None:
         failure = await failure_of(reply, http=http, naps=naps)
-        assert isinstance(failure, ModelOverflow)
+        assert isinstance(failure, ContextWindowExceeded)
         assert naps.taken == []
 
-    async def test_a_limit_per_minute_is_no_overflow(self, http: Http, naps: Naps) -> None:
+    async def test_a_limit_per_minute_is_no_overflow(self, http: HttpClient, naps: Naps) -> None:
         limit = "Request too large for gpt on tokens per minute; context length is fine"
         assert isinstance(await failure_of(error(429, limit), http=http, naps=naps), ModelUnreachable)
 
@@ -354,43 +363,43 @@ class TestNonsense:
         ],
         ids=lambda reply: type(reply).__name__,
     )
-    async def test_what_is_no_answer_is_said_once(self, http: Http, naps: Naps, reply: Reply) -> None:
-        assert isinstance(await failure_of(reply, http=http, naps=naps), ModelNonsense)
+    async def test_what_is_no_answer_is_said_once(self, http: HttpClient, naps: Naps, reply: Reply) -> None:
+        assert isinstance(await failure_of(reply, http=http, naps=naps), InvalidModelResponse)
         assert naps.taken == []
 
-    async def test_a_damaged_piece_is_like_a_cut(self, http: Http, naps: Naps) -> None:
+    async def test_a_damaged_piece_is_like_a_cut(self, http: HttpClient, naps: Naps) -> None:
         """Asked again for as long as after a lost connection; told only when every attempt was damaged."""
         damaged = Stream(Text("So far"), Raw(b"data: {half\n\n"))
-        assert isinstance(await failure_of(damaged, http=http, naps=naps), ModelNonsense)
+        assert isinstance(await failure_of(damaged, http=http, naps=naps), InvalidModelResponse)
         assert naps.taken[:3] == [0.5, 1.0, 2.0]
         assert sum(naps.taken) > 500
 
-    async def test_a_held_back_answer(self, http: Http) -> None:
+    async def test_a_held_back_answer(self, http: HttpClient) -> None:
         failure = await failure_of(Stream(finish="content_filter"), http=http)
-        assert isinstance(failure, ModelRefused)
+        assert isinstance(failure, ModelRequestRejected)
 
-    async def test_a_wrong_address_is_explained(self, http: Http) -> None:
-        chat = model_behind("openai-chat", INFO, "localhost-without-scheme", http=http)
+    async def test_a_wrong_address_is_explained(self, http: HttpClient) -> None:
+        chat = create_model("openai-chat", INFO, "localhost-without-scheme", http=http)
         with pytest.raises(ModelUnreachable, match="https://host/v1"):
             await arrivals_of(chat, QUESTION)
 
-    async def test_a_key_that_cannot_be_sent(self, http: Http) -> None:
+    async def test_a_key_that_cannot_be_sent(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
-            with pytest.raises(ModelRefused, match="Enter the right key"):
+            with pytest.raises(ModelRequestRejected, match="Enter the right key"):
                 await arrivals_of(model(server, http, key="sk-\u201cquoted\u201d"), QUESTION)
 
 
 class TestListing:
-    async def test_names_come_sorted(self, http: Http) -> None:
+    async def test_names_come_sorted(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: say("ok"), models=("b", "a")) as server:
             assert tuple(await list_models("local", server.base_url + "/", KEY, http=http)) == ("a", "b")
             assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
-    async def test_a_wrong_path_is_explained(self, http: Http) -> None:
+    async def test_a_wrong_path_is_explained(self, http: HttpClient) -> None:
         async with ChatServer(lambda _: say("ok")) as server:
-            with pytest.raises(ModelRefused, match="most end in /v1"):
+            with pytest.raises(ModelRequestRejected, match="most end in /v1"):
                 await list_models("local", server.base_url.removesuffix("/v1"), http=http)
 
-    async def test_a_server_that_is_down(self, http: Http) -> None:
+    async def test_a_server_that_is_down(self, http: HttpClient) -> None:
         with pytest.raises(ModelUnreachable):
             await list_models("local", "http://127.0.0.1:1/v1", http=http)

@@ -7,20 +7,20 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.errors import ModelRefused, ModelUnreachable
-from helix_desktop.context.message import (
-    Answer,
+from helix_desktop.domain.errors import ModelRequestRejected, ModelUnreachable
+from helix_desktop.domain.messages import (
     Message,
     ModelInfo,
-    ReasoningArrived,
-    Request,
-    TextArrived,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    TextDelta,
     ToolCall,
     ToolSpec,
     Usage,
 )
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.chat_server import (
     Call,
@@ -54,8 +54,8 @@ THOUGHT = Stream(
 
 
 @pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    client = Http()
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient()
     yield client
     await client.aclose()
 
@@ -64,24 +64,29 @@ def serving(*replies: Reply) -> ChatServer:
     return ChatServer(in_turn(*replies), wire=ResponsesWire())
 
 
-def model(server: ChatServer, http: Http, name: str = "gpt-x") -> StreamedModel:
-    return model_behind(
-        "openai-responses", ModelInfo("openai", name), server.base_url, "k", http=http, retries=Naps().retries
+def model(server: ChatServer, http: HttpClient, name: str = "gpt-x") -> StreamedModel:
+    return create_model(
+        "openai-responses",
+        ModelInfo("openai", name),
+        server.base_url,
+        "k",
+        http=http,
+        retry_policy=Naps().retries,
     )
 
 
-def after(answer: Answer) -> Request:
+def after(answer: ModelResponse) -> ModelRequest:
     """The request that follows an answer with calls."""
     spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
     results = (
         Message("tool", f"{n}", call_id=call.id, name=call.name) for n, call in enumerate(answer.calls)
     )
-    return Request((*QUESTION, spoken, *results), (READ,))
+    return ModelRequest((*QUESTION, spoken, *results), (READ,))
 
 
-async def test_the_body_of_a_first_request(http: Http) -> None:
+async def test_the_body_of_a_first_request(http: HttpClient) -> None:
     async with serving(say("ok")) as server:
-        await arrivals_of(model(server, http), Request(QUESTION, (READ,)))
+        await arrivals_of(model(server, http), ModelRequest(QUESTION, (READ,)))
         sent = server.requests[0]
     assert sent.headers["authorization"] == "Bearer k"
     assert sent.json == {
@@ -103,11 +108,11 @@ async def test_the_body_of_a_first_request(http: Http) -> None:
     }
 
 
-async def test_output_items_go_back_as_they_came(http: Http) -> None:
+async def test_output_items_go_back_as_they_came(http: HttpClient) -> None:
     """Encrypted reasoning too: what was announced of it at first is not whole, and not sent."""
     async with serving(THOUGHT, say("ok")) as server:
         chat = model(server, http)
-        answer = await answer_of(chat, Request(QUESTION, (READ,)))
+        answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
         await arrivals_of(chat, after(answer))
         sent = server.bodies[1]["input"][1:]
     done = {"status": "completed"}
@@ -128,22 +133,22 @@ async def test_output_items_go_back_as_they_came(http: Http) -> None:
     ]
 
 
-async def test_what_the_window_changed_is_changed_and_the_rest_stays(http: Http) -> None:
+async def test_what_the_window_changed_is_changed_and_the_rest_stays(http: HttpClient) -> None:
     async with serving(THOUGHT, say("ok")) as server:
         chat = model(server, http)
-        answer = await answer_of(chat, Request(QUESTION, (READ,)))
+        answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
         short = (ToolCall("c1", "read_file", '{"path": "[CACHED]"}'), answer.calls[1])
-        changed = Answer(answer.text, short, verbatim=answer.verbatim)
+        changed = ModelResponse(answer.text, short, verbatim=answer.verbatim)
         await arrivals_of(chat, after(changed))
         sent = server.bodies[1]["input"][1:]
     assert [item["type"] for item in sent[:4]] == ["reasoning", "message", "function_call", "function_call"]
     assert (sent[2]["id"], sent[2]["arguments"]) == ("fu_2", '{"path": "[CACHED]"}')
 
 
-async def test_another_model_gets_the_words_and_calls_alone(http: Http) -> None:
+async def test_another_model_gets_the_words_and_calls_alone(http: HttpClient) -> None:
     """Without the reasoning the items have no ids, by which it would be missed."""
     async with serving(THOUGHT, say("ok")) as server:
-        answer = await answer_of(model(server, http), Request(QUESTION, (READ,)))
+        answer = await answer_of(model(server, http), ModelRequest(QUESTION, (READ,)))
         await arrivals_of(model(server, http, "gpt-y"), after(answer))
         sent = server.bodies[1]["input"][1:]
     assert sent[0] == {"role": "assistant", "content": "Looking."}
@@ -152,7 +157,7 @@ async def test_another_model_gets_the_words_and_calls_alone(http: Http) -> None:
 
 
 class TestForms:
-    async def test_a_model_without_reasoning_is_not_asked_for_it_again(self, http: Http) -> None:
+    async def test_a_model_without_reasoning_is_not_asked_for_it_again(self, http: HttpClient) -> None:
         def script(request: dict[str, Any]) -> Reply:
             if "include" in request:
                 return error(400, "Encrypted content is not supported with this model.")
@@ -161,14 +166,14 @@ class TestForms:
         async with ChatServer(script, wire=ResponsesWire()) as server:
             chat = model(server, http)
             for _ in range(2):
-                assert (await answer_of(chat, Request(QUESTION))).text == "ok"
+                assert (await answer_of(chat, ModelRequest(QUESTION))).text == "ok"
             assert ["include" in body for body in server.bodies] == [True, False, False]
 
-    async def test_reasoning_that_is_refused_is_kept_back_for_this_request(self, http: Http) -> None:
+    async def test_reasoning_that_is_refused_is_kept_back_for_this_request(self, http: HttpClient) -> None:
         words = "Item with id 're_0' of type 'reasoning' was not found: its content could not be verified."
         async with serving(THOUGHT, error(404, words), say("ok")) as server:
             chat = model(server, http)
-            answer = await answer_of(chat, Request(QUESTION, (READ,)))
+            answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
             assert (await answer_of(chat, after(answer))).text == "ok"
             assert [any(i.get("type") == "reasoning" for i in b["input"]) for b in server.bodies] == [
                 False,
@@ -176,7 +181,7 @@ class TestForms:
                 False,
             ]
 
-    async def test_reasoning_without_its_content_is_not_sent(self, http: Http) -> None:
+    async def test_reasoning_without_its_content_is_not_sent(self, http: HttpClient) -> None:
         """Nothing is stored at the server, so its id would lead nowhere."""
 
         def script(request: dict[str, Any]) -> Reply:
@@ -186,7 +191,7 @@ class TestForms:
 
         async with ChatServer(script, wire=ResponsesWire()) as server:
             chat = model(server, http)
-            answer = await answer_of(chat, Request(QUESTION, (READ,)))
+            answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
             await arrivals_of(chat, after(answer))
             sent = server.bodies[-1]["input"]
         assert not any(item.get("type") == "reasoning" or "id" in item for item in sent)
@@ -196,11 +201,11 @@ class TestForms:
     ("failure", "kind"),
     [
         ({"code": "server_error", "message": "sorry"}, ModelUnreachable),
-        ({"code": "invalid_prompt", "message": "not allowed"}, ModelRefused),
-        ({"code": "image_too_large", "message": "too many pixels"}, ModelRefused),
+        ({"code": "invalid_prompt", "message": "not allowed"}, ModelRequestRejected),
+        ({"code": "image_too_large", "message": "too many pixels"}, ModelRequestRejected),
     ],
 )
-async def test_failed_responses(http: Http, failure: dict[str, str], kind: type[Exception]) -> None:
+async def test_failed_responses(http: HttpClient, failure: dict[str, str], kind: type[Exception]) -> None:
     """The words of the failure decide, not those of the request, which the server sends along."""
     response = {
         "status": "failed",
@@ -210,17 +215,17 @@ async def test_failed_responses(http: Http, failure: dict[str, str], kind: type[
     failed = Delta({"type": "response.failed", "response": response})
     async with serving(Stream(Text("So"), failed, finish="")) as server:
         with pytest.raises(kind, match=failure["message"]):
-            await answer_of(model(server, http), Request(QUESTION))
+            await answer_of(model(server, http), ModelRequest(QUESTION))
 
 
-async def test_an_error_event_is_a_failure(http: Http) -> None:
+async def test_an_error_event_is_a_failure(http: HttpClient) -> None:
     raw = Raw(b'event: error\ndata: {"type": "error", "code": "rate_limit_exceeded", "message": "slow"}\n\n')
     async with serving(Stream(raw), say("ok")) as server:
-        assert (await answer_of(model(server, http), Request(QUESTION))).text == "ok"
+        assert (await answer_of(model(server, http), ModelRequest(QUESTION))).text == "ok"
         assert len(server.bodies) == 2
 
 
-async def test_a_refusal_is_text(http: Http) -> None:
+async def test_a_refusal_is_text(http: HttpClient) -> None:
     part = {"type": "refusal", "refusal": "I cannot."}
     item = {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
     events = (
@@ -232,13 +237,13 @@ async def test_a_refusal_is_text(http: Http) -> None:
     )
     async with serving(Stream(*events, finish=""), say("ok")) as server:
         chat = model(server, http)
-        arrivals = await arrivals_of(chat, Request(QUESTION))
+        arrivals = await arrivals_of(chat, ModelRequest(QUESTION))
         answer = arrivals[-1]
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, ModelResponse)
         spoken = Message("assistant", answer.text, verbatim=answer.verbatim)
-        await arrivals_of(chat, Request((*QUESTION, spoken, Message("user", "Why?"))))
+        await arrivals_of(chat, ModelRequest((*QUESTION, spoken, Message("user", "Why?"))))
         assert server.bodies[1]["input"][1] == item
-    assert arrivals[:-1] == [TextArrived("I can"), TextArrived("not.")]
+    assert arrivals[:-1] == [TextDelta("I can"), TextDelta("not.")]
     assert answer.text == "I cannot."
 
 
@@ -282,15 +287,15 @@ WHOLE = {
     ],
     ids=["not streamed", "only its end", "only whole items"],
 )
-async def test_an_answer_in_few_pieces_is_the_same(http: Http, reply: Reply) -> None:
+async def test_an_answer_in_few_pieces_is_the_same(http: HttpClient, reply: Reply) -> None:
     async with serving(reply) as server:
-        arrivals = await arrivals_of(model(server, http), Request(QUESTION))
+        arrivals = await arrivals_of(model(server, http), ModelRequest(QUESTION))
     answer = arrivals[-1]
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ModelResponse)
     assert arrivals[:-1] == [
-        ReasoningArrived("hm"),
-        ReasoningArrived("\n\nso"),
-        TextArrived("Looking."),
+        ReasoningDelta("hm"),
+        ReasoningDelta("\n\nso"),
+        TextDelta("Looking."),
     ]
     assert (answer.text, answer.reasoning, answer.stop) == ("Looking.", "hm\n\nso", "calls")
     assert answer.calls == (ToolCall("c", "read_file", '{"path": "a"}'),)

@@ -10,27 +10,27 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.errors import (
+from helix_desktop.domain.errors import (
+    ContextWindowExceeded,
+    InvalidModelResponse,
     ModelError,
-    ModelNonsense,
-    ModelOverflow,
-    ModelRefused,
+    ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.context.message import (
-    Answer,
+from helix_desktop.domain.messages import (
     Message,
     ModelInfo,
-    ReasoningArrived,
-    Request,
-    Retrying,
-    TextArrived,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    RetryScheduled,
+    TextDelta,
     ToolCall,
     ToolSpec,
     Usage,
 )
-from helix_desktop.providers.http import Http, Timeouts
-from helix_desktop.providers.listing import list_models
+from helix_desktop.providers.http import HttpClient, Timeouts
+from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.streaming import StreamedModel
 from tests.support.chat_server import (
     Beats,
@@ -58,7 +58,7 @@ from tests.support.speakers import DIALECTS, Dialect, Naps
 
 KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
-QUESTION = Request((Message("user", "How many?"),))
+QUESTION = ModelRequest((Message("user", "How many?"),))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
 MOST_ROUNDS = 50
 
@@ -70,8 +70,8 @@ def dialect(request: pytest.FixtureRequest) -> Dialect:
 
 
 @pytest.fixture
-async def http() -> AsyncIterator[Http]:
-    client = Http(Timeouts(read_s=20))
+async def http() -> AsyncIterator[HttpClient]:
+    client = HttpClient(Timeouts(read_s=20))
     yield client
     await client.aclose()
 
@@ -84,7 +84,7 @@ def naps() -> Naps:
 class Rig:
     """A server with a script and a model that speaks to it."""
 
-    def __init__(self, dialect: Dialect, http: Http, naps: Naps) -> None:
+    def __init__(self, dialect: Dialect, http: HttpClient, naps: Naps) -> None:
         self.dialect, self.http, self.naps = dialect, http, naps
 
     def serving(self, *replies: Reply) -> ChatServer:
@@ -107,7 +107,7 @@ class Rig:
 
 
 @pytest.fixture
-def rig(dialect: Dialect, http: Http, naps: Naps) -> Rig:
+def rig(dialect: Dialect, http: HttpClient, naps: Naps) -> Rig:
     return Rig(dialect, http, naps)
 
 
@@ -117,13 +117,13 @@ class TestAnswers:
         async with rig.serving(Stream(*parts, usage=Counts(90, 12, 64))) as server:
             arrivals = await arrivals_of(rig.model(server), QUESTION)
         assert arrivals[:-1] == [
-            ReasoningArrived("Let me "),
-            ReasoningArrived("count."),
-            TextArrived("For"),
-            TextArrived("ty-two."),
+            ReasoningDelta("Let me "),
+            ReasoningDelta("count."),
+            TextDelta("For"),
+            TextDelta("ty-two."),
         ]
         answer = arrivals[-1]
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, ModelResponse)
         assert (answer.text, answer.reasoning, answer.stop) == ("Forty-two.", "Let me count.", "end")
         assert answer.usage == Usage(90, 12, 64)
 
@@ -133,10 +133,10 @@ class TestAnswers:
             rig.serving(Stream(Text("a"), Wait(more), Text("b"))) as server,
             aclosing(rig.model(server).stream(QUESTION)) as arrivals,
         ):
-            assert await anext(arrivals) == TextArrived("a")
+            assert await anext(arrivals) == TextDelta("a")
             assert not more.is_set()
             more.set()
-            assert await anext(arrivals) == TextArrived("b")
+            assert await anext(arrivals) == TextDelta("b")
 
     async def test_parallel_calls_are_put_together(self, rig: Rig) -> None:
         calls = (
@@ -145,13 +145,13 @@ class TestAnswers:
             Call("now", "{}", "c3"),
         )
         async with rig.serving(Stream(Text("Looking."), *calls)) as server:
-            answer = await answer_of(rig.model(server), Request(QUESTION.messages, (READ,)))
+            answer = await answer_of(rig.model(server), ModelRequest(QUESTION.messages, (READ,)))
         assert answer.calls == tuple(ToolCall(call.id, call.name, call.arguments) for call in calls)
         assert (answer.text, answer.stop) == ("Looking.", "calls")
 
     async def test_the_request_carries_the_key_and_no_sampling_parameters(self, rig: Rig) -> None:
         async with rig.serving(say("ok")) as server:
-            await arrivals_of(rig.model(server), Request(QUESTION.messages, (READ,)))
+            await arrivals_of(rig.model(server), ModelRequest(QUESTION.messages, (READ,)))
             sent = server.requests[0]
         assert KEY in sent.headers["authorization"]
         assert sent.json["model"] == "small"
@@ -179,8 +179,8 @@ class TestAnswers:
     async def test_an_answer_is_whole_after_its_reason_to_end(self, rig: Rig, reply: Reply) -> None:
         async with rig.serving(reply) as server, asyncio.timeout(15):
             arrivals = await arrivals_of(rig.model(server), QUESTION)
-        assert [type(arrival) for arrival in arrivals] == [TextArrived, Answer]
-        assert isinstance(arrivals[-1], Answer)
+        assert [type(arrival) for arrival in arrivals] == [TextDelta, ModelResponse]
+        assert isinstance(arrivals[-1], ModelResponse)
         assert (arrivals[-1].text, arrivals[-1].stop) == ("whole", "end")
 
     async def test_signs_of_life_are_no_part_of_an_answer(self, rig: Rig) -> None:
@@ -198,27 +198,27 @@ class TestRetries:
         cut = Stream(Text("half an"), Call("write_file", '{"path": "x"}'), Cut())
         async with rig.serving(cut, say("whole")) as server:
             arrivals = await arrivals_of(rig.model(server), QUESTION)
-        assert [type(one) for one in arrivals] == [TextArrived, Retrying, TextArrived, Answer]
-        assert isinstance(arrivals[1], Retrying)
+        assert [type(one) for one in arrivals] == [TextDelta, RetryScheduled, TextDelta, ModelResponse]
+        assert isinstance(arrivals[1], RetryScheduled)
         assert (arrivals[1].attempt, arrivals[1].wait_s) == (2, 0.5)
         assert "broke off" in arrivals[1].reason
-        assert isinstance(arrivals[-1], Answer)
+        assert isinstance(arrivals[-1], ModelResponse)
         assert (arrivals[-1].text, arrivals[-1].calls) == ("whole", ())
         assert rig.naps.taken == [0.5]
 
     async def test_a_stream_without_its_end_is_a_cut_one(self, rig: Rig) -> None:
         async with rig.serving(Stream(Text("half"), finish="", done=False), say("whole")) as server:
             arrivals = await arrivals_of(rig.model(server), QUESTION)
-        assert [type(one) for one in arrivals] == [TextArrived, Retrying, TextArrived, Answer]
+        assert [type(one) for one in arrivals] == [TextDelta, RetryScheduled, TextDelta, ModelResponse]
 
     @pytest.mark.parametrize("status", [408, 409, 429, 500, 502, 503])
     async def test_busy_servers_are_asked_again(self, rig: Rig, status: int) -> None:
         busy = Refusal(status, {"error": {"message": "slow down"}})
         async with rig.serving(busy, busy, busy, say("ok")) as server:
             arrivals = await arrivals_of(rig.model(server), QUESTION)
-        assert [type(one) for one in arrivals] == [Retrying] * 3 + [TextArrived, Answer]
+        assert [type(one) for one in arrivals] == [RetryScheduled] * 3 + [TextDelta, ModelResponse]
         assert rig.naps.taken == [0.5, 1.0, 2.0]
-        assert isinstance(arrivals[0], Retrying)
+        assert isinstance(arrivals[0], RetryScheduled)
         assert "slow down" in arrivals[0].reason
 
     async def test_retry_after_is_honoured(self, rig: Rig) -> None:
@@ -254,17 +254,17 @@ class TestRetries:
         wrong = Raw(rig.dialect.wire.failure(kind, "upstream gone"))
         async with rig.serving(Stream(Text("half"), wrong, Hang()), say("whole")) as server:
             arrivals = await arrivals_of(rig.model(server), QUESTION)
-        assert [type(one) for one in arrivals] == [TextArrived, Retrying, TextArrived, Answer]
-        assert isinstance(arrivals[1], Retrying)
+        assert [type(one) for one in arrivals] == [TextDelta, RetryScheduled, TextDelta, ModelResponse]
+        assert isinstance(arrivals[1], RetryScheduled)
         assert "upstream gone" in arrivals[1].reason
 
     @pytest.mark.parametrize("parts", [(), (Text("half"),)], ids=["at once", "inside"])
     async def test_silence_is_a_failure(self, rig: Rig, parts: tuple[Text, ...]) -> None:
-        impatient = Rig(rig.dialect, Http(Timeouts(read_s=0.2)), rig.naps)
+        impatient = Rig(rig.dialect, HttpClient(Timeouts(read_s=0.2)), rig.naps)
         async with rig.serving(Stream(*parts, Hang()), say("whole")) as server:
             arrivals = await arrivals_of(impatient.model(server), QUESTION)
             await impatient.http.aclose()
-        told = [one for one in arrivals if isinstance(one, Retrying)]
+        told = [one for one in arrivals if isinstance(one, RetryScheduled)]
         assert len(told) == 1
         assert "silent" in told[0].reason
 
@@ -274,40 +274,40 @@ class TestRetries:
     ) -> None:
         async with rig.serving(Stream(*parts, Beats()), say("whole")) as server:
             arrivals = await arrivals_of(rig.model(server, stall_s=0.3), QUESTION)
-        told = [one for one in arrivals if isinstance(one, Retrying)]
+        told = [one for one in arrivals if isinstance(one, RetryScheduled)]
         assert len(told) == 1
         assert "kept the line open" in told[0].reason
-        assert isinstance(arrivals[-1], Answer)
+        assert isinstance(arrivals[-1], ModelResponse)
 
 
 class TestRefusals:
     async def test_a_wrong_key(self, rig: Rig) -> None:
         failure = await rig.failure_of(error(401, f"Incorrect API key: {KEY}."))
-        assert isinstance(failure, ModelRefused)
+        assert isinstance(failure, ModelRequestRejected)
         assert failure.what == "local refused the key."
         assert failure.why == "Incorrect API key: [key]."
         assert rig.naps.taken == []
 
     async def test_an_unknown_model(self, rig: Rig) -> None:
         failure = await rig.failure_of(error(404, "The model `small` does not exist"))
-        assert isinstance(failure, ModelRefused)
+        assert isinstance(failure, ModelRequestRejected)
         assert "small" in failure.what
 
     async def test_no_credit_is_not_retried(self, rig: Rig) -> None:
         failure = await rig.failure_of(error(429, "You exceeded your quota", "insufficient_quota"))
-        assert isinstance(failure, ModelRefused)
+        assert isinstance(failure, ModelRequestRejected)
         assert rig.naps.taken == []
 
     async def test_overflow_before_and_inside_a_stream(self, rig: Rig) -> None:
         words = "prompt is too long: 215000 tokens > 200000 maximum"
         inside = Stream(Raw(rig.dialect.wire.failure("invalid_request_error", words)))
         for reply in (error(400, words), inside):
-            assert isinstance(await rig.failure_of(reply), ModelOverflow)
+            assert isinstance(await rig.failure_of(reply), ContextWindowExceeded)
         assert rig.naps.taken == []
 
     async def test_a_held_back_answer(self, rig: Rig) -> None:
         assert isinstance(
-            await rig.failure_of(Stream(Reasoning("hm"), finish="content_filter")), ModelRefused
+            await rig.failure_of(Stream(Reasoning("hm"), finish="content_filter")), ModelRequestRejected
         )
 
 
@@ -340,14 +340,14 @@ class TestNonsense:
         ],
     )
     async def test_what_is_no_answer_is_said_once(self, rig: Rig, reply: Reply) -> None:
-        assert isinstance(await rig.failure_of(reply), ModelNonsense)
+        assert isinstance(await rig.failure_of(reply), InvalidModelResponse)
         assert rig.naps.taken == []
 
     async def test_a_damaged_piece_is_like_a_cut(self, rig: Rig) -> None:
         damaged = Stream(Text("So far"), Raw(b"data: {half\n\n"))
         async with rig.serving(damaged, say("whole")) as server:
             assert (await answer_of(rig.model(server), QUESTION)).text == "whole"
-        assert isinstance(await rig.failure_of(damaged), ModelNonsense)
+        assert isinstance(await rig.failure_of(damaged), InvalidModelResponse)
 
 
 class _Rounds:
@@ -428,7 +428,7 @@ class TestCancelling:
 
     @pytest.mark.qt_loop
     async def test_it_works_and_cancels_on_the_qt_loop(self, dialect: Dialect, qapp: object) -> None:
-        http = Http()
+        http = HttpClient()
         rig = Rig(dialect, http, Naps())
         async with rig.serving(say("ok"), Stream(Text("a"), Hang())) as server:
             model = rig.model(server)

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import DigestUnknown, InputUnusable
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.validity import problems
-from helix_desktop.context.window import project
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.window.request_validation import problems
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import DigestUnknown, InvalidInput
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.trajectory import as_message
+from helix_desktop.replay.recording import as_message
 from tests.support.linter import lint
 
 HANDLE = re.compile(r"[0-9a-f]{64}")
@@ -77,7 +77,7 @@ def _text(draw: Draw) -> str:
     return (seed * (size // len(seed) + 1))[:size]
 
 
-def policies() -> st.SearchStrategy[Policy]:
+def policies() -> st.SearchStrategy[ContextPolicy]:
     """Every profile that is on, as it is or with numbers that a short session reaches."""
     quick = {"fold_after_steps": 4, "protect_steps": 3, "protect_tokens": 600, "fold_least": 200}
     return st.sampled_from([PROFILES[name] for name in ON]).flatmap(
@@ -113,7 +113,7 @@ def reached(replayer: Replayer, request: list[dict[str, Any]]) -> set[str]:
 @settings(deadline=None, max_examples=25)
 @given(sessions(), policies(), st.sampled_from((6_000, 20_000, 128_000)))
 def test_any_session_fits_and_stays_within_reach(
-    messages: list[dict[str, Any]], policy: Policy, window: int
+    messages: list[dict[str, Any]], policy: ContextPolicy, window: int
 ) -> None:
     """Each request is valid, fits, is the same twice and when made from scratch; all is reachable."""
     replayer = Replayer(policy, window)
@@ -156,7 +156,7 @@ def _check_reach(replayer: Replayer, request: list[dict[str, Any]], outputs: dic
 
 def test_a_policy_that_is_none() -> None:
     """An unknown profile is refused with the names of those there are."""
-    with pytest.raises(InputUnusable, match="balanced"):
+    with pytest.raises(InvalidInput, match="balanced"):
         Replayer("frugal")
 
 
@@ -173,7 +173,7 @@ def test_a_message_that_cannot_follow(message: dict[str, Any]) -> None:
     try:
         replayer.feed({"role": "user", "content": "Begin."})
         before = replayer.request()
-        with pytest.raises(InputUnusable):
+        with pytest.raises(InvalidInput):
             replayer.feed(message)
         assert replayer.request() == before
     finally:

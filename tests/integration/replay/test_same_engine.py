@@ -9,22 +9,30 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.conversation import Conversation, Parts
-from helix_desktop.agent.roles import Roles
+from helix_desktop.agent.conversation import Conversation, SessionServices
+from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import SessionStarted
-from helix_desktop.context.message import Answer, Arrival, Message, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.events.session import SessionStarted
+from helix_desktop.domain.messages import (
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    StreamItem,
+    ToolCall,
+    ToolSpec,
+)
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.counting import RecordedCounter
-from helix_desktop.replay.replayer import BEGAN, CALL_MS, TURN_MS
-from helix_desktop.replay.writer import SummaryWriter
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.replay.counter import ReplayTokenCounter
+from helix_desktop.replay.replayer import MODEL_CALL_MS, STARTED_AT_MS, TURN_MS
+from helix_desktop.replay.summary_writer import SummaryWriter
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import Rules
 from tests.support.recordings import session as recording
 
@@ -46,7 +54,7 @@ class Told:
         self.info = info
         self.specs: tuple[ToolSpec, ...] = ()
         self.sent: list[tuple[Message, ...]] = []
-        self.now = BEGAN
+        self.now = STARTED_AT_MS
         self.talk: Conversation | None = None
         self._answers = [one for one in messages if one["role"] == "assistant"]
         self._outputs = {one["tool_call_id"]: one["content"] for one in messages if one["role"] == "tool"}
@@ -55,35 +63,35 @@ class Told:
         """The virtual time."""
         return self.now
 
-    async def stream(self, request: Request) -> AsyncGenerator[Arrival, None]:
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """The next recorded answer, once what runs beside has ended."""
         self.sent.append(request.messages)
         assert self.talk is not None
-        await self.talk.settle()
-        self.now += CALL_MS
+        await self.talk.wait_for_background_work()
+        self.now += MODEL_CALL_MS
         told = self._answers.pop(0)
         calls = tuple(ToolCall(**call) for call in told.get("tool_calls", ()))
-        yield Answer(told["content"], calls)
+        yield ModelResponse(told["content"], calls)
 
-    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """None is needed."""
         return None
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """The recorded output."""
         return ToolResult(self._outputs[call.id].encode())
 
 
-async def live(messages: list[dict[str, Any]], policy: Policy) -> list[tuple[Message, ...]]:
+async def live(messages: list[dict[str, Any]], policy: ContextPolicy) -> list[tuple[Message, ...]]:
     """The requests of the recording, run by the conversation that the app runs."""
     info = ModelInfo("replay", "recorded", WINDOW, reserve=0)
-    told, counter, scope = Told(info, messages), RecordedCounter(), TaskScope()
+    told, counter, scope = Told(info, messages), ReplayTokenCounter(), TaskScope()
     store = MemoryStore(told.clock)
     system = messages[0]["content"]
     (tokens,) = await counter.count([system])
-    policy, frame = policy.scaled(WINDOW), Frame(info, system, (), tokens, 0)
-    roles = Roles(told, summary=SummaryWriter(info, counter))
-    parts = Parts(store, told, counter, Rules(), told.clock, prompts())
+    policy, frame = policy.scaled(WINDOW), PromptFrame(info, system, (), tokens, 0)
+    roles = ModelRoles(told, summary=SummaryWriter(info, counter))
+    parts = SessionServices(store, told, counter, Rules(), told.clock, load_prompts())
     session = Session("0" * 32, store, told.clock, scope, [], Transcript())
     told.talk = Conversation(session, scope, parts, lambda: (policy, frame, roles))
     await session.record(SessionStarted("Replay"))
@@ -91,13 +99,15 @@ async def live(messages: list[dict[str, Any]], policy: Policy) -> list[tuple[Mes
         if message["role"] == "user":
             ended = await told.talk.run(message["content"])
             assert ended.how == "done", ended
-            await told.talk.settle()
+            await told.talk.wait_for_background_work()
             told.now += TURN_MS
     await told.talk.close()
     return told.sent
 
 
-def replayed(messages: list[dict[str, Any]], policy: Policy) -> tuple[list[list[dict[str, Any]]], Replayer]:
+def replayed(
+    messages: list[dict[str, Any]], policy: ContextPolicy
+) -> tuple[list[list[dict[str, Any]]], Replayer]:
     """The requests of the recording, replayed."""
     replayer = Replayer(policy, WINDOW)
     sent = []
@@ -123,7 +133,7 @@ def raw(message: Message) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("name", "policy"), CASES, ids=[name for name, _ in CASES])
-def test_live_and_replay_send_the_same(name: str, policy: Policy) -> None:
+def test_live_and_replay_send_the_same(name: str, policy: ContextPolicy) -> None:
     """Every request of one session is the same byte for byte, whoever runs it."""
     messages = recording(7, 150)
     # A replay's stand-in always takes the preview, and a replay asks nobody.

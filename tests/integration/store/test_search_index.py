@@ -10,19 +10,19 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.content import Filter, Sort
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.forgetting import Wanted
-from helix_desktop.context.listing import passes
-from helix_desktop.store import search_db, search_texts, search_work
-from helix_desktop.store.content import Contents
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.memory import MemoryStore
-from helix_desktop.store.opening import open_files
-from helix_desktop.store.quarantine import Quarantine
-from helix_desktop.store.search_db import SearchDb
-from helix_desktop.store.search_thread import SearchThread
-from helix_desktop.store.search_work import Work
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.entries import EntryFilter, EntrySort
+from helix_desktop.domain.store.entry_order import matches_filter
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.open.open_files import open_files
+from helix_desktop.store.search import index_db, index_texts, indexer
+from helix_desktop.store.search.index_db import SearchIndex
+from helix_desktop.store.search.index_thread import SearchThread
+from helix_desktop.store.search.indexer import Indexer
 from tests.support.finding import fill, found_by, made, open_store, walk
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, TickingClock
 
@@ -31,14 +31,14 @@ QUERIES = ("tide", "wave tide", "number 77", "zebra", "e")
 PAGE = 4096  # bytes of the index file that are damaged at once
 
 
-async def answers(store: LevelStore) -> list[list[str]]:
+async def answers(store: LevelDbStore) -> list[list[str]]:
     """What a store finds: in every way in which its index answers."""
     listed = [
         [one.digest for one in await walk(store, 50, order, wanted)]
-        for order in (Sort("size"), Sort("tool", True), Sort("recalls"))
-        for wanted in (Filter(), Filter(tool="read_file", orphan=True))
+        for order in (EntrySort("size"), EntrySort("tool", True), EntrySort("recalls"))
+        for wanted in (EntryFilter(), EntryFilter(tool="read_file", orphan=True))
     ]
-    joined = [(await store.digests(Sort("line"))).hex(), ",".join(await store.tools())]
+    joined = [(await store.digests(EntrySort("line"))).hex(), ",".join(await store.tools())]
     return [*listed, *[await found_by(store, query, 30) for query in QUERIES], joined]
 
 
@@ -75,37 +75,48 @@ def asked(folder: Path, question: str) -> int:
 async def test_an_index_that_fails_with_its_store_still_answers_that_it_cannot_tell(tmp_path: Path) -> None:
     await filled(tmp_path)
     files = open_files(tmp_path, WORKSPACE)
-    contents = Contents(files.handle, files.codec, Quarantine(files.layout.quarantine))
-    work = Work(files.layout.search, files.handle, files.codec, contents)
+    contents = ContentStore(files.database, files.codec, Quarantine(files.store_files.quarantine))
+    work = Indexer(files.store_files.search_index, files.database, files.codec, contents)
     thread = SearchThread("index", work, None)
     try:
-        assert thread.ask(lambda index: index.sequence).result(10)
-        files.handle.close()  # as a full disk leaves it, until there is room
+        assert thread.submit(lambda index: index.sequence).result(10)
+        files.database.close()  # as a full disk leaves it, until there is room
         for _ in range(2):
-            assert thread.ask(fail_as_the_disk).result(10) is None
-        thread.settled().result(10)
+            assert thread.submit(fail_as_the_disk).result(10) is None
+        thread.indexed().result(10)
     finally:
         thread.close()
         files.lock.release()
 
 
-def fail_as_the_disk(_: SearchDb) -> None:
+def fail_as_the_disk(_: SearchIndex) -> None:
     raise sqlite3.OperationalError("disk I/O error")
 
 
 @pytest.mark.parametrize(
     "wanted",
-    [Filter(least_size=2**63), Filter(most_size=2**80), Filter(until=-(2**64)), Filter(tool="\ud800")],
+    [
+        EntryFilter(least_size=2**63),
+        EntryFilter(most_size=2**80),
+        EntryFilter(until=-(2**64)),
+        EntryFilter(tool="\ud800"),
+    ],
 )
-async def test_a_question_that_sqlite_cannot_be_asked_costs_no_index(tmp_path: Path, wanted: Filter) -> None:
+async def test_a_question_that_sqlite_cannot_be_asked_costs_no_index(
+    tmp_path: Path, wanted: EntryFilter
+) -> None:
     await filled(tmp_path)
     store = await open_store(tmp_path)
     try:
         first = (tmp_path / "search.db").stat().st_ino
-        passing = [one.digest for one in await walk(store, 50, Sort("size"), Filter()) if passes(one, wanted)]
+        passing = [
+            one.digest
+            for one in await walk(store, 50, EntrySort("size"), EntryFilter())
+            if matches_filter(one, wanted)
+        ]
         for _ in range(3):  # made again twice, it would be given up
-            assert [one.digest for one in await walk(store, 50, Sort("size"), wanted)] == passing
-        assert await store._asked(lambda index: True)  # it still answers
+            assert [one.digest for one in await walk(store, 50, EntrySort("size"), wanted)] == passing
+        assert await store._ask_index(lambda index: True)  # it still answers
         assert (tmp_path / "search.db").stat().st_ino == first
     finally:
         await store.close()
@@ -188,7 +199,7 @@ async def test_an_index_that_is_spoiled_while_open_loses_nothing(
     assert await found_by(store, "tide wave", 50) == await found_by(twin, "tide wave", 50)
     await store.indexed()
     assert await found_by(store, "tide wave", 50) == await found_by(twin, "tide wave", 50)
-    for order in (Sort("size"), Sort("tool", True)):
+    for order in (EntrySort("size"), EntrySort("tool", True)):
         assert await store.digests(order) == await twin.digests(order)
     await store.close()
     assert await found_in(tmp_path)
@@ -215,12 +226,12 @@ async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) 
 
 async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path) -> None:
     await filled(tmp_path / "mine")
-    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after=None)
+    theirs = await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after_s=None)
     await theirs.close()
     shutil.copy(tmp_path / "mine" / "search.db", tmp_path / "theirs" / "search.db")
-    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after=None)
+    theirs = await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after_s=None)
     try:
-        assert await theirs.digests(Sort("size")) == b""
+        assert await theirs.digests(EntrySort("size")) == b""
         assert await found_by(theirs, "tide") == []
         assert await theirs.tools() == ()
     finally:
@@ -232,7 +243,7 @@ async def test_a_store_is_found_whole_while_its_index_is_made(
 ) -> None:
     expected = await filled(tmp_path)
     (tmp_path / "search.db").unlink()
-    monkeypatch.setattr(search_work, "_RECORDS_AT_ONCE", 3)
+    monkeypatch.setattr(indexer, "_RECORDS_AT_ONCE", 3)
     store = await open_store(tmp_path)
     twin = MemoryStore(TickingClock())
     await fill(twin, DATAS)
@@ -240,9 +251,9 @@ async def test_a_store_is_found_whole_while_its_index_is_made(
         for number in range(30):
             for one in (store, twin):
                 await one.commit("t", contents=[made(b"meanwhile %d" % number, number)])
-            assert await store.digests(Sort("size")) == await twin.digests(Sort("size"))
+            assert await store.digests(EntrySort("size")) == await twin.digests(EntrySort("size"))
         await store.indexed()
-        assert await store.digests(Sort("line")) == await twin.digests(Sort("line"))
+        assert await store.digests(EntrySort("line")) == await twin.digests(EntrySort("line"))
         assert len(await found_by(store, "meanwhile")) == 30
         assert len((await answers(store))[0]) == len(expected[0]) + 30
     finally:
@@ -252,7 +263,9 @@ async def test_a_store_is_found_whole_while_its_index_is_made(
 async def test_without_trigrams_contents_are_scanned_and_lists_are_sorted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(search_db, "_WORDS", "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')")
+    monkeypatch.setattr(
+        index_db, "_WORDS_TABLE", "CREATE VIRTUAL TABLE words USING fts5(text, tokenize='none')"
+    )
     expected = await filled(tmp_path)
     assert "has no trigrams: searching scans" in caplog.text
     assert asked(tmp_path, "SELECT count(*) FROM entries") == len(DATAS)
@@ -277,7 +290,7 @@ async def test_what_is_forgotten_leaves_the_index_too(tmp_path: Path) -> None:
     await store.commit("s", contents=[made(b"the key is xylophone-42 here"), made(b"nothing of it")])
     await store.indexed()
     assert len(await found_by(store, "xylophone")) == 1
-    await store.forgetting.carry_out(Wanted("xylophone-42"))
+    await store.redaction.carry_out(RedactionRequest("xylophone-42"))
     assert await found_by(store, "xylophone") == []
     await store.indexed()
     assert len(await found_by(store, "nothing")) == 1
@@ -301,7 +314,7 @@ async def test_texts_are_indexed_when_the_store_is_left_alone(tmp_path: Path) ->
 
 
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(search_texts, "_ROOM", 1)
+    monkeypatch.setattr(index_texts, "_MAX_BATCH_BYTES", 1)
     store = await open_store(tmp_path, index_after=0.0)
     await fill(store, DATAS)
     await store.close()

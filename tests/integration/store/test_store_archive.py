@@ -20,17 +20,17 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.context.archive import End
-from helix_desktop.context.content import Entry
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ArchiveNotWritten, ArchiveUnusable, HelixError, StoreClosed
-from helix_desktop.context.event import AssistantSpoke, Attachment, Recorded
-from helix_desktop.store.archive.form import Manifest, SessionNote
-from helix_desktop.store.archive.reading import Stopped, check_archive
-from helix_desktop.store.archive.tape import TapeWriter
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidArchive, StoreClosed
+from helix_desktop.domain.events.session import AssistantSpoke, Attachment, RecordedEvent
+from helix_desktop.domain.store.archive_report import ArchiveTotals
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.store.archive.archive_format import ArchiveManifest, SessionHeader
+from helix_desktop.store.archive.reader import Stopped, check_archive
+from helix_desktop.store.archive.tar_stream import TarStreamWriter
 from helix_desktop.store.archive.transfer import export_store, import_store
-from helix_desktop.store.backstage import Stage
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.threads.bulk_access import StageRows
 from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import (
     OTHER_WORKSPACE,
@@ -68,14 +68,16 @@ said = st.builds(
 )
 
 
-async def speak(store: LevelStore, one: Said) -> None:
+async def speak(store: LevelDbStore, one: Said) -> None:
     session = SESSIONS[one.session]
     last = len(await store.events(session))
     log = [
         (handed_over if place == 1 else answered)(last + 1 + place, BODIES[body])
         for place, body in enumerate(one.named)
     ]
-    log.append(Recorded(last + 1 + len(log), START, AssistantSpoke("ok", "m", 3, verbatim={"id": 10**30})))
+    log.append(
+        RecordedEvent(last + 1 + len(log), START, AssistantSpoke("ok", "m", 3, verbatim={"id": 10**30}))
+    )
     stored = [content(BODIES[body]) for body in one.named]
     recalls = [digest_of(BODIES[one.named[0]])] if one.named and one.recalled else []
     await store.commit(session, log, stored, recalls, summary(session, last) if one.summary else None)
@@ -83,9 +85,9 @@ async def speak(store: LevelStore, one: Said) -> None:
     await store.save_draft(session, one.draft, along)
 
 
-async def state(store: LevelStore, sessions: list[str] = SESSIONS) -> dict[str, object]:
+async def state(store: LevelDbStore, sessions: list[str] = SESSIONS) -> dict[str, object]:
     """Everything that can be seen of a store."""
-    entries: tuple[Entry, ...] = (await store.page()).entries
+    entries: tuple[CacheEntry, ...] = (await store.page()).entries
     return {
         "events": [await store.events(one) for one in sessions],
         "drafts": [await store.draft(one) for one in sessions],
@@ -102,8 +104,8 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-async def opened(folder: Path, workspace: str = WORKSPACE) -> LevelStore:
-    return await LevelStore.open(folder, workspace, TickingClock())
+async def opened(folder: Path, workspace: str = WORKSPACE) -> LevelDbStore:
+    return await LevelDbStore.open(folder, workspace, TickingClock())
 
 
 async def there_and_back(script: list[Said], folder: Path) -> None:
@@ -134,7 +136,7 @@ def test_what_was_exported_comes_back_whole(script: list[Said]) -> None:
 
 
 @pytest.fixture
-async def pair(tmp_path: Path) -> tuple[LevelStore, Path]:
+async def pair(tmp_path: Path) -> tuple[LevelDbStore, Path]:
     """A store with two sessions and three contents, and its archive."""
     store = await opened(tmp_path / "store")
     await store.commit("s", [answered(1, b"one"), spoke(2)], [content(b"one")], summary=summary("s"))
@@ -144,7 +146,7 @@ async def pair(tmp_path: Path) -> tuple[LevelStore, Path]:
 
 
 async def test_what_a_killed_export_left_goes_with_a_later_one(
-    pair: tuple[LevelStore, Path], tmp_path: Path
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
 ) -> None:
     place = tmp_path / "backups"
     place.mkdir()
@@ -159,12 +161,12 @@ async def test_what_a_killed_export_left_goes_with_a_later_one(
 
 
 async def test_an_import_that_was_cut_off_goes_on_where_the_log_ends(
-    pair: tuple[LevelStore, Path], tmp_path: Path
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
 ) -> None:
     second = await opened(tmp_path / "second", OTHER_WORKSPACE)
-    put, left = second.backstage.stage, [1]  # batches until the process ends
+    put, left = second.bulk_access.write, [1]  # batches until the process ends
 
-    async def cut_off(stage: Stage, size: int) -> None:
+    async def cut_off(stage: StageRows, size: int) -> None:
         if not left[0]:
             raise StoreClosed("cut off")
         left[0] -= 1
@@ -173,10 +175,10 @@ async def test_an_import_that_was_cut_off_goes_on_where_the_log_ends(
     try:
         for batches in (1, 2):
             left[0] = batches
-            second.backstage.stage = cut_off  # type: ignore[method-assign]  # the moment is what is tested
+            second.bulk_access.write = cut_off  # type: ignore[method-assign]  # the moment is what is tested
             with suppress(StoreClosed):
                 await import_store(second, str(pair[1]))
-        second.backstage.stage = put  # type: ignore[method-assign]  # as it was
+        second.bulk_access.write = put  # type: ignore[method-assign]  # as it was
         await import_store(second, str(pair[1]))
         assert await second.sessions() == await pair[0].sessions()
         assert await second.events("s") == await pair[0].events("s")
@@ -185,7 +187,9 @@ async def test_an_import_that_was_cut_off_goes_on_where_the_log_ends(
         await pair[0].close()
 
 
-async def test_sessions_are_extended_left_or_put_apart(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
+async def test_sessions_are_extended_left_or_put_apart(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
+) -> None:
     store, archive = pair
     other = await opened(tmp_path / "other", OTHER_WORKSPACE)
     await import_store(other, str(archive))
@@ -207,13 +211,15 @@ async def test_sessions_are_extended_left_or_put_apart(pair: tuple[LevelStore, P
     await other.close()
 
 
-async def test_a_session_that_is_open_is_left_as_it_is(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
+async def test_a_session_that_is_open_is_left_as_it_is(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
+) -> None:
     store, archive = pair
     await store.commit("s", [spoke(3)])
     await export_store(store, str(archive), "Name", START)
     other = await opened(tmp_path / "other", OTHER_WORKSPACE)
     await other.commit("s", [answered(1, b"one"), spoke(2)], [content(b"one")])
-    taken = await import_store(other, str(archive), free=lambda session: session != "s")
+    taken = await import_store(other, str(archive), is_writable=lambda session: session != "s")
     assert (taken.busy, taken.new) == (("s",), ("t",))
     assert len(await other.events("s")) == 2
     await store.close()
@@ -287,7 +293,7 @@ async def refused(archive: Path, folder: Path, *words: str) -> None:
     """The file is refused, and the store is as it was."""
     other = await opened(folder / "fresh")
     before = await state(other)
-    with pytest.raises(ArchiveUnusable) as caught:
+    with pytest.raises(InvalidArchive) as caught:
         await import_store(other, str(archive))
     for word in words:
         assert word in str(caught.value)
@@ -297,7 +303,7 @@ async def refused(archive: Path, folder: Path, *words: str) -> None:
 
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
 async def test_a_file_that_was_cut_is_refused(
-    pair: tuple[LevelStore, Path], tmp_path: Path, share: float
+    pair: tuple[LevelDbStore, Path], tmp_path: Path, share: float
 ) -> None:
     store, archive = pair
     await store.close()
@@ -306,7 +312,7 @@ async def test_a_file_that_was_cut_is_refused(
     await refused(archive, tmp_path)
 
 
-async def test_flipped_bits_are_refused(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
+async def test_flipped_bits_are_refused(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
     store, archive = pair
     await store.close()
     data = archive.read_bytes()
@@ -320,7 +326,7 @@ async def test_flipped_bits_are_refused(pair: tuple[LevelStore, Path], tmp_path:
         )
         try:
             assert check_archive(archive, stop) == whole  # the format has a bit that says nothing
-        except ArchiveUnusable:
+        except InvalidArchive:
             refusals += 1
     assert refusals >= 198
     archive.write_bytes(data[:-40] + b"x" + data[-39:])
@@ -337,7 +343,7 @@ async def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
 def write(path: Path, *members: tuple[str, bytes]) -> Path:
     """A file with any members."""
     with path.open("wb") as file:
-        tape = TapeWriter(file)
+        tape = TarStreamWriter(file)
         for name, data in members:
             tape.add(name, data)
         tape.close()
@@ -348,7 +354,7 @@ def note(value: object) -> bytes:
     return msgspec.json.encode(value)
 
 
-FIRST = ("manifest.json", note(Manifest(1, "1", WORKSPACE, "n", START, 1, 1, 0)))
+FIRST = ("manifest.json", note(ArchiveManifest(1, "1", WORKSPACE, "n", START, 1, 1, 0)))
 RECORD = {
     "created": 1, "last_used": 1, "size": 1, "stored_size": 1, "tokens": 1, "tool": "", "target": "",
     "first_line": "", "kind": "output",
@@ -359,7 +365,7 @@ LINE = note(spoke(1)) + b"\n"
 
 
 def session(identity: str, events: int, *lines: bytes) -> list[tuple[str, bytes]]:
-    head = ("sessions/1/session.json", note(SessionNote(identity, events)))
+    head = ("sessions/1/session.json", note(SessionHeader(identity, events)))
     return [head, *((f"sessions/1/events-{number}.jsonl", part) for number, part in enumerate(lines, 1))]
 
 
@@ -370,19 +376,19 @@ HOSTILE: dict[str, list[tuple[str, bytes]]] = {
     "'nonsense' is not": [FIRST, ("contents/nonsense.json", b"{}")],
     "not understood": [FIRST, ("contents/" + ONE + ".json", b"[1, 2]")],
     "impossible record": [FIRST, ("contents/" + ONE + ".json", note({**RECORD, "created": -5})), LONE[1]],
-    "what its end says": [FIRST, *LONE, ("end.json", note(End(2, 1, 0, 0)))],
+    "what its end says": [FIRST, *LONE, ("end.json", note(ArchiveTotals(2, 1, 0, 0)))],
     "ends early": [FIRST, *LONE],
-    "format 2": [("manifest.json", note(Manifest(2, "9.9", WORKSPACE, "n", START, 1, 1, 0)))],
+    "format 2": [("manifest.json", note(ArchiveManifest(2, "9.9", WORKSPACE, "n", START, 1, 1, 0)))],
     "NUL": [FIRST, *session("a\0b", 0)],
     "are not in order": [FIRST, *session("s", 2, LINE + LINE)],
     "session 1 is not": [FIRST, *session("s", 1, b'{"seq": 1, "at": 1, "event": {"kind": "nothing"}}\n')],
     "of another one": [
         FIRST,
-        ("sessions/1/session.json", note(SessionNote("s", 0, summary("t")))),
+        ("sessions/1/session.json", note(SessionHeader("s", 0, summary("t")))),
     ],
     "1 has an impossible time": [
         FIRST,
-        ("sessions/1/session.json", note(SessionNote("s", 0, summary("s", 10**18)))),
+        ("sessions/1/session.json", note(SessionHeader("s", 0, summary("s", 10**18)))),
     ],
     "event of its session 1 has": [FIRST, *session("s", 1, LINE.replace(b"%d" % (START + 1), b"-1"))],
     "is not understood (": [FIRST, ("end.json", b'{"entries": -1, "size": 0, "sessions": 0, "events": 0}')],
@@ -399,13 +405,13 @@ async def test_hostile_members_are_refused_by_name(tmp_path: Path, word: str) ->
 @pytest.mark.parametrize("time", [-1, 253_370_764_800_000, 2**63, 2**70])
 async def test_times_that_no_calendar_knows_are_refused(tmp_path: Path, field: str, time: int) -> None:
     about = ("contents/" + ONE + ".json", json.dumps({**RECORD, field: time}).encode())
-    end = ("end.json", note(End(1, 1, 0, 0)))
+    end = ("end.json", note(ArchiveTotals(1, 1, 0, 0)))
     await refused(write(tmp_path / "x.helix", FIRST, about, LONE[1], end), tmp_path, "impossible record")
 
 
 async def test_a_session_that_names_what_is_not_there_is_refused(tmp_path: Path) -> None:
     line = note(answered(1, b"nowhere")) + b"\n"
-    end = ("end.json", note(End(0, 0, 1, 1)))
+    end = ("end.json", note(ArchiveTotals(0, 0, 1, 1)))
     await refused(write(tmp_path / "x.helix", FIRST, *session("s", 1, line), end), tmp_path, "not stored")
 
 
@@ -424,10 +430,10 @@ async def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path) -> Non
     await refused(tmp_path / "x.helix", tmp_path)
 
 
-async def test_a_place_that_takes_no_file_is_named(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
+async def test_a_place_that_takes_no_file_is_named(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
     store, archive = pair
     before = hashlib.sha256(archive.read_bytes()).digest()
-    with pytest.raises(ArchiveNotWritten, match="was not written"):
+    with pytest.raises(ArchiveWriteFailed, match="was not written"):
         await export_store(store, str(tmp_path / "no folder" / "a.helix"), "", START)
     (tmp_path / "b.helix").mkdir()
     with pytest.raises(HelixError, match="was not written"):
@@ -437,7 +443,7 @@ async def test_a_place_that_takes_no_file_is_named(pair: tuple[LevelStore, Path]
     await store.close()
 
 
-async def test_an_archive_names_no_path_and_no_rule(pair: tuple[LevelStore, Path], tmp_path: Path) -> None:
+async def test_an_archive_names_no_path_and_no_rule(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
     store, archive = pair
     await store.close()
     plain = zstandard.ZstdDecompressor().stream_reader(archive.read_bytes()).read()

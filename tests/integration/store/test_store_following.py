@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import StoreClosed
-from helix_desktop.store.remote.address import ADDRESS_FILE, read_address
+from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.store.remote.client import RemoteStore
-from helix_desktop.store.remote.opening import join, open_store
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.remote.endpoint_file import ENDPOINT_FILE, read_endpoint
+from helix_desktop.store.remote.open_store import connect, open_store
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.store_making import WORKSPACE, spoke
 from tests.support.store_owner import owner_process
 
@@ -25,7 +25,7 @@ async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -
         store = await open_store(tmp_path, WORKSPACE)
         assert isinstance(store, RemoteStore)
         await store.commit("s", [spoke(1)])
-        left = read_address(tmp_path)
+        left = read_endpoint(tmp_path)
         if how:
             owner.send_signal(how)
             await owner.wait()
@@ -36,12 +36,12 @@ async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -
         assert left is not None
         assert not left.path or not Path(left.path).parent.exists()
         async with asyncio.timeout(60):
-            beside = await join(tmp_path, WORKSPACE)  # it serves others in its turn
+            beside = await connect(tmp_path, WORKSPACE)  # it serves others in its turn
         assert beside.owner_pid == os.getpid()
         assert await beside.events("s") == [spoke(1), spoke(2)]
         await beside.close()
         await store.close()
-    assert not (tmp_path / ADDRESS_FILE).exists()
+    assert not (tmp_path / ENDPOINT_FILE).exists()
 
 
 async def inherited(owner: SharedStore, folder: Path) -> SharedStore:
@@ -55,8 +55,8 @@ async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_or
     tmp_path: Path, ended_after: int
 ) -> None:
     owner = await SharedStore.open(tmp_path, WORKSPACE)
-    store = await join(tmp_path, WORKSPACE)
-    store.follow(partial(inherited, owner, tmp_path))
+    store = await connect(tmp_path, WORKSPACE)
+    store.enable_failover(partial(inherited, owner, tmp_path))
     enough = asyncio.Event()
 
     async def say(seq: int) -> None:
@@ -79,13 +79,13 @@ async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_or
 
 async def test_what_may_not_be_done_twice_is_told_and_the_next_request_goes_on(tmp_path: Path) -> None:
     owner = await SharedStore.open(tmp_path, WORKSPACE)
-    store = await join(tmp_path, WORKSPACE)
-    store.follow(partial(inherited, owner, tmp_path))
+    store = await connect(tmp_path, WORKSPACE)
+    store.enable_failover(partial(inherited, owner, tmp_path))
     await owner.close()
     with pytest.raises(StoreClosed, match="does not answer any more"):
-        await store.keep.empty_trash()
+        await store.retention.empty_trash()
     assert (await store.totals()).entries == 0
-    assert (await store.keep.empty_trash()).digests == ()
+    assert (await store.retention.empty_trash()).digests == ()
     await store.close()
     with pytest.raises(StoreClosed, match="is closed"):
         await store.totals()

@@ -11,17 +11,18 @@ import msgspec
 import plyvel
 import pytest
 
-from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ContentForgotten, StoreDamaged, StoreWriteFailed
-from helix_desktop.context.event import Recorded, UserSpoke
-from helix_desktop.context.forgetting import Wanted
-from helix_desktop.store import forget, keys
-from helix_desktop.store.codec import Codec
-from helix_desktop.store.handle import Handle
-from helix_desktop.store.layout import Layout
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.scouring import scour
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentRedacted, StoreDamaged, StoreWriteFailed
+from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.leveldb.database import Database
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.redaction import leveldb_redaction
+from helix_desktop.store.redaction.secure_delete import rewrite_all_files
 from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import START, WORKSPACE, TickingClock, answered, content, spoke, summary
 
@@ -45,19 +46,19 @@ def compressible() -> bytes:
     return b"".join(f"{number} key={SECRET}\n".encode() for number in range(400))[7:]
 
 
-async def filled(folder: Path) -> LevelStore:
+async def filled(folder: Path) -> LevelDbStore:
     """A store that holds the secret in every way, live and in old versions of rows."""
-    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     for seq, size in enumerate((0, 900, 1_500_000), 1):
         data = holding(size, seq)
-        fact = Recorded(2 * seq - 1, START, UserSpoke(f"see {SECRET}", 1))
+        fact = RecordedEvent(2 * seq - 1, START, UserSpoke(f"see {SECRET}", 1))
         line = summary("s", seq, f"about {SECRET}")
         await store.commit("s", [fact, answered(2 * seq, data)], [content(data)], summary=line)
     for typed in (SECRET[:10], SECRET, ""):
         await store.save_draft("s", typed)
-    await store.commit("gone", [Recorded(1, START, UserSpoke(SECRET, 1))], summary=summary("gone"))
-    await store.keep.trash_session("gone")
-    await store.keep.empty_trash()
+    await store.commit("gone", [RecordedEvent(1, START, UserSpoke(SECRET, 1))], summary=summary("gone"))
+    await store.retention.trash_session("gone")
+    await store.retention.empty_trash()
     return store
 
 
@@ -73,7 +74,7 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
         await store.commit("t", contents=[content(compressible())])
         assert files_with(tmp_path) != []
         assert files_with(tmp_path, packed) != []
-        await store.forgetting.carry_out(Wanted(SECRET))
+        await store.redaction.carry_out(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert files_with(tmp_path, packed) == []
         assert (await store.totals()).entries == len(noise)
@@ -84,24 +85,24 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
     finally:
         await store.close()
     assert files_with(tmp_path) == []
-    again = await LevelStore.open(tmp_path, WORKSPACE)
+    again = await LevelDbStore.open(tmp_path, WORKSPACE)
     try:
         assert again.health.report is None
         assert len(await again.events("s")) == 7
-        with pytest.raises(ContentForgotten):
+        with pytest.raises(ContentRedacted):
             await again.get(digest_of(holding(900, 2)))
     finally:
         await again.close()
 
 
 async def test_the_search_index_does_not_remember_it(tmp_path: Path) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     labelled = msgspec.structs.replace(content(b"clean"), target=f"login {SECRET}", first_line="clean")
     try:
         await store.commit("s", contents=[labelled, content(holding(200, 3))])
         await store.indexed()
         assert [one for one in files_with(tmp_path) if one.startswith("search.db")] != []
-        await store.forgetting.carry_out(Wanted(SECRET))
+        await store.redaction.carry_out(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         await store.indexed()
         assert files_with(tmp_path) == []
@@ -113,12 +114,12 @@ async def test_the_search_index_does_not_remember_it(tmp_path: Path) -> None:
 
 
 async def test_old_versions_go_also_when_nothing_live_holds_it(tmp_path: Path) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
         await store.save_draft("s", f"my key is {SECRET}")
         await store.save_draft("s", "")
         assert files_with(tmp_path) != []
-        assert (await store.forgetting.carry_out(Wanted(SECRET))).nothing
+        assert (await store.redaction.carry_out(RedactionRequest(SECRET))).is_empty
         assert files_with(tmp_path) == []
     finally:
         await store.close()
@@ -132,11 +133,11 @@ async def test_damaged_rows_and_copies_kept_aside_go_too(tmp_path: Path) -> None
     (tmp_path / "notes" / "mine.txt").write_text("not of the store")
     (tmp_path / "quarantine" / f"{digest_of(b'x')}.row").write_bytes(b"unreadable")
     (tmp_path / "quarantine" / f"{digest_of(b'y')}.row.healed").write_bytes(holding(100, 9))
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
-        finds = await store.forgetting.preview(Wanted(SECRET))
+        finds = await store.redaction.preview(RedactionRequest(SECRET))
         assert (len(finds.damaged), finds.aside) == (2, ("db before repair",))
-        await store.forgetting.carry_out(Wanted(SECRET))
+        await store.redaction.carry_out(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert (tmp_path / "notes" / "mine.txt").exists()
     finally:
@@ -149,9 +150,9 @@ async def test_what_is_said_of_a_lost_content_is_clean_too(tmp_path: Path) -> No
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.delete(keys.content(lost.digest))
     db.close()
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
-        finds = await store.forgetting.carry_out(Wanted(SECRET))
+        finds = await store.redaction.carry_out(RedactionRequest(SECRET))
         assert (finds.labels, finds.unreadable) == ((lost.digest,), (lost.digest,))
         assert (await store.entry(lost.digest)).first_line.startswith("key [FORGOTTEN ")
         await store.indexed()
@@ -170,10 +171,10 @@ async def test_a_content_that_has_other_bytes_does_not_keep_a_secret_from_being_
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.put(key, db.get(key)[:-10])
     db.close()
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
-        await store.commit("s", [Recorded(1, START, UserSpoke(SECRET, 1))], [content(holding(900, 2))])
-        finds = await store.forgetting.carry_out(Wanted(SECRET))
+        await store.commit("s", [RecordedEvent(1, START, UserSpoke(SECRET, 1))], [content(holding(900, 2))])
+        finds = await store.redaction.carry_out(RedactionRequest(SECRET))
         assert (len(finds.contents), len(finds.events)) == (1, 1)
         assert finds.unreadable == (other.digest,)
         assert files_with(tmp_path) == []
@@ -186,13 +187,13 @@ async def test_in_a_damaged_store_it_is_said_that_it_has_to_be_done_again(tmp_pa
     await _stored(tmp_path, content(data))
     settle(tmp_path)
     assert flip_near(tmp_path, data[100:140], 5) == 1
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     with pytest.raises(StoreDamaged, match="forget it once more"):
-        await store.forgetting.carry_out(Wanted(SECRET))
+        await store.redaction.carry_out(RedactionRequest(SECRET))
     await store.close()
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     assert files_with(tmp_path) != []  # the damaged files were kept
-    await store.forgetting.carry_out(Wanted(SECRET))
+    await store.redaction.carry_out(RedactionRequest(SECRET))
     assert files_with(tmp_path) == []
     await store.close()
     assert files_with(tmp_path) == []
@@ -204,10 +205,10 @@ async def test_the_report_of_a_mending_that_nobody_was_told_is_clean_too(tmp_pat
     settle(tmp_path)
     assert flip_near(tmp_path, lost.data[100:140], 5) == 1
     (tmp_path / "db" / "CURRENT").unlink()
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
         assert "untold" in files_with(tmp_path)
-        await store.forgetting.carry_out(Wanted(SECRET))
+        await store.redaction.carry_out(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert store.health.report is not None  # it is told all the same
     finally:
@@ -221,16 +222,16 @@ async def test_a_description_that_cannot_be_read_is_told(tmp_path: Path) -> None
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.put(key, db.get(key)[:-1] + b"?")
     db.close()
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
-        assert (await store.forgetting.preview(Wanted(SECRET))).unreadable == (named.digest,)
+        assert (await store.redaction.preview(RedactionRequest(SECRET))).unreadable == (named.digest,)
     finally:
         await store.close()
 
 
 async def _stored(folder: Path, one: Content) -> None:
     """A closed store that holds one content."""
-    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     await store.commit("s", contents=[one])
     await store.close()
 
@@ -243,11 +244,11 @@ async def test_without_room_it_is_done_at_the_next_start(
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1))
         with pytest.raises(StoreWriteFailed, match="next start"):
-            await store.forgetting.carry_out(Wanted(SECRET))
-    assert (await store.forgetting.preview(Wanted(SECRET))).nothing
+            await store.redaction.carry_out(RedactionRequest(SECRET))
+    assert (await store.redaction.preview(RedactionRequest(SECRET))).is_empty
     await store.close()
     assert files_with(tmp_path) != []
-    again = await LevelStore.open(tmp_path, WORKSPACE)
+    again = await LevelDbStore.open(tmp_path, WORKSPACE)
     await again.close()
     assert files_with(tmp_path) == []
 
@@ -263,12 +264,12 @@ async def test_what_was_kept_aside_goes_at_the_next_start_too(
         raise OSError("cut off")
 
     with monkeypatch.context() as cut:
-        cut.setattr(forget, "clear_aside", cut_off)
+        cut.setattr(leveldb_redaction, "delete_copies", cut_off)
         with pytest.raises(OSError, match="cut off"):
-            await store.forgetting.carry_out(Wanted(SECRET))
-    assert (await store.forgetting.preview(Wanted(SECRET))).damaged != ()
+            await store.redaction.carry_out(RedactionRequest(SECRET))
+    assert (await store.redaction.preview(RedactionRequest(SECRET))).damaged != ()
     await store.close()
-    again = await LevelStore.open(tmp_path, WORKSPACE)
+    again = await LevelDbStore.open(tmp_path, WORKSPACE)
     await again.close()
     assert files_with(tmp_path) == []
 
@@ -276,38 +277,38 @@ async def test_what_was_kept_aside_goes_at_the_next_start_too(
 async def test_the_index_is_clean_before_the_last_note_of_it_goes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     named = msgspec.structs.replace(content(b"a"), first_line=f"key {SECRET}")
     await store.commit("s", contents=[named])
     await store.indexed()
     seen: list[list[str]] = []
 
-    def look_and_scour(handle: Handle, layout: Layout) -> None:
+    def look_and_scour(handle: Database, layout: StoreFiles) -> None:
         seen.append([one for one in files_with(tmp_path) if one.startswith("search.db")])
-        scour(handle, layout)
+        rewrite_all_files(handle, layout)
 
     try:
         assert "search.db" in "".join(files_with(tmp_path))
-        monkeypatch.setattr(forget, "scour", look_and_scour)
-        await store.forgetting.carry_out(Wanted(SECRET))
+        monkeypatch.setattr(leveldb_redaction, "rewrite_all_files", look_and_scour)
+        await store.redaction.carry_out(RedactionRequest(SECRET))
         assert seen == [[]]
     finally:
         await store.close()
 
 
 async def test_what_a_write_left_that_was_cut_off_goes_too(tmp_path: Path) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     whole, cut = content(holding(2_000_000, 1)[::-1]), content(holding(2_000_000, 2))
     await store.commit("s", contents=[whole, cut])
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
-    created = next(one for one, _ in db.iterator(prefix=b"t") if one.endswith(keys.raw(cut.digest)))
+    created = next(one for one, _ in db.iterator(prefix=b"t") if one.endswith(keys.digest_bytes(cut.digest)))
     for key in (keys.content(cut.digest), keys.record(cut.digest), created):  # they are written last
         db.delete(key)
     db.close()
-    store = await LevelStore.open(tmp_path, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
-        await store.forgetting.carry_out(Wanted(SECRET))
+        await store.redaction.carry_out(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert await store.get(whole.digest) == whole.data
     finally:
@@ -318,10 +319,10 @@ async def test_a_crash_between_the_files_is_mended_at_the_next_start(tmp_path: P
     store = await filled(tmp_path)
     events = await store.events("s")
     await store.close()
-    layout = Layout(tmp_path)
+    layout = StoreFiles(tmp_path)
     shutil.copytree(layout.db, layout.new_db)
     layout.db.rename(layout.old_db)
-    again = await LevelStore.open(tmp_path, WORKSPACE)
+    again = await LevelDbStore.open(tmp_path, WORKSPACE)
     try:
         assert await again.events("s") == events
         assert not layout.old_db.exists()
@@ -333,14 +334,14 @@ async def test_a_crash_after_it_is_no_damage(tmp_path: Path) -> None:
     folder, copy = tmp_path / "store", tmp_path / "crashed"
     store = await filled(folder)
     await store.close()
-    store = await LevelStore.open(folder, WORKSPACE, TickingClock())
+    store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     try:
-        await store.forgetting.carry_out(Wanted(SECRET))
+        await store.redaction.carry_out(RedactionRequest(SECRET))
         shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("LOCK"))
         events = await store.events("s")
     finally:
         await store.close()
-    again = await LevelStore.open(copy, WORKSPACE)
+    again = await LevelDbStore.open(copy, WORKSPACE)
     try:
         assert again.health.report is None
         assert await again.events("s") == events
@@ -371,7 +372,7 @@ async def test_readers_and_writers_go_on_meanwhile(tmp_path: Path) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             reading, writing = group.create_task(read()), group.create_task(write())
-            await store.forgetting.carry_out(Wanted(SECRET))
+            await store.redaction.carry_out(RedactionRequest(SECRET))
             done.set()
         assert reading.result() > 0
         assert len(await store.events("w")) == writing.result() > 0

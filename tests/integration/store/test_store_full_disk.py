@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import StoreWriteFailed
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.small_disk import mounted
 from tests.support.store_making import WORKSPACE, answered, content, spoke
 
@@ -40,7 +40,7 @@ def check_words(error: StoreWriteFailed) -> None:
     assert "try again" in error.fix
 
 
-async def fill(store: LevelStore, seq: int) -> int:
+async def fill(store: LevelDbStore, seq: int) -> int:
     """Append until the disk refuses; the last acknowledged seq."""
     while True:
         data = body(seq + 1)
@@ -52,7 +52,7 @@ async def fill(store: LevelStore, seq: int) -> int:
         seq += 1
 
 
-async def check(store: LevelStore, last: int) -> None:
+async def check(store: LevelDbStore, last: int) -> None:
     """Everything acknowledged is there, and nothing that was refused."""
     assert await store.events("s") == [answered(seq, body(seq)) for seq in range(1, last + 1)]
     for seq in range(1, last + 1):
@@ -61,7 +61,7 @@ async def check(store: LevelStore, last: int) -> None:
 
 
 async def test_a_full_disk_loses_nothing_and_writing_resumes(small_disk: Path) -> None:
-    store = await LevelStore.open(small_disk / "store", WORKSPACE)
+    store = await LevelDbStore.open(small_disk / "store", WORKSPACE)
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes(44 << 20))
     last = await fill(store, 0)
@@ -82,7 +82,7 @@ async def test_a_full_disk_loses_nothing_and_writing_resumes(small_disk: Path) -
     await check(store, last)
     await store.close()
     await asyncio.to_thread(subprocess.run, ["mount", "-o", "remount,size=120m", str(small_disk)], check=True)
-    store = await LevelStore.open(small_disk / "store", WORKSPACE)
+    store = await LevelDbStore.open(small_disk / "store", WORKSPACE)
     try:
         assert (await store.draft("s")).text == "typed"
         assert store.health.report is None
@@ -96,14 +96,14 @@ async def test_a_full_disk_loses_nothing_and_writing_resumes(small_disk: Path) -
 LIMITED = """
 import asyncio, resource, signal, sys
 from pathlib import Path
-from helix_desktop.context.errors import StoreWriteFailed
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.small_disk import mounted
 from tests.support.store_making import spoke
 
 async def run():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    store = await LevelStore.open(Path(sys.argv[1]), sys.argv[2])
+    store = await LevelDbStore.open(Path(sys.argv[1]), sys.argv[2])
     await store.commit("s", [spoke(1)])
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     for _ in range(3):
@@ -128,7 +128,7 @@ async def test_a_file_system_that_refuses_every_write_is_survived(tmp_path: Path
         subprocess.run, command, cwd=CHECKOUT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     try:
         assert await store.events("s") == [spoke(1), spoke(2)]
     finally:
@@ -161,8 +161,8 @@ int fdatasync(int fd) {
 UNSYNCED = """
 import asyncio, os, sys
 from pathlib import Path
-from helix_desktop.context.errors import DigestUnknown, StoreUnreadable, StoreWriteFailed
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.errors import DigestUnknown, StoreUnreadable, StoreWriteFailed
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.small_disk import mounted
 from tests.support.store_making import answered, content, spoke
 
@@ -175,7 +175,7 @@ async def refused(call):
 
 async def run():
     flag = Path(os.environ["HELIX_TEST_SYNC_FAILS"])
-    store = await LevelStore.open(Path(sys.argv[1]), sys.argv[2])
+    store = await LevelDbStore.open(Path(sys.argv[1]), sys.argv[2])
     await store.commit("s", [spoke(1)])
     one = content(bytes(range(256)) * 20)
     flag.touch()
@@ -219,7 +219,7 @@ async def test_what_a_disk_failed_to_sync_does_not_come_back(tmp_path: Path) -> 
         subprocess.run, command, cwd=CHECKOUT, env=environ, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
-    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     try:
         assert await store.events("s") == [spoke(1), spoke(2)]
     finally:

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import WORKSPACE, spoke
 
 FOLDER = Path(__file__).parents[2] / "golden" / "stores"
@@ -43,7 +43,7 @@ async def test_a_golden_store_says_what_it_said(golden: Path, tmp_path: Path) ->
     folder = tmp_path / "store"
     shutil.copytree(golden, folder)
     expected: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         assert store.health.report is None
         assert says(plain(await store.totals()), expected["totals"])

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.keeping import DAY_MS, CleanUp
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_killing import KEEPER, check_acknowledged, check_rows_agree, kill_a_writer
 from tests.support.store_making import WORKSPACE, TickingClock, answered, content, summary
 
@@ -22,7 +22,7 @@ async def test_killed_while_it_cleans_a_store_is_sound(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     for seed in range(ROUNDS):
         acknowledged = kill_a_writer(folder, seed, 0.6, KEEPER)
-        store = await LevelStore.open(folder, WORKSPACE)
+        store = await LevelDbStore.open(folder, WORKSPACE)
         try:
             assert store.health.report is None
             assert await check_acknowledged(store, acknowledged) > 0
@@ -32,9 +32,9 @@ async def test_killed_while_it_cleans_a_store_is_sound(tmp_path: Path) -> None:
         check_rows_agree(folder)
 
 
-async def check_totals(store: LevelStore) -> None:
+async def check_totals(store: LevelDbStore) -> None:
     """Assert that the counts are those of the entries, wherever they lie."""
-    entries = [*(await store.keep.trash()).entries]
+    entries = [*(await store.retention.trash()).entries]
     cursor = ""
     while True:
         page = await store.page(cursor, 1000)
@@ -46,13 +46,13 @@ async def check_totals(store: LevelStore) -> None:
     assert totals.entries == len(entries)
     assert totals.size == sum(one.size for one in entries)
     assert totals.stored_size == sum(one.stored_size for one in entries)
-    assert totals.sessions == len(await store.sessions()) + len((await store.keep.trash()).sessions)
+    assert totals.sessions == len(await store.sessions()) + len((await store.retention.trash()).sessions)
 
 
 @pytest.mark.parametrize("size", [300, 1_200_000])
 async def test_a_put_in_the_moment_of_its_removal_wins(tmp_path: Path, size: int) -> None:
     clock = TickingClock()
-    store = await LevelStore.open(tmp_path / "store", WORKSPACE, clock)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, clock)
     data = random.Random(size).randbytes(size)
     one = content(data)
     try:
@@ -60,19 +60,19 @@ async def test_a_put_in_the_moment_of_its_removal_wins(tmp_path: Path, size: int
         for seq in range(1, 8):
             session = f"s{seq}"
             clock.now += 2 * DAY_MS
-            await store.keep.collect([one.digest])
-            assert [entry.digest for entry in (await store.keep.trash()).entries] == [one.digest]
+            await store.retention.collect([one.digest])
+            assert [entry.digest for entry in (await store.retention.trash()).entries] == [one.digest]
             doing = [
-                store.keep.empty_trash(),
+                store.retention.empty_trash(),
                 store.commit(session, [answered(1, data)], [one], summary=summary(session)),
-                store.keep.empty_trash(),
+                store.retention.empty_trash(),
             ]
             random.Random(seq).shuffle(doing)
             await asyncio.gather(*doing)
             assert await store.get(one.digest) == data
-            assert (await store.keep.plan(CleanUp())).named.entries == 1
-            await store.keep.trash_session(session)
-            await store.keep.empty_trash()
+            assert (await store.retention.plan(RetentionRule())).named.entries == 1
+            await store.retention.trash_session(session)
+            await store.retention.empty_trash()
             await check_totals(store)
     finally:
         await store.close()

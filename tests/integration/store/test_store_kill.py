@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_killing import Acknowledged, check_acknowledged, check_rows_agree, kill_a_writer
 from tests.support.store_making import WORKSPACE
 
@@ -22,7 +22,7 @@ async def test_kill_9_loses_nothing_acknowledged(tmp_path: Path) -> None:
         acknowledged = kill_a_writer(folder, seed)
         everything |= acknowledged
         # A stale owner lock is simply taken.
-        store = await LevelStore.open(folder, WORKSPACE)
+        store = await LevelDbStore.open(folder, WORKSPACE)
         try:
             assert store.health.report is None
             assert await check_acknowledged(store, acknowledged) > 0

@@ -10,11 +10,11 @@ from pathlib import Path
 import plyvel
 import pytest
 
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ContentForgotten
-from helix_desktop.context.forgetting import Wanted
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentRedacted
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.store_damage import files, settle
 from tests.support.store_making import WORKSPACE, answered, content, summary
 from tests.support.store_truth import Truth, check_told, compare, damage_and_compare, write_on
@@ -43,23 +43,23 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, truth: Truth, 
     for path in (folder / "db").glob(gone):
         path.unlink()
     before = files(folder)
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         assert not await compare(store, truth)
         if gone == "LOG":
             assert store.health.report is None
             return
         assert store.health.report is not None
-        assert store.health.report.whole
+        assert store.health.report.is_lossless
         assert gone.removesuffix("-*") in store.health.report.notice.why
         assert store.health.report.copy == str(folder / "kept" / "1" / "db")
         assert before.items() <= files(folder / "kept" / "1").items()
         assert store.health.report.events == sum(map(len, truth.events.values()))
-        await store.health.told()
+        await store.health.acknowledge()
         assert store.health.report is None
     finally:
         await store.close()
-    again = await LevelStore.open(folder, WORKSPACE)
+    again = await LevelDbStore.open(folder, WORKSPACE)
     assert again.health.report is None
     assert not await compare(again, truth)
     await again.close()
@@ -71,7 +71,7 @@ async def test_a_table_that_a_crash_left_too_short_is_mended(tmp_path: Path, tru
     (folder / "clean").unlink()
     table = max((folder / "db").glob("*.ldb"), key=lambda path: path.stat().st_size)
     table.write_bytes(table.read_bytes()[:-cut])
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         missing = await compare(store, truth)
         assert store.health.report is not None
@@ -87,11 +87,11 @@ async def test_a_mending_tells_how_far_it_is_and_an_opening_that_needs_none_tell
 ) -> None:
     folder = tmp_path / "store"
     heard: list[tuple[int, int]] = []
-    store = await LevelStore.open(folder, WORKSPACE, told=lambda *far: heard.append(far))
+    store = await LevelDbStore.open(folder, WORKSPACE, on_progress=lambda *far: heard.append(far))
     await store.close()
     assert heard == []
     (folder / "db" / "CURRENT").unlink()
-    store = await LevelStore.open(folder, WORKSPACE, told=lambda *far: heard.append(far))
+    store = await LevelDbStore.open(folder, WORKSPACE, on_progress=lambda *far: heard.append(far))
     await store.close()
     assert store.health.report is not None
     assert heard == sorted(set(heard))
@@ -107,7 +107,7 @@ async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
     folder = tmp_path / "store"
     largest = max((folder / "db").glob(pattern), key=lambda path: path.stat().st_size)
     largest.unlink()
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         missing = await compare(store, truth)
         assert missing
@@ -143,11 +143,11 @@ async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_opening_
         db.put(key[:-1] + bytes([key[-1] ^ 1]), row)
     db.close()
     settle(folder)
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     found = await store.health.check()
-    assert not found.sound or store.health.report  # the opening itself looks at the counters
+    assert not found.is_sound or store.health.report  # the opening itself looks at the counters
     await store.close()
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         missing = await compare(store, truth)
         again = await store.health.check()
@@ -162,7 +162,7 @@ async def test_the_check_finds_each_missing_or_damaged_row_and_the_next_opening_
 async def test_a_sound_store_is_checked_with_progress_while_others_write(
     tmp_path: Path, truth: Truth
 ) -> None:
-    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     heard: list[tuple[int, int]] = []
     try:
         writing = asyncio.gather(
@@ -170,19 +170,19 @@ async def test_a_sound_store_is_checked_with_progress_while_others_write(
         )
         found = await store.health.check(lambda *done: heard.append(done))
         await writing
-        assert found.sound
+        assert found.is_sound
         assert found.contents >= len(truth.contents)
         assert heard == sorted(heard)
         assert heard[-1][0] == found.contents
         found = await store.health.check()
-        assert found.sound
+        assert found.is_sound
         assert found.contents == len(truth.contents) + 50
     finally:
         await store.close()
 
 
 async def test_a_check_can_be_cancelled(tmp_path: Path, truth: Truth) -> None:
-    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     try:
         heard: list[int] = []
 
@@ -204,25 +204,25 @@ async def test_a_check_can_be_cancelled(tmp_path: Path, truth: Truth) -> None:
 async def test_what_was_forgotten_or_removed_stays_away_when_a_store_is_mended(tmp_path: Path) -> None:
     folder = tmp_path / "store"
     secret, kept = b"a secret " * 40, b"something else " * 40
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     for session, data in (("s", secret), ("gone", b"x"), ("s2", kept)):
         await store.commit(session, [answered(1, data)], [content(data)], summary=summary(session))
     await store.close()
-    store = await LevelStore.open(folder, WORKSPACE)
-    await store.forgetting.carry_out(Wanted(digests=(digest_of(secret),)))
-    await store.keep.trash_session("gone")
-    await store.keep.empty_trash()
+    store = await LevelDbStore.open(folder, WORKSPACE)
+    await store.redaction.carry_out(RedactionRequest(digests=(digest_of(secret),)))
+    await store.retention.trash_session("gone")
+    await store.retention.empty_trash()
     await store.close()
     (folder / "db" / "CURRENT").unlink()
-    store = await LevelStore.open(folder, WORKSPACE)
+    store = await LevelDbStore.open(folder, WORKSPACE)
     try:
         assert store.health.report is not None
-        assert store.health.report.whole, store.health.report
-        with pytest.raises(ContentForgotten):
+        assert store.health.report.is_lossless, store.health.report
+        with pytest.raises(ContentRedacted):
             await store.get(digest_of(secret))
         assert [one.id for one in await store.sessions()] == ["s", "s2"]
         assert await store.get(digest_of(kept)) == kept
-        assert (await store.health.check()).sound
+        assert (await store.health.check()).is_sound
     finally:
         await store.close()
 
@@ -238,7 +238,7 @@ async def test_a_torn_end_of_the_log_is_dropped_and_nothing_else_is_rewritten(tm
         torn = log.read_bytes() + b"crc?" + (900).to_bytes(2, "little") + b"\1"
         torn += random.Random(number).randbytes(3000)
         log.write_bytes(torn)
-        opened = await LevelStore.open(crashed, WORKSPACE)
+        opened = await LevelDbStore.open(crashed, WORKSPACE)
         try:
             assert opened.health.report is None
             assert not await compare(opened, truth)
@@ -257,14 +257,14 @@ async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_
     await store.close()
     (log,) = (crashed / "db").glob("*.log")
     log.unlink()
-    opened = await LevelStore.open(crashed, WORKSPACE)
+    opened = await LevelDbStore.open(crashed, WORKSPACE)
     try:
         report = opened.health.report
         assert report is not None
         assert f"{log.name} is missing" in report.notice.why
-        assert not report.whole
+        assert not report.is_lossless
         assert "nobody can say how much" in report.notice.why
         assert sum((await compare(opened, truth)).events.values()) == 10
-        assert (await opened.health.check()).sound
+        assert (await opened.health.check()).is_sound
     finally:
         await opened.close()

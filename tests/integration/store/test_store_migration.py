@@ -10,18 +10,18 @@ from pathlib import Path
 import plyvel
 import pytest
 
-from helix_desktop.context.errors import StoreUnreadable
-from helix_desktop.store import keys
-from helix_desktop.store.codec import Codec
-from helix_desktop.store.commit import now
-from helix_desktop.store.counters import NUMBER
-from helix_desktop.store.delivery import Delivery
-from helix_desktop.store.layout import Layout
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.migration import Row, Step
-from helix_desktop.store.opening import open_files
-from helix_desktop.store.readers import Readers
-from helix_desktop.store.staging import TEXT
+from helix_desktop.domain.errors import StoreUnreadable
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.commit import now_ms
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
+from helix_desktop.store.leveldb.counters import INTEGER_TYPE
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.open.migration import MigrationStep, Row
+from helix_desktop.store.open.open_files import open_files
+from helix_desktop.store.threads.loop_bridge import LoopBridge
+from helix_desktop.store.threads.reader_threads import ReaderThreads
 from tests.support.store_damage import files, flip_near, settle
 from tests.support.store_making import WORKSPACE
 from tests.support.store_truth import Truth, compare, write_on
@@ -36,7 +36,7 @@ def drafts_were_capitals(codec: Codec, rows: Iterable[Row]) -> Iterator[Row]:
     for key, row in rows:
         if key[:1] == b"D":
             moved = b"d" + key[1:]
-            yield moved, codec.seal(moved, codec.unseal(key, row, TEXT).lower())
+            yield moved, codec.encode(moved, codec.decode(key, row, TEXT_TYPE).lower())
         else:
             yield key, row
 
@@ -44,11 +44,11 @@ def drafts_were_capitals(codec: Codec, rows: Iterable[Row]) -> Iterator[Row]:
 def drafts_were_marked(codec: Codec, rows: Iterable[Row]) -> Iterator[Row]:
     """Made up: before that, drafts began with a mark."""
     for key, row in rows:
-        text = codec.unseal(key, row, TEXT).removeprefix("> ") if key[:1] == b"D" else ""
-        yield key, codec.seal(key, text) if text else row
+        text = codec.decode(key, row, TEXT_TYPE).removeprefix("> ") if key[:1] == b"D" else ""
+        yield key, codec.encode(key, text) if text else row
 
 
-STEPS: Mapping[int, Step] = {-1: drafts_were_marked, 0: drafts_were_capitals}
+STEPS: Mapping[int, MigrationStep] = {-1: drafts_were_marked, 0: drafts_were_capitals}
 
 
 @pytest.fixture(scope="module")
@@ -60,9 +60,9 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
     db = plyvel.DB(str(folder / "db"), compression=None)
     for session, text in truth.drafts.items():
         key = b"D" + session.encode()
-        db.put(key, codec.seal(key, "> " + text.upper()))
+        db.put(key, codec.encode(key, "> " + text.upper()))
         db.delete(keys.draft(session))
-    db.put(keys.SCHEMA, codec.seal(keys.SCHEMA, -1))
+    db.put(keys.SCHEMA, codec.encode(keys.SCHEMA, -1))
     db.close()
     path = folder / "format"
     path.write_text(path.read_text().replace('"schema":1', '"schema":-1'))
@@ -76,10 +76,10 @@ def folder(tmp_path: Path, older: tuple[Path, Truth]) -> Path:
     return Path(shutil.copytree(older[0], tmp_path / "store"))
 
 
-def opened(folder: Path, steps: Mapping[int, Step] = STEPS) -> LevelStore:
+def opened(folder: Path, steps: Mapping[int, MigrationStep] = STEPS) -> LevelDbStore:
     """The store in a folder, brought to the newest schema."""
     found = open_files(folder, WORKSPACE, steps=steps)
-    return LevelStore(found, Readers("readers"), Delivery(asyncio.get_running_loop()), now, None)
+    return LevelDbStore(found, ReaderThreads("readers"), LoopBridge(asyncio.get_running_loop()), now_ms, None)
 
 
 async def check(folder: Path, truth: Truth) -> None:
@@ -87,17 +87,17 @@ async def check(folder: Path, truth: Truth) -> None:
     store = opened(folder)
     try:
         assert not await compare(store, truth)
-        assert (await store.health.check()).sound
+        assert (await store.health.check()).is_sound
         assert store.health.report is None
     finally:
         await store.close()
-    layout = Layout(folder)
-    assert not [path for path in (layout.former, layout.mending, layout.new_db) if path.exists()]
+    layout = StoreFiles(folder)
+    assert not [path for path in (layout.before_migration, layout.repair_db, layout.new_db) if path.exists()]
     db = plyvel.DB(str(layout.db), compression=None)
-    assert Codec().unseal(keys.SCHEMA, db.get(keys.SCHEMA), NUMBER) == 1
+    assert Codec().decode(keys.SCHEMA, db.get(keys.SCHEMA), INTEGER_TYPE) == 1
     assert list(db.iterator(prefix=b"D")) == []
     db.close()
-    plain = await LevelStore.open(folder, WORKSPACE)
+    plain = await LevelDbStore.open(folder, WORKSPACE)
     assert not await compare(plain, truth)
     await plain.close()
 
@@ -179,7 +179,7 @@ async def test_a_step_that_breaks_the_store_is_refused_and_changes_nothing(folde
         opened(folder, {**STEPS, 0: forgetful})
     assert rows(folder / "db") == before
     with pytest.raises(StoreUnreadable, match="schema -1"):
-        await LevelStore.open(folder, WORKSPACE)  # no step of ours leads on from there
+        await LevelDbStore.open(folder, WORKSPACE)  # no step of ours leads on from there
 
 
 async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
@@ -191,14 +191,14 @@ async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
     store = opened(folder)
     report = store.health.report
     assert report is not None
-    assert (await store.health.check()).sound
+    assert (await store.health.check()).is_sound
     assert {one.id for one in await store.sessions()} == older[1].events.keys()
     for session, text in older[1].drafts.items():
         assert (await store.draft(session)).text == text
     await store.close()
     assert files(Path(report.aside), "*.ldb").items() >= before.items()
-    plain = await LevelStore.open(folder, WORKSPACE)
-    assert (await plain.health.check()).sound
+    plain = await LevelDbStore.open(folder, WORKSPACE)
+    assert (await plain.health.check()).is_sound
     await plain.close()
 
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import DataDirUnusable, StoreLocked
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked
+from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.server import StoreServer
-from helix_desktop.store.remote.shared import SharedStore
+from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.store_killing import kill_a_writer
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, spoke
 
@@ -24,10 +24,10 @@ CHECKOUT = Path(__file__).resolve().parents[3]
 HOLDER = """
 import asyncio, sys
 from pathlib import Path
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb_store import LevelDbStore
 
 async def hold():
-    store = await LevelStore.open(Path(sys.argv[1]), sys.argv[2])
+    store = await LevelDbStore.open(Path(sys.argv[1]), sys.argv[2])
     print("open", flush=True)
     await asyncio.to_thread(sys.stdin.read)
     await store.close()
@@ -49,10 +49,10 @@ def read_only(tmp_path: Path) -> Iterator[Callable[[], None]]:
 
 
 async def test_a_second_opening_in_this_process_is_refused_and_harms_nothing(tmp_path: Path) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     for path in (tmp_path, tmp_path / ".." / tmp_path.name):
         with pytest.raises(StoreLocked, match="open here already") as caught:
-            await LevelStore.open(path, WORKSPACE)
+            await LevelDbStore.open(path, WORKSPACE)
         assert caught.value.owner_pid == os.getpid()
     # The lock still keeps other processes out.
     command = [sys.executable, "-c", HOLDER, str(tmp_path), WORKSPACE]
@@ -62,7 +62,7 @@ async def test_a_second_opening_in_this_process_is_refused_and_harms_nothing(tmp
     assert f"process {os.getpid()}" in done.stderr
     await store.commit("s", [spoke(1)])
     await store.close()
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     assert await store.events("s") == [spoke(1)]
     await store.close()
 
@@ -76,49 +76,49 @@ async def test_the_store_of_another_process_is_refused_with_its_pid(tmp_path: Pa
         assert child.stdout is not None
         assert await child.stdout.readline() == b"open\n"
         with pytest.raises(StoreLocked, match="close it and try again") as caught:
-            await LevelStore.open(tmp_path, WORKSPACE)
+            await LevelDbStore.open(tmp_path, WORKSPACE)
         assert caught.value.owner_pid == child.pid
         assert str(child.pid) in str(caught.value)
     finally:
         await child.communicate(b"")
     assert child.returncode == 0
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_the_lock_of_a_killed_process_is_taken(tmp_path: Path) -> None:
     kill_a_writer(tmp_path, 1, 0.05)
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     assert int((tmp_path / "owner.lock").read_text()) == os.getpid()
     await store.close()
 
 
 async def test_a_failed_opening_leaves_no_lock_behind(tmp_path: Path) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.close()
     for _ in range(2):
         with pytest.raises(ValueError, match="UUID"):
-            await LevelStore.open(tmp_path, "no-uuid")
+            await LevelDbStore.open(tmp_path, "no-uuid")
         with pytest.raises(Exception, match="another workspace"):
-            await LevelStore.open(tmp_path, OTHER_WORKSPACE)
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+            await LevelDbStore.open(tmp_path, OTHER_WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.close()
 
 
 async def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
-    with pytest.raises(DataDirUnusable, match="cannot be made"):
-        await LevelStore.open(tmp_path / "file" / "store", WORKSPACE)
+    with pytest.raises(DataDirUnavailable, match="cannot be made"):
+        await LevelDbStore.open(tmp_path / "file" / "store", WORKSPACE)
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() == 0, reason="root may write everywhere")
 async def test_a_read_only_folder_is_named(tmp_path: Path, read_only: Callable[[], None]) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await store.close()
     read_only()
-    with pytest.raises(DataDirUnusable, match="writable"):
-        await LevelStore.open(tmp_path, WORKSPACE)
+    with pytest.raises(DataDirUnavailable, match="writable"):
+        await LevelDbStore.open(tmp_path, WORKSPACE)
 
 
 @pytest.mark.parametrize("loopback", [False, True])

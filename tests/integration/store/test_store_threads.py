@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import DigestUnknown, StoreClosed
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import DigestUnknown, StoreClosed
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import WORKSPACE, answered, content, spoke
 from tests.torture.threads import torture
 
@@ -22,7 +22,7 @@ def our_threads() -> list[str]:
 
 async def test_closing_writes_what_is_queued_and_answers_what_was_asked(tmp_path: Path) -> None:
     for round_ in range(20):
-        store = await LevelStore.open(tmp_path / str(round_), WORKSPACE)
+        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         data = random.Random(round_).randbytes(20_000)
         await store.commit("s", contents=[content(data)])
         async with asyncio.TaskGroup() as group:
@@ -35,24 +35,24 @@ async def test_closing_writes_what_is_queued_and_answers_what_was_asked(tmp_path
         assert all(task.result() == data for task in reads)
         assert all(len(task.result().entries) == 1 for task in pages)
         assert our_threads() == []
-        store = await LevelStore.open(tmp_path / str(round_), WORKSPACE)
+        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         assert len(await store.events("s")) == 50
         await store.close()
 
 
 async def test_calls_that_race_with_close_end_well_or_say_closed(tmp_path: Path) -> None:
     for round_ in range(20):
-        store = await LevelStore.open(tmp_path / str(round_), WORKSPACE)
+        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         acknowledged = 0
 
-        async def write(store: LevelStore = store) -> None:
+        async def write(store: LevelDbStore = store) -> None:
             nonlocal acknowledged
             for seq in range(1, 10_000):
                 data = b"%d" % seq * 2000
                 await store.commit("s", [answered(seq, data)], [content(data)])
                 acknowledged = seq
 
-        async def read(store: LevelStore = store) -> None:
+        async def read(store: LevelDbStore = store) -> None:
             while True:
                 await store.page(limit=50)
                 await store.events("s")
@@ -63,13 +63,13 @@ async def test_calls_that_race_with_close_end_well_or_say_closed(tmp_path: Path)
         await store.close()
         results = await asyncio.gather(*workers, return_exceptions=True)
         assert [type(one) for one in results] == [StoreClosed] * 4
-        store = await LevelStore.open(tmp_path / str(round_), WORKSPACE)
+        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         assert len(await store.events("s")) == acknowledged
         await store.close()
 
 
 async def test_a_cancelled_commit_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     whole = none = 0
     for number in range(200):
         session, data = f"s{number}", b"%d " % number * 500
@@ -98,7 +98,7 @@ async def test_a_cancelled_commit_is_there_as_a_whole_or_not_at_all(tmp_path: Pa
 
 
 async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: Path) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     bodies = [random.Random(number).randbytes(6_000_000) for number in range(20)]
     contents = [content(data) for data in bodies]
     beats = 0
@@ -120,7 +120,7 @@ async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: 
 
 async def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> None:
     for turns in range(6):
-        task = asyncio.ensure_future(LevelStore.open(tmp_path, WORKSPACE))  # noqa: TID251 - a test owns its tasks
+        task = asyncio.ensure_future(LevelDbStore.open(tmp_path, WORKSPACE))  # noqa: TID251 - a test owns its tasks
         for _ in range(turns):
             await asyncio.sleep(0)
         task.cancel()
@@ -128,12 +128,12 @@ async def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) 
         assert isinstance(result, asyncio.CancelledError)
         for thread in [one for one in threading.enumerate() if tmp_path.name in one.name]:
             await asyncio.to_thread(thread.join)
-        store = await LevelStore.open(tmp_path, WORKSPACE)
+        store = await LevelDbStore.open(tmp_path, WORKSPACE)
         await store.close()
 
 
 async def test_twenty_workspaces_are_open_at_once_and_end_all_their_threads(tmp_path: Path) -> None:
-    stores = [await LevelStore.open(tmp_path / str(number), WORKSPACE) for number in range(20)]
+    stores = [await LevelDbStore.open(tmp_path / str(number), WORKSPACE) for number in range(20)]
     await asyncio.gather(
         *(store.commit("s", contents=[content(b"%d" % n)]) for n, store in enumerate(stores))
     )

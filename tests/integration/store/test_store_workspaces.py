@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import DigestUnknown, StoreLocked
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import DigestUnknown, StoreLocked
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, answered, content, summary
 
 CHECKOUT = Path(__file__).resolve().parents[3]
@@ -34,14 +34,14 @@ def body(number: int) -> bytes:
     return b"only of workspace %d\n" % number * 300
 
 
-async def fill(store: LevelStore, number: int) -> None:
+async def fill(store: LevelDbStore, number: int) -> None:
     data = body(number)
     title = summary("s", title=f"of {number}")
     await store.commit("s", [answered(1, data)], [content(data)], summary=title)
     await store.save_draft("s", f"typed in {number}")
 
 
-async def check(store: LevelStore, number: int) -> None:
+async def check(store: LevelDbStore, number: int) -> None:
     """All of one workspace is there, and nothing of its neighbour."""
     assert await store.get(digest_of(body(number))) == body(number)
     with pytest.raises(DigestUnknown):
@@ -56,7 +56,7 @@ async def check(store: LevelStore, number: int) -> None:
 
 async def test_twenty_workspaces_see_nothing_of_each_other_and_leave_nothing_open(tmp_path: Path) -> None:
     for _ in range(2):
-        stores = [await LevelStore.open(tmp_path / str(number), WORKSPACE) for number in range(COUNT)]
+        stores = [await LevelDbStore.open(tmp_path / str(number), WORKSPACE) for number in range(COUNT)]
         if not await stores[0].sessions():
             await asyncio.gather(*(fill(store, number) for number, store in enumerate(stores)))
         await asyncio.gather(*(check(store, number) for number, store in enumerate(stores)))
@@ -70,11 +70,11 @@ async def test_twenty_workspaces_see_nothing_of_each_other_and_leave_nothing_ope
 CHILD = """
 import asyncio, sys
 from pathlib import Path
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.integration.store.test_store_workspaces import check, fill
 
 async def run():
-    store = await LevelStore.open(Path(sys.argv[1]), sys.argv[2])
+    store = await LevelDbStore.open(Path(sys.argv[1]), sys.argv[2])
     await fill(store, 2)
     print("open", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
@@ -99,16 +99,16 @@ async def test_two_processes_work_in_two_workspaces_and_one_cannot_take_the_othe
     )
     assert child.stdout is not None
     assert await child.stdout.readline() == b"open\n"
-    store = await LevelStore.open(mine, WORKSPACE)
+    store = await LevelDbStore.open(mine, WORKSPACE)
     await fill(store, 1)
     with pytest.raises(StoreLocked) as caught:
-        await LevelStore.open(its, OTHER_WORKSPACE)
+        await LevelDbStore.open(its, OTHER_WORKSPACE)
     assert str(child.pid) in f"{caught.value.what} {caught.value.why}"
     await check(store, 1)
     await child.communicate(b"\n")
     assert child.returncode == 0
     await check(store, 1)
     await store.close()
-    store = await LevelStore.open(its, OTHER_WORKSPACE)
+    store = await LevelDbStore.open(its, OTHER_WORKSPACE)
     await check(store, 2)
     await store.close()

@@ -8,26 +8,26 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.conversation import Parts
-from helix_desktop.agent.room import Room
-from helix_desktop.app.samples import DEMO_POLICY
-from helix_desktop.config.prompts import prompts
-from helix_desktop.context.event import AssistantSpoke, Event, ToolAnswered
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade
-from helix_desktop.context.event_summary import (
+from helix_desktop.agent.conversation import SessionServices
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered
+from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsPlaced,
 )
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.rewrite_kind import Trigger
-from helix_desktop.context.tool import ApprovalAsk, Reply, Rule
-from helix_desktop.providers.demo import DemoModel
-from helix_desktop.providers.demo_script import read_scripts
-from helix_desktop.providers.token_counter import TokenCounter
-from helix_desktop.store.memory import MemoryStore
-from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
+from helix_desktop.providers.demo.model import DemoModel
+from helix_desktop.providers.demo.script import read_scripts
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.services.samples import DEMO_POLICY
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.tools.workspace_tools import WorkspaceTools
 from tests.support.tool_demo import DEMO, sample
 
 RESOURCES = DEMO.parent
@@ -36,38 +36,38 @@ RESOURCES = DEMO.parent
 class NoRules:
     """No saved approvals."""
 
-    def rules(self, demo: bool = False) -> tuple[Rule, ...]:
+    def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         """None."""
         return ()
 
-    def allowed(self, demo: bool) -> bool:
+    def note_allowed(self, demo: bool) -> bool:
         """No call is allowed by another's answer."""
         return False
 
-    async def add(self, rule: Rule) -> None:
+    async def add(self, rule: PermissionRule) -> None:
         """Nothing is kept."""
 
 
 class Willing:
     """A person who says yes once, each time."""
 
-    async def decide(self, session: str, ask: ApprovalAsk) -> Reply:
+    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
         """Yes."""
-        return Reply("once")
+        return ApprovalReply("once")
 
 
-async def worked_through(root: Path, policy: Policy) -> list[Event]:
+async def worked_through(root: Path, policy: ContextPolicy) -> list[Event]:
     """The events of a session in which the whole script was said to the demo model."""
-    store, counter = MemoryStore(), TokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
-    tools = Toolbox(root, store, RESOURCES / "prompts" / "tools", counter.count)
+    store, counter = MemoryStore(), TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
+    tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", counter.count)
     clock = itertools.count(1_750_000_000_000, 1_000)
-    parts = Parts(store, tools, counter, NoRules(), lambda: next(clock), prompts(), Willing())
-    room = Room("w", parts, policy, DemoModel(DEMO, pause_s=0))
-    talk = await room.begin()
-    for ask in read_scripts(DEMO)[0].asks:
+    parts = SessionServices(store, tools, counter, NoRules(), lambda: next(clock), load_prompts(), Willing())
+    room = OpenWorkspace("w", parts, policy, DemoModel(DEMO, pause_s=0))
+    talk = await room.create_session()
+    for ask in read_scripts(DEMO)[0].user_messages:
         ended = await talk.run(ask)
         assert ended.how == "done", ended
-        await talk.settle()
+        await talk.wait_for_background_work()
     log = [one.event for one in talk.session.log]
     await talk.close()
     return log
@@ -107,6 +107,8 @@ async def test_with_the_samples_own_numbers_every_mechanism_is_seen(tmp_path: Pa
     assert count[SweepMade] >= 2
     assert count[FoldMade] >= 2
     assert count[ObservationsPlaced] >= 1
-    assert [event.trigger for event in log if isinstance(event, HandoverMade)][:1] == [Trigger.THRESHOLD]
+    assert [event.trigger for event in log if isinstance(event, HandoverMade)][:1] == [
+        HandoverTrigger.THRESHOLD
+    ]
     assert not count[HandoverFailed] + count[ObservationsFailed]
     assert saw_what_it_said(log)

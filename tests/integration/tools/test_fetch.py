@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.fetching import WebFetcher, resolve
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.permission import judge
-from helix_desktop.context.tool import ANY, Rule, ToolResult
-from helix_desktop.tools.addresses import is_public, parsed
-from helix_desktop.tools.grants import Grants
-from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import evaluate
+from helix_desktop.domain.tools import ANY, PermissionRule, ToolResult
+from helix_desktop.services.web_fetcher import WebFetcher, resolve
+from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.web.urls import is_public, parse_url
+from helix_desktop.tools.workspace_tools import WorkspaceTools
 from tests.support.tool_cache import call_of, make_toolbox
 from tests.support.web_server import Names, Rerouted, Site, moved, opened_site, page
 
@@ -25,9 +25,9 @@ class Web:
     """The tool on names and a site of a test."""
 
     def __init__(self, root: Path, site: Site, answers: Mapping[str, Sequence[Sequence[str]]]) -> None:
-        self.names, self.client, self.grants = Names(answers), Rerouted(site), Grants(fetch=True)
-        self.box: Toolbox = make_toolbox(
-            root, granted=lambda: self.grants, web=(self.client, self.names.resolve)
+        self.names, self.client, self.grants = Names(answers), Rerouted(site), ToolGrants(fetch=True)
+        self.box: WorkspaceTools = make_toolbox(
+            root, current_grants=lambda: self.grants, web=(self.client, self.names.resolve)
         )
 
     async def fetch(self, url: str, **more: object) -> ToolResult:
@@ -44,7 +44,7 @@ async def test_a_page_is_given_as_text_and_whole(tmp_path: Path) -> None:
     said = "http://example.org/tide?day=1: status 200, text/html, 53 B"
     assert result.content.decode() == f"{said}, as text:\n\nTide\n\nHigh at 3 o’clock.\n"
     assert raw.content == f"{said}:\n\n".encode() + body
-    assert (result.ok, result.shown, result.target) == (True, "", "http://example.org/tide?day=1")
+    assert (result.ok, result.model_text, result.target) == (True, "", "http://example.org/tide?day=1")
     assert web.client.spoken_to == [PUBLIC, PUBLIC]
     request = site.asked[0].lower()
     assert f"host: example.org:{site.port}\r\n" in request
@@ -96,7 +96,9 @@ async def test_the_client_speaks_to_the_address_it_is_given_and_to_no_other() ->
 @pytest.mark.parametrize("host", ["localhost", "[::1]", "127.0.0.1"])
 async def test_every_way_to_write_this_machine_is_refused(tmp_path: Path, host: str) -> None:
     async with opened_site({"/": page(b"inside")}) as site:
-        box = make_toolbox(tmp_path, granted=lambda: Grants(fetch=True), web=(WebFetcher(), resolve))
+        box = make_toolbox(
+            tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve)
+        )
         with pytest.raises(ToolError):
             await box.run(call_of("fetch_url", url=f"http://{host}:{site.port}/"))
         assert site.asked == []
@@ -161,7 +163,7 @@ async def test_other_redirects_are_not_followed(tmp_path: Path, location: str, s
 async def test_what_is_no_web_address_is_refused_before_it_is_asked(
     tmp_path: Path, url: str, said: str
 ) -> None:
-    box = make_toolbox(tmp_path, granted=lambda: Grants(fetch=True), web=(WebFetcher(), resolve))
+    box = make_toolbox(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
     for deed in (box.approval, box.run):
         with pytest.raises(ToolError, match=said):
             await deed(call_of("fetch_url", url=url))
@@ -175,20 +177,20 @@ async def test_each_host_is_asked_for_and_shown_as_it_is(tmp_path: Path) -> None
     assert (ask.kind, ask.host, ask.confined, ask.summary) == (
         "fetch", "example.org", False, "Fetch a page from example.org",
     )  # fmt: skip
-    rule = Rule(ANY, "example.org", kind="host")
-    assert ask.offers[-1] == rule
-    assert judge((rule,), ask).effect == "allow"
+    rule = PermissionRule(ANY, "example.org", kind="host")
+    assert ask.suggested_rules[-1] == rule
+    assert evaluate((rule,), ask).effect == "allow"
     alike = await box.approval(call_of("fetch_url", url="https://ex\u0430mple.org/a"))
     assert alike is not None
     assert alike.host == "xn--exmple-4nf.org"
-    assert judge((rule,), alike).effect == "ask"
+    assert evaluate((rule,), alike).effect == "ask"
 
 
 async def test_it_is_off_until_the_person_turns_it_on(tmp_path: Path) -> None:
     async with opened_site({"/": page(b"x", "text/plain")}) as site:
         web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
         assert "fetch_url" in [spec.name for spec in web.box.specs]
-        web.grants = Grants()
+        web.grants = ToolGrants()
         assert "fetch_url" not in [spec.name for spec in web.box.specs]
         for deed in (web.box.approval, web.box.run):
             with pytest.raises(ToolError, match="is off in this workspace"):
@@ -226,6 +228,6 @@ async def test_hosts_that_are_not_there_are_named(tmp_path: Path) -> None:
 
 
 def test_an_address_is_read_as_it_is() -> None:
-    found = parsed("https://Example.ORG.:8443/a?b#c")
+    found = parse_url("https://Example.ORG.:8443/a?b#c")
     assert (found.scheme, found.host, found.port) == ("https", "example.org", 8443)
     assert found.url == "https://Example.ORG.:8443/a?b"

@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.tool import STOPPED, ToolResult
-from helix_desktop.tools.grants import Grants
-from helix_desktop.tools.sandbox import Sandbox, holds
-from helix_desktop.tools.sandbox_bwrap import find_bwrap
-from helix_desktop.tools.sandbox_landlock import find_landlock, readable
-from helix_desktop.tools.sandboxes import Sandboxes, find_sandbox, no_sandboxes
-from helix_desktop.tools.scratch import temporary_base
-from helix_desktop.tools.toolbox import Toolbox
+from helix_desktop.domain.tools import STOPPED, ToolResult
+from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.shell.sandbox import Sandbox, confines
+from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
+from helix_desktop.tools.shell.sandbox_landlock import find_landlock, readable_paths
+from helix_desktop.tools.shell.scratch import temporary_base
+from helix_desktop.tools.workspace_tools import WorkspaceTools
 from tests.support.hearing import Heard
 from tests.support.processes import LONG, alive, gone
 from tests.support.tool_cache import call_of, make_toolbox
@@ -54,13 +54,13 @@ class Yard:
     """A workspace in a home, its tools, and one sandbox to run commands in."""
 
     def __init__(self, home: Path, sandbox: Sandbox) -> None:
-        self.home, self.root, self.sandbox, self.grants = home, home / "work", sandbox, Grants()
-        self.sandboxes = Sandboxes(lambda: sandbox, home, (home / "data",))
+        self.home, self.root, self.sandbox, self.grants = home, home / "work", sandbox, ToolGrants()
+        self.sandboxes = SandboxProvider(lambda: sandbox, home, (home / "data",))
         self.box = self.tools(self.root)
 
-    def tools(self, root: Path) -> Toolbox:
+    def tools(self, root: Path) -> WorkspaceTools:
         """The tools of a workspace in this home."""
-        return make_toolbox(root, sandboxes=self.sandboxes, granted=lambda: self.grants)
+        return make_toolbox(root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants)
 
     async def run(self, command: str, **more: object) -> ToolResult:
         """Run a command."""
@@ -134,7 +134,7 @@ async def test_there_is_no_network_until_it_is_allowed(yard: Yard) -> None:
         command = f"exec 3<>/dev/tcp/127.0.0.1/{port} && echo reached"
         assert "reached" not in await yard.text(command)
         assert "reached" in await yard.text(command, network=True)
-        yard.grants = Grants(network=True)
+        yard.grants = ToolGrants(network=True)
         assert "reached" in await yard.text(command)
 
 
@@ -233,15 +233,15 @@ async def test_what_the_shell_obeys_stays_when_home_is_the_workspace(walled: Yar
 
 
 async def test_only_what_really_holds_counts_as_confined(yard: Yard) -> None:
-    cell = yard.sandboxes.cell(yard.root, yard.root)
-    wide = yard.sandboxes.cell(yard.home, yard.home)
-    assert holds(yard.sandbox.kind, cell, network=False) == (yard.sandbox.kind == "bubblewrap")
-    assert not holds(yard.sandbox.kind, cell, network=True)
-    assert not holds(yard.sandbox.kind, wide, network=False)
+    cell = yard.sandboxes.scope_for(yard.root, yard.root)
+    wide = yard.sandboxes.scope_for(yard.home, yard.home)
+    assert confines(yard.sandbox.kind, cell, network=False) == (yard.sandbox.kind == "bubblewrap")
+    assert not confines(yard.sandbox.kind, cell, network=True)
+    assert not confines(yard.sandbox.kind, wide, network=False)
 
 
 async def test_the_question_says_what_holds_the_command_back(walled: Yard, home: Path) -> None:
-    async def asked(box: Toolbox, **more: object) -> tuple[bool, str, str]:
+    async def asked(box: WorkspaceTools, **more: object) -> tuple[bool, str, str]:
         ask = await box.approval(call_of("run_command", command="make", **more))
         assert ask is not None
         assert ask.detail == "make"
@@ -253,9 +253,9 @@ async def test_the_question_says_what_holds_the_command_back(walled: Yard, home:
         "Run a command in the workspace. Sandboxed (bubblewrap): writes only in the workspace; no network.",
     )
     assert (await asked(walled.box, network=True))[:2] == (False, "make  # with network")
-    walled.grants = Grants(sandbox=False)
+    walled.grants = ToolGrants(sandbox=False)
     assert (await asked(walled.box, folder="sub dir"))[:2] == (False, "cd 'sub dir' && make")
-    bare = make_toolbox(home / "work", sandboxes=no_sandboxes())
+    bare = make_toolbox(home / "work", sandbox_provider=no_sandbox_provider())
     assert (await asked(bare))[2].endswith(
         "Not sandboxed: it can do whatever you can, on this computer and on the network."
     )
@@ -267,7 +267,7 @@ def test_the_strictest_is_taken() -> None:
 
 
 def test_what_may_be_read_holds_nothing_hidden(home: Path) -> None:
-    cell = Sandboxes(home=home, hidden=(home / "data",)).cell(home / "work", home / "work")
-    allowed = readable(cell)
+    cell = SandboxProvider(home=home, hidden=(home / "data",)).scope_for(home / "work", home / "work")
+    allowed = readable_paths(cell)
     assert home / "notes.txt" in allowed
     assert not [one for one in cell.hidden for path in allowed if one.is_relative_to(path)]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.tools.scratch import Scratch, temporary_base
+from helix_desktop.tools.shell.scratch import ScratchDir, temporary_base
 from tests.support.tool_cache import call_of, make_toolbox
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="commands are for POSIX shells")
@@ -30,7 +30,7 @@ async def test_commands_without_a_sandbox_share_it_too(tmp_path: Path) -> None:
 
 
 def test_it_goes_with_its_workspace(tmp_path: Path) -> None:
-    scratch = Scratch(tmp_path / "base")
+    scratch = ScratchDir(tmp_path / "base")
     folder = scratch.folder()
     (folder / "file").write_text("words")
     assert scratch.folder() == folder
@@ -41,13 +41,13 @@ def test_it_goes_with_its_workspace(tmp_path: Path) -> None:
 
 def test_what_a_killed_process_left_goes_and_what_is_in_use_stays(tmp_path: Path) -> None:
     base = tmp_path / "base"
-    held = Scratch(base)
+    held = ScratchDir(base)
     used = held.folder()
     for name in ("left", "older"):
         (base / name).mkdir()
         (base / name / "file").write_text("words")
     (base / "left.lock").touch()
-    new = Scratch(base).folder()
+    new = ScratchDir(base).folder()
     assert {path for path in base.iterdir() if path.is_dir()} <= {used, new}
     assert held.folder() == used
 
@@ -55,6 +55,6 @@ def test_what_a_killed_process_left_goes_and_what_is_in_use_stays(tmp_path: Path
 def test_a_folder_that_others_could_have_made_is_not_used(tmp_path: Path) -> None:
     (tmp_path / "base").mkdir(mode=0o777)
     (tmp_path / "base").chmod(0o777)
-    folder = Scratch(tmp_path / "base").folder()
+    folder = ScratchDir(tmp_path / "base").folder()
     assert not folder.is_relative_to(tmp_path)
     assert is_private(folder.parent)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.permission import judge
-from helix_desktop.context.tool import ANY, Rule
-from helix_desktop.tools.jail import Stamp
-from helix_desktop.tools.jail_posix import DescriptorJail
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import evaluate
+from helix_desktop.domain.tools import ANY, PermissionRule
+from helix_desktop.tools.files.jail import FileStamp
+from helix_desktop.tools.files.jail_posix import PosixJail
 from tests.support.tool_cache import call_of, make_toolbox
 
 
@@ -41,7 +41,7 @@ async def test_several_edits_are_one_question_and_one_change(root: Path) -> None
     box, call = make_toolbox(root), call_of("multi_edit", edits=edits)
     ask = await box.approval(call)
     assert ask is not None
-    assert (ask.summary, ask.subject, ask.also) == ("Edit 2 files", "src/a.py", ("src/deep/b.ts",))
+    assert (ask.summary, ask.subject, ask.other_paths) == ("Edit 2 files", "src/a.py", ("src/deep/b.ts",))
     assert "-one\n-two\n+1\n+2\n" in ask.detail
     assert "+++ b/src/deep/b.ts" in ask.detail
     text = (await box.run(call)).content.decode()
@@ -62,15 +62,15 @@ async def test_a_write_that_fails_takes_back_the_ones_before(
     root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     written: list[str] = []
-    write = DescriptorJail.write
+    write = PosixJail.write
 
-    def failing(self: DescriptorJail, path: str, data: bytes, stamp: Stamp | None) -> str:
+    def failing(self: PosixJail, path: str, data: bytes, stamp: FileStamp | None) -> str:
         written.append(path)
         if path == "src/deep/b.ts":
             raise ToolError("The disk is full.")
         return write(self, path, data, stamp)
 
-    monkeypatch.setattr(DescriptorJail, "write", failing)
+    monkeypatch.setattr(PosixJail, "write", failing)
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "two", "2")]
     with pytest.raises(ToolError, match=r"The disk is full\. Nothing was changed\."):
         await make_toolbox(root).run(call_of("multi_edit", edits=edits))
@@ -84,16 +84,19 @@ async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
     edits = [edit("src/a.py", "one", "1"), edit(".github/ci.yml", "two", "2")]
     ask = await make_toolbox(root).approval(call_of("multi_edit", edits=edits))
     assert ask is not None
-    allow = Rule(ANY, "src", kind="folder")
-    assert judge((), ask, "auto").effect == "ask"
-    assert judge((allow,), ask).effect == "ask"
-    assert judge((allow, Rule(ANY, ".github/ci.yml", kind="path")), ask).effect == "allow"
-    assert judge((allow, Rule(ANY, ".github", kind="folder", effect="deny")), ask, "auto").effect == "deny"
+    allow = PermissionRule(ANY, "src", kind="folder")
+    assert evaluate((), ask, "auto").effect == "ask"
+    assert evaluate((allow,), ask).effect == "ask"
+    assert evaluate((allow, PermissionRule(ANY, ".github/ci.yml", kind="path")), ask).effect == "allow"
+    assert (
+        evaluate((allow, PermissionRule(ANY, ".github", kind="folder", effect="deny")), ask, "auto").effect
+        == "deny"
+    )
     edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "two", "2")]
     ask = await make_toolbox(root).approval(call_of("multi_edit", edits=edits))
     assert ask is not None
-    assert ask.offers == (allow, Rule(ANY, "", kind="folder"))
-    assert judge((ask.offers[0],), ask).effect == "allow"
+    assert ask.suggested_rules == (allow, PermissionRule(ANY, "", kind="folder"))
+    assert evaluate((ask.suggested_rules[0],), ask).effect == "allow"
 
 
 @pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8-sig", "utf-8"])

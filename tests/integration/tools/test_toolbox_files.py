@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.image import LARGEST
-from helix_desktop.context.message import ToolCall
-from helix_desktop.context.tool import ANY, Rule
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.image import MAX_IMAGE_BYTES
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import ANY, PermissionRule
 from tests.support.pictures import png
 from tests.support.tool_cache import call_of, make_toolbox
 
@@ -37,7 +37,7 @@ async def test_a_whole_file_is_its_exact_bytes(root: Path) -> None:
     data = b"\xff\xfe-ish but no NUL \r\nline\r\n\xe9"
     (root / "odd.txt").write_bytes(data)
     result = await make_toolbox(root).run(call_of("read_file", path="odd.txt"))
-    assert (result.content, result.shown, result.target, result.ok) == (data, "", "odd.txt", True)
+    assert (result.content, result.model_text, result.target, result.ok) == (data, "", "odd.txt", True)
 
 
 async def test_a_range_says_what_it_is(root: Path) -> None:
@@ -50,7 +50,7 @@ async def test_empty_and_binary_files_are_described(root: Path) -> None:
     (root / "empty").touch()
     (root / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
     empty = await make_toolbox(root).run(call_of("read_file", path="empty"))
-    assert (empty.content, empty.shown) == (b"", "empty is empty (0 bytes).")
+    assert (empty.content, empty.model_text) == (b"", "empty is empty (0 bytes).")
     assert "PNG image. Size: 11 bytes" in await text_of(root, "read_file", path="x.png")
 
 
@@ -59,13 +59,13 @@ async def test_an_image_is_given_as_one(root: Path) -> None:
     (root / "shot.png").write_bytes(data)
     result = await make_toolbox(root).run(call_of("read_file", path="shot.png"))
     assert result.content == data
-    assert result.shown == f"shot.png: PNG image, 40 × 30 pixels, {len(data)} B."
+    assert result.model_text == f"shot.png: PNG image, 40 × 30 pixels, {len(data)} B."
     assert result.image is not None
     assert (result.image.digest, result.image.label) == (digest_of(data), "shot.png")
 
 
 async def test_an_image_no_provider_takes_is_described(root: Path) -> None:
-    (root / "huge.png").write_bytes(png(40, 30) + bytes(LARGEST))
+    (root / "huge.png").write_bytes(png(40, 30) + bytes(MAX_IMAGE_BYTES))
     result = await make_toolbox(root).run(call_of("read_file", path="huge.png"))
     assert result.image is None
     assert b"PNG image. Size: 5," in result.content
@@ -154,7 +154,7 @@ async def test_a_write_asks_with_the_diff_and_says_what_it_did(root: Path) -> No
     call = call_of("write_file", path="src/new.py", content="x = 1\n")
     ask = await box.approval(call)
     assert ask is not None
-    assert (ask.subject, ask.rule) == ("src/new.py", Rule(ANY, "src/new.py", kind="path"))
+    assert (ask.subject, ask.rule) == ("src/new.py", PermissionRule(ANY, "src/new.py", kind="path"))
     assert ask.detail == "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
     assert not (root / "src" / "new.py").exists()
     assert (await box.run(call)).content.decode() == (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.forgetting import Wanted
-from helix_desktop.context.tool import ToolResult
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.store.memory.store import MemoryStore
 from tests.support.pictures import png
 from tests.support.store_making import content
 from tests.support.tool_cache import MemoryCache, call_of, make_toolbox
@@ -35,7 +35,7 @@ async def test_small_content_comes_back_whole_and_exact(tmp_path: Path, cache: M
     digest = cache.put(b"alpha\nbeta\xff\n", target="x.txt")
     for said in (digest, digest[:8], digest.upper(), f'"{digest[:12]}…"'):
         result = await recall(tmp_path, cache, said)
-        assert (result.content, result.shown, result.recalled) == (b"alpha\nbeta\xff\n", "", digest)
+        assert (result.content, result.model_text, result.recalled) == (b"alpha\nbeta\xff\n", "", digest)
         assert result.target == "read_file x.txt"
 
 
@@ -46,7 +46,7 @@ async def test_an_image_comes_back_as_one(tmp_path: Path, cache: MemoryCache) ->
     assert (result.content, result.recalled) == (data, digest)
     assert result.image is not None
     assert result.image.digest == digest
-    assert result.shown.endswith(f"PNG image, 40 × 30 pixels, {len(data)} B.")
+    assert result.model_text.endswith(f"PNG image, 40 × 30 pixels, {len(data)} B.")
 
 
 async def test_pages_lead_on_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
@@ -55,7 +55,7 @@ async def test_pages_lead_on_to_the_end(tmp_path: Path, cache: MemoryCache) -> N
     got, pages = "", 0
     while True:
         result = await recall(tmp_path, cache, digest, **arguments)
-        head, _, body = result.shown.partition("\n")
+        head, _, body = result.model_text.partition("\n")
         got, pages = got + body, pages + 1
         assert f"page {pages} of 4" in head
         assert result.content == LOG
@@ -68,11 +68,11 @@ async def test_pages_lead_on_to_the_end(tmp_path: Path, cache: MemoryCache) -> N
 
 async def test_lines_and_page_size_are_as_asked(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(LOG)
-    shown = (await recall(tmp_path, cache, digest, start_line=99, end_line=101)).shown
+    shown = (await recall(tmp_path, cache, digest, start_line=99, end_line=101)).model_text
     assert shown.endswith(
         "Lines 99-101, page 1 of 1.\n0099 tide reading\n0100 SURGE reading\n0101 tide reading\n"
     )
-    small = (await recall(tmp_path, cache, digest, max_tokens=100, start_line=5, end_line=60)).shown
+    small = (await recall(tmp_path, cache, digest, max_tokens=100, start_line=5, end_line=60)).model_text
     assert "next: start_line=" in small
     assert ", end_line=60." in small
     with pytest.raises(ToolError, match="has 3,000 lines"):
@@ -85,7 +85,7 @@ async def test_one_endless_line_is_paged_inside(tmp_path: Path, cache: MemoryCac
     arguments: dict[str, object] = {}
     got = ""
     while True:
-        head, _, body = (await recall(tmp_path, cache, digest, **arguments)).shown.partition("\n")
+        head, _, body = (await recall(tmp_path, cache, digest, **arguments)).model_text.partition("\n")
         got += body
         following = re.search(r"next: start_line=(\d+), start_char=(\d+)", head)
         if not following:
@@ -98,10 +98,10 @@ async def test_a_pattern_gives_lines_with_context_and_true_numbers(
     tmp_path: Path, cache: MemoryCache
 ) -> None:
     digest = cache.put(LOG)
-    shown = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).shown
+    shown = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).model_text
     assert "1 matching line for 'SURGE' in lines 250-350.\n" in shown
     assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in shown
-    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="zebra")).shown
+    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
     with pytest.raises(ToolError, match="regex parse error"):
         await recall(tmp_path, cache, digest, pattern="(")
 
@@ -111,7 +111,7 @@ async def test_more_matches_than_fit_lead_on_until_all_were_shown(tmp_path: Path
     arguments: dict[str, object] = {"end_line": 1200, "max_tokens": 200}
     matches: list[int] = []
     while True:
-        shown = (await recall(tmp_path, cache, digest, pattern="SURGE", **arguments)).shown
+        shown = (await recall(tmp_path, cache, digest, pattern="SURGE", **arguments)).model_text
         head, _, body = shown.partition("\n")
         matches += [int(number) for number in re.findall(r"^(\d+):", body, re.MULTILINE)]
         following = re.search(r" Next: start_line=(\d+), end_line=1200\.$", head)
@@ -123,7 +123,7 @@ async def test_more_matches_than_fit_lead_on_until_all_were_shown(tmp_path: Path
 
 async def test_more_matches_than_can_be_listed_are_followed_too(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(b"x\n" * 1_600_000)
-    shown = (await recall(tmp_path, cache, digest, pattern="x", max_tokens=100)).shown
+    shown = (await recall(tmp_path, cache, digest, pattern="x", max_tokens=100)).model_text
     head, _, body = shown.partition("\n")
     said = re.search(
         r": over ([\d,]+) matching lines for 'x' in lines 1-1600000\. Next: start_line=(\d+)\.", head
@@ -131,7 +131,7 @@ async def test_more_matches_than_can_be_listed_are_followed_too(tmp_path: Path, 
     assert said is not None
     assert 1_000_000 < int(said[1].replace(",", "")) < 1_600_000
     assert body.splitlines() == [f"{number}:x" for number in range(1, int(said[2]))]
-    end = (await recall(tmp_path, cache, digest, pattern="x", start_line=1_599_999)).shown
+    end = (await recall(tmp_path, cache, digest, pattern="x", start_line=1_599_999)).model_text
     assert end.endswith(": 2 matching lines for 'x' in lines 1599999-1600000.\n1599999:x\n1600000:x\n")
 
 
@@ -140,21 +140,21 @@ async def test_a_match_deep_in_a_long_line_is_shown_with_its_place(
 ) -> None:
     line = "é" * 5000 + "zebra" + "y" * 5000
     digest = cache.put(f"short\n{line}\nshort\n".encode())
-    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).shown
+    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
     found = re.search(r"^2:\[start_char=(\d+)\] …(.*)…$", shown, re.MULTILINE)
     assert found is not None
     assert line[int(found[1]) :].startswith(found[2])
     assert "zebra" in found[2]
     assert "\n1-short\n" in shown
     follow = await recall(tmp_path, cache, digest, start_line=2, start_char=int(found[1]), max_tokens=100)
-    assert follow.shown.partition("\n")[2].startswith(found[2][:200])
+    assert follow.model_text.partition("\n")[2].startswith(found[2][:200])
     small = await recall(tmp_path, cache, digest, pattern="zebra", max_tokens=100, start_line=2)
-    assert "Next: start_line=3." in small.shown, "not the same line again"
+    assert "Next: start_line=3." in small.model_text, "not the same line again"
 
 
 async def test_nothing_inside_a_line_passes_for_a_line_number(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put("one\x0c12:zebra\u2028 7:zebra\nzebra\r\n3:x\n".encode())
-    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).shown
+    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
     assert "2 matching lines for" in shown
     assert shown.partition("\n")[2] == "1:one\x0c12:zebra\u2028 7:zebra\n2:zebra\n3-3:x\n"
 
@@ -172,7 +172,7 @@ async def test_a_range_that_is_not_there_is_refused_also_with_a_pattern(
 @pytest.mark.timeout(20)
 async def test_a_catastrophic_pattern_does_not_hang(tmp_path: Path, cache: MemoryCache) -> None:
     digest = cache.put(b"a" * 200_000 + b"!\n")
-    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="^(a+)+$")).shown
+    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="^(a+)+$")).model_text
 
 
 async def test_unknown_hashes_get_near_matches_of_this_workspace_only(
@@ -205,14 +205,14 @@ async def test_empty_content_is_stated(tmp_path: Path, cache: MemoryCache) -> No
     digest = cache.put(b"")
     for asked in ({}, {"start_line": 5}, {"pattern": "x"}):
         result = await recall(tmp_path, cache, digest, **asked)
-        assert result.shown.endswith("is empty (0 bytes).")
+        assert result.model_text.endswith("is empty (0 bytes).")
 
 
 async def test_what_was_forgotten_says_so_and_since_when(tmp_path: Path) -> None:
     store = MemoryStore()
     one = content(b"the key is sk-live-1234")
     await store.commit("s", contents=[one])
-    await store.forgetting.carry_out(Wanted("sk-live-1234"))
+    await store.redaction.carry_out(RedactionRequest("sk-live-1234"))
     toolbox = make_toolbox(tmp_path, store)
     with pytest.raises(ToolError, match="was forgotten on the person's word on 20"):
         await toolbox.run(call_of("recall_cached_content", hash=one.digest))

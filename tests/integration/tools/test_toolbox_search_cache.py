@@ -15,23 +15,23 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.ports import Store
-from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.content import Content, ContentKind
-from helix_desktop.context.digest import digest_of, first_line
-from helix_desktop.context.errors import StoreClosed, ToolError
-from helix_desktop.providers.token_counter import TokenCounter
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.store.memory import MemoryStore
-from helix_desktop.tools.cache import Cache
-from helix_desktop.tools.search_cache import Bounds, SearchCacheArguments, SearchCachedContent
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.errors import StoreClosed, ToolError
+from helix_desktop.domain.store.entries import Content, ContentKind
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.cache.port import Cache
+from helix_desktop.tools.cache.search import SearchCacheArguments, SearchCachedContent, SearchLimits
 from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, TickingClock
 from tests.support.tool_cache import call_of, count_quarters, make_toolbox
 
 HIT = re.compile(r"^([0-9a-f]{64}) (.*)$", re.MULTILINE)
 CURSOR = re.compile(r"cursor='([0-9a-f]+)'")
-WIDE = Bounds(seconds=1e9)
+WIDE = SearchLimits(max_seconds=1e9)
 LONGEST_TURN_S = (
     0.015  # of the event loop's own processor time; on the loop, the search below takes twice that
 )
@@ -43,7 +43,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
     made: Store
     if request.param != "memory":
         after = 0.0 if request.param == "indexed" else None
-        made = await LevelStore.open(tmp_path / "store", WORKSPACE, TickingClock(), index_after=after)
+        made = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock(), index_after_s=after)
     else:
         made = MemoryStore(TickingClock())
     yield made
@@ -65,7 +65,7 @@ async def keep(
     return [digest_of(data) for data in datas]
 
 
-async def search(store: Cache, query: str, bounds: Bounds = WIDE, **more: object) -> str:
+async def search(store: Cache, query: str, bounds: SearchLimits = WIDE, **more: object) -> str:
     """The answer to a query."""
     tool = SearchCachedContent(store, count_quarters, bounds)
     given = msgspec.convert({"query": query, **more}, SearchCacheArguments)
@@ -83,7 +83,7 @@ async def test_a_hit_names_what_recall_needs(store: Store, tmp_path: Path) -> No
     await keep(store, b"nothing of it")
     box = make_toolbox(tmp_path, store)
     result = await box.run(call_of("search_cached_content", query="WATER high"))
-    assert (result.target, result.recalled, result.shown) == ("WATER high", "", "")
+    assert (result.target, result.recalled, result.model_text) == ("WATER high", "", "")
     text = result.content.decode()
     assert text == (
         "1 hit for 'WATER high':\n"
@@ -93,7 +93,7 @@ async def test_a_hit_names_what_recall_needs(store: Store, tmp_path: Path) -> No
         "All outputs were searched, newest first, among 2 entries.\n"
     )
     recalled = await box.run(call_of("recall_cached_content", hash=hits(text)[0], start_line=41, end_line=41))
-    assert recalled.shown.endswith("\nthe High  water mark\n")
+    assert recalled.model_text.endswith("\nthe High  water mark\n")
 
 
 async def test_words_stand_anywhere_and_a_phrase_in_a_row(store: Store) -> None:
@@ -162,7 +162,7 @@ async def test_no_hit_says_so_and_what_was_searched(store: Store) -> None:
     )
 
 
-async def walk(store: Store, query: str, bounds: Bounds, **more: object) -> tuple[list[str], int]:
+async def walk(store: Store, query: str, bounds: SearchLimits, **more: object) -> tuple[list[str], int]:
     """All hits by following the cursors, and how many calls that took."""
     found: list[str] = []
     cursor, calls = "", 0
@@ -185,7 +185,7 @@ async def test_five_thousand_entries_are_searched_part_by_part(store: Store) -> 
         await store.commit("s", contents=contents)
     wanted = {digest_of(data) for data in datas if b"SURGE" in data}
 
-    found, calls = await walk(store, "surge", Bounds(size=100_000, seconds=1e9))
+    found, calls = await walk(store, "surge", SearchLimits(max_bytes=100_000, max_seconds=1e9))
     assert (sorted(found), len(found)) == (sorted(wanted), 10)
     assert calls <= 6
     found, calls = await walk(store, "surge", WIDE, limit=3)
@@ -217,11 +217,11 @@ async def test_what_is_stored_meanwhile_moves_nothing_out_of_sight(store: Store)
 async def test_a_call_ends_when_its_time_is_over(store: Store) -> None:
     made = await keep(store, *(f"tide {number}\n".encode() for number in range(6)))
     ticks = iter([0.0, 1.0, 2.0, 5.0])  # the start, then before each entry but the first
-    tool = SearchCachedContent(store, count_quarters, Bounds(seconds=5.0), lambda: next(ticks))
+    tool = SearchCachedContent(store, count_quarters, SearchLimits(max_seconds=5.0), lambda: next(ticks))
     text = (await tool.run("c", SearchCacheArguments("tide"))).content.decode()
     assert hits(text) == made[:2:-1]
     assert "There are outputs still to be searched; to go on: cursor='74" in text
-    late = SearchCachedContent(store, count_quarters, Bounds(seconds=0.0), lambda: 0.0)
+    late = SearchCachedContent(store, count_quarters, SearchLimits(max_seconds=0.0), lambda: 0.0)
     at_least = (await late.run("c", SearchCacheArguments("tide"))).content.decode()
     assert hits(at_least) == made[:4:-1], "each call goes on by one at least"
 
@@ -244,14 +244,14 @@ async def test_wrong_arguments_are_named(store: Store, tmp_path: Path) -> None:
 
 
 async def test_damaged_contents_are_skipped_and_counted(tmp_path: Path) -> None:
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     await keep(store, b"tide, sound\n", target="sound.txt")
     noise = random.Random(1).randbytes(4000) + b" tide\n"  # stored as it is: it cannot be compressed
     await keep(store, noise, target="broken.txt")
     await store.close()
     settle(tmp_path)
     assert flip_near(tmp_path, noise[100:120], 10) == 1
-    store = await LevelStore.open(tmp_path, WORKSPACE)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
     try:
         text = await search(store, "tide")
         assert hits(text) == [digest_of(b"tide, sound\n")]
@@ -264,8 +264,8 @@ async def test_damaged_contents_are_skipped_and_counted(tmp_path: Path) -> None:
 
 
 async def test_another_workspaces_contents_cannot_be_reached(tmp_path: Path) -> None:
-    mine = await LevelStore.open(tmp_path / "mine", WORKSPACE)
-    theirs = await LevelStore.open(tmp_path / "theirs", OTHER_WORKSPACE)
+    mine = await LevelDbStore.open(tmp_path / "mine", WORKSPACE)
+    theirs = await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE)
     try:
         await keep(theirs, *(f"secret tide {number}\n".encode() for number in range(5)), target="secret.txt")
         (own,) = await keep(mine, b"my tide\n")
@@ -348,7 +348,7 @@ async def test_the_loop_goes_on_while_a_large_content_is_searched(store: Store) 
 
 
 async def test_the_densest_answer_stays_under_2000_real_tokens(store: Store) -> None:
-    counter = TokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
+    counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
     dense = "".join(chr(0x12000 + (number * 7) % 900) for number in range(400))
     lines = "\n".join(f"tide {dense}" for _ in range(5))
     await keep(store, *(f"{number}{lines}".encode() for number in range(30)), target=dense)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.permission import covers
-from helix_desktop.context.tool import STOPPED, Rule
-from helix_desktop.tools.output import CappedOutput
-from helix_desktop.tools.process import Launch, run_process
-from helix_desktop.tools.ran import said
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import rule_applies
+from helix_desktop.domain.tools import STOPPED, PermissionRule
+from helix_desktop.tools.process.output import CappedOutput
+from helix_desktop.tools.process.runner import ProcessSpec, run_process
+from helix_desktop.tools.shell.result_text import describe_result
 from tests.support.hearing import Heard
 from tests.support.tool_cache import call_of, make_toolbox
 
@@ -41,11 +41,11 @@ async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
     assert (ask.subject, ask.detail, ask.rule) == (
         "make  test",
         "make  test",
-        Rule("run_command", "make  test"),
+        PermissionRule("run_command", "make  test"),
     )
     other = await make_toolbox(tmp_path).approval(call_of("run_command", command="make test"))
     assert other is not None
-    assert not covers(ask.rule, other)
+    assert not rule_applies(ask.rule, other)
 
 
 @pytest.mark.parametrize("command", ["", " \n", "echo \u202eevil", "ls\x1b[2K", "a\0b", "rm\u200b x"])
@@ -88,10 +88,10 @@ async def test_cancelling_ends_the_whole_group(tmp_path: Path) -> None:
 
 LAUNCHING = """
 import asyncio, os, sys
-from helix_desktop.tools.process import Launch, run_process
-from helix_desktop.tools.ran import said
+from helix_desktop.tools.process.runner import ProcessSpec, run_process
+from helix_desktop.tools.shell.result_text import describe_result
 command = ["/bin/sh", "-c", "sleep 300 & echo $! $$ > told; wait"]
-asyncio.run(run_process(Launch(command, sys.argv[1], os.environ, guarded=True), 300))
+asyncio.run(run_process(ProcessSpec(command, sys.argv[1], os.environ, is_guarded=True), 300))
 """
 
 
@@ -163,12 +163,12 @@ async def test_nothing_runs_where_a_link_took_the_place_of_the_folder(tmp_path: 
 
 async def test_a_flood_is_capped_in_the_middle_and_the_loop_lives(tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
-    ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, cap=2 * 1024 * 1024)
+    ran = await run_process(ProcessSpec(command, str(tmp_path), os.environ), 60, cap=2 * 1024 * 1024)
     assert ran.exit_code == 0
     assert ran.output.startswith(b"first\nxxx")
     assert ran.output.endswith(b"xxx\nlast\n")
-    assert ran.dropped == 9_000_012 - 2 * 1024 * 1024
-    assert f"{ran.dropped:,} bytes of output dropped".encode() in ran.output
+    assert ran.dropped_bytes == 9_000_012 - 2 * 1024 * 1024
+    assert f"{ran.dropped_bytes:,} bytes of output dropped".encode() in ran.output
 
 
 async def test_many_side_by_side(tmp_path: Path) -> None:
@@ -193,7 +193,7 @@ def test_capped_output_keeps_head_and_tail() -> None:
     kept = CappedOutput(cap=2 * 1024 * 1024)
     for number in range(5_000):
         kept.add(f"{number:04}".encode() * 250)
-    whole = kept.whole()
+    whole = kept.joined()
     assert whole.startswith(b"0000")
     assert whole.endswith(b"4999")
     assert kept.dropped == 5_000_000 - 2 * 1024 * 1024
@@ -232,7 +232,7 @@ async def test_output_is_heard_while_it_comes(tmp_path: Path) -> None:
 async def test_of_a_flood_only_the_newest_is_told(tmp_path: Path) -> None:
     heard = Heard()
     command = ["/bin/sh", "-c", "head -c 30000000 /dev/zero | tr '\\0' x; echo end"]
-    ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, told=heard)
+    ran = await run_process(ProcessSpec(command, str(tmp_path), os.environ), 60, on_output=heard)
     assert len(ran.output) == 30_000_004
     assert heard.text.endswith("xend\n")
     assert max(len(text) for text in heard.pieces) <= 16 * 1024
@@ -256,25 +256,29 @@ async def test_a_stopped_command_answers_with_what_it_has(tmp_path: Path) -> Non
 async def test_too_much_output_is_whole_in_a_file(tmp_path: Path) -> None:
     aside = tmp_path / "aside.txt"
     command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
-    ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, aside=aside)
-    assert ran.dropped == 9_000_012 - 2 * 1024 * 1024
-    assert (ran.aside, ran.aside_whole) == (9_000_012, True)
+    ran = await run_process(
+        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=aside
+    )
+    assert ran.dropped_bytes == 9_000_012 - 2 * 1024 * 1024
+    assert (ran.spilled_bytes, ran.is_spill_complete) == (9_000_012, True)
     assert aside.read_bytes() == b"first\n" + b"x" * 9_000_000 + b"\nlast\n"
 
 
 async def test_output_that_was_kept_leaves_no_file(tmp_path: Path) -> None:
     aside = tmp_path / "aside.txt"
     command = ["/bin/sh", "-c", "head -c 1500000 /dev/zero"]
-    ran = await run_process(Launch(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, aside=aside)
-    assert (len(ran.output), ran.aside, aside.exists()) == (1_500_000, 0, False)
+    ran = await run_process(
+        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=aside
+    )
+    assert (len(ran.output), ran.spilled_bytes, aside.exists()) == (1_500_000, 0, False)
 
 
 async def test_a_disk_that_takes_no_more_is_said(tmp_path: Path) -> None:
     command = ["/bin/sh", "-c", "head -c 9000000 /dev/zero"]
-    launch = Launch(command, str(tmp_path), os.environ)
-    ran = await run_process(launch, 60, 2 * 1024 * 1024, aside=tmp_path / "missing" / "aside.txt")
-    assert (ran.exit_code, ran.aside, ran.aside_whole) == (0, 0, False)
-    assert "could not be kept" in said(ran, 60, "not sandboxed", "aside.txt")
+    launch = ProcessSpec(command, str(tmp_path), os.environ)
+    ran = await run_process(launch, 60, 2 * 1024 * 1024, spill_path=tmp_path / "missing" / "aside.txt")
+    assert (ran.exit_code, ran.spilled_bytes, ran.is_spill_complete) == (0, 0, False)
+    assert "could not be kept" in describe_result(ran, 60, "not sandboxed", "aside.txt")
 
 
 @pytest.mark.parametrize(

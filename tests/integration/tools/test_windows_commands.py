@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.tool import STOPPED
-from helix_desktop.tools.environment import clean
-from helix_desktop.tools.process import Launch, Ran, run_process
+from helix_desktop.domain.tools import STOPPED
+from helix_desktop.tools.process.environment import clean_environment
+from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
 
 pytestmark = pytest.mark.skipif(sys.platform != "win32", reason="of Windows")
 
@@ -24,11 +24,11 @@ for number in range(600):
 """
 
 
-def launch(command: str, folder: Path) -> Launch:
-    return Launch(command, str(folder), clean(os.environ), guarded=True)
+def launch(command: str, folder: Path) -> ProcessSpec:
+    return ProcessSpec(command, str(folder), clean_environment(os.environ), is_guarded=True)
 
 
-async def ran(command: str, folder: Path, seconds: float = 60) -> Ran:
+async def ran(command: str, folder: Path, seconds: float = 60) -> ProcessResult:
     return await run_process(launch(command, folder), seconds)
 
 
@@ -49,7 +49,7 @@ async def test_what_is_left_in_the_background_is_named_and_ended(tmp_path: Path)
     began = time.monotonic()
     done = await ran(f'start /b "" "{sys.executable}" writes.py beat >nul', tmp_path)
     assert time.monotonic() - began < 30
-    assert any("python" in name.lower() for name in done.left)
+    assert any("python" in name.lower() for name in done.orphan_names)
     assert not await beats(tmp_path / "beat")
 
 
@@ -60,7 +60,7 @@ async def test_stopping_ends_the_whole_tree_and_keeps_what_it_said(tmp_path: Pat
     await asyncio.to_thread(wait_for, tmp_path / "beat")
     task.cancel(STOPPED)
     done = await task
-    assert done.how == "stopped"
+    assert done.ending == "stopped"
     assert b"begun" in done.output
     assert not await beats(tmp_path / "beat")
 
@@ -68,7 +68,7 @@ async def test_stopping_ends_the_whole_tree_and_keeps_what_it_said(tmp_path: Pat
 async def test_a_time_limit_ends_the_whole_tree(tmp_path: Path) -> None:
     (tmp_path / "writes.py").write_text(WRITES)
     done = await ran(f'cmd /c ""{sys.executable}" writes.py beat"', tmp_path, seconds=3)
-    assert done.how == "late"
+    assert done.ending == "late"
     assert not await beats(tmp_path / "beat")
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.context.event import ToolAnswered, TurnEnded
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.providers.http import Http
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.providers.http import HttpClient
 from tests.support.bound_thinking import BoundThinking
 from tests.support.chat_server import Call, ChatServer, Reasoning, Reply, Sealed, Stream, Text, say
 from tests.support.loop_rig import LoopRig, lint_wire, loop_rig
@@ -60,7 +60,7 @@ class Worker:
 class Speaking:
     """A conversation that may be led in any dialect; each has a server of its own."""
 
-    def __init__(self, rig: LoopRig, stack: AsyncExitStack, http: Http) -> None:
+    def __init__(self, rig: LoopRig, stack: AsyncExitStack, http: HttpClient) -> None:
         self._rig, self._stack, self._http = rig, stack, http
         self.servers: dict[str, ChatServer] = {}
         self.bound = BoundThinking(Worker(STEPS))
@@ -73,7 +73,7 @@ class Speaking:
             server = await self._stack.enter_async_context(ChatServer(script, wire=dialect.wire))
             self.servers[dialect.name] = server
         model = dialect.model(self.servers[dialect.name], self._http, Naps().retries, INFO)
-        await self._rig.room.use(model)
+        await self._rig.room.set_models(model)
 
     def problems(self) -> list[str]:
         """What was wrong with any request."""
@@ -95,7 +95,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[LoopRig]:
 
 @pytest.fixture
 async def speaking(rig: LoopRig) -> AsyncIterator[Speaking]:
-    http = Http()
+    http = HttpClient()
     async with AsyncExitStack() as stack:
         yield Speaking(rig, stack, http)
         await http.aclose()

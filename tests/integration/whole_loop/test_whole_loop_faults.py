@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.update import Arriving
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.providers.http import Http
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.agent.updates import ResponseDelta
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.chat_server import Call, ChatServer, Cut, Hang, Raw, Reply, Stream, Text, error, page, say
 from tests.support.loop_rig import (
     HANDOVERS_ONLY,
@@ -57,7 +57,7 @@ async def check_whole(rig: LoopRig, folder: Path) -> None:
     await rig.sound()
     log, session = rig.talk.session.log, rig.talk.session.id
     await rig.room.close()
-    store = await LevelStore.open(folder / "store", WORKSPACE)
+    store = await LevelDbStore.open(folder / "store", WORKSPACE)
     try:
         assert await store.events(session) == log
         for answer in (one.event for one in log if isinstance(one.event, ToolAnswered)):
@@ -115,16 +115,16 @@ async def test_a_fault_that_stays_ends_the_turn_with_what_why_and_what_to_do(
 async def test_a_server_that_is_down_is_named_and_another_one_goes_on(tmp_path: Path) -> None:
     async with ChatServer(lambda _: say("never")) as gone:
         address = gone.base_url
-    http = Http()
+    http = HttpClient()
     async with loop_rig(tmp_path, replying(say("I am here."))) as rig:
         home = rig.room.model
-        await rig.room.use(over_http(rig, address, http))
+        await rig.room.set_models(over_http(rig, address, http))
         ended = await rig.talk.run("Are you there?")
         assert ended.how == "failed"
         assert ended.what == f"local cannot be reached at {address}."
         assert "Check that the server is running" in ended.fix
         assert 500 < sum(rig.naps) <= 600
-        await rig.room.use(home)
+        await rig.room.set_models(home)
         assert await rig.talk.run("And now?") == TurnEnded("done")
         assert [one.text for one in rig.events(UserSpoke)] == ["Are you there?", "And now?"]
         await check_whole(rig, tmp_path)
@@ -135,7 +135,7 @@ async def test_stopping_while_the_server_is_silent_leaves_a_valid_transcript(tmp
     async with loop_rig(tmp_path, replying(LOOK, Stream(Text("I think"), Hang()), say("Good."))) as rig:
         await begin_well(rig)
         await rig.talk.send("Look.")
-        await rig.told(Arriving)
+        await rig.told(ResponseDelta)
         await rig.talk.stop()
         await rig.server.abandoned.wait()
         assert rig.events(TurnEnded)[-1].how == "stopped"
@@ -165,7 +165,7 @@ async def test_a_summary_that_fails_is_made_of_ledger_and_extracts(fault: Reply,
             (rig.root / name).write_text(f"{number} some words of a log that goes on\n" * 110)
         for number in range(0, len(names), 2):
             assert (await rig.talk.run(" ".join(names[number : number + 2]))).how == "done"
-            await rig.talk.settle()
+            await rig.talk.wait_for_background_work()
             if rig.events(HandoverMade):
                 break
         (made,) = rig.events(HandoverMade)

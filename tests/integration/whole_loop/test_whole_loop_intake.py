@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.context.event import OutputHeld, ToolAnswered
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
 from tests.support.chat_server import Call, Counts, Hang, Reply, Stream, Text, say
 from tests.support.loop_rig import LoopRig, is_aside, loop_rig
 

@@ -9,12 +9,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.event_summary import HandoverMade
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import Trigger
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.chat_server import Call, Reply, Stream, Text, Wait, say
 from tests.support.loop_rig import HANDOVERS_ONLY, SUMMARY_TITLE, WINDOW, asks_for_summary, loop_rig
 
@@ -115,14 +115,14 @@ async def test_a_fact_two_handovers_back_is_recalled_byte_for_byte(tmp_path: Pat
         part = 0
         while len(rig.events(HandoverMade)) < 3 and part < 48:
             assert (await rig.talk.run(logs(part, part + 6))).how == "done"
-            await rig.talk.settle()
+            await rig.talk.wait_for_background_work()
             part += 6
         made = rig.events(HandoverMade)
         assert len(made) >= 3, "the logs were to fill the window three times"
         ended = await rig.talk.run("What is the code of the vault?")
         assert ended.how == "done", ended
         assert rig.events(AssistantSpoke)[-1].text == f"It is {CODE}."
-        await rig.talk.settle()
+        await rig.talk.wait_for_background_work()
         await rig.sound()
 
         recalled = [one for one in rig.events(ToolAnswered) if one.recalled]
@@ -164,14 +164,14 @@ async def test_handovers_come_at_85_percent_and_free_room(tmp_path: Path) -> Non
         fill(rig.root)
         for part in range(0, 30, 6):
             assert (await rig.talk.run(logs(part, part + 6))).how == "done"
-            await rig.talk.settle()
+            await rig.talk.wait_for_background_work()
         await rig.sound()
         handovers = [one for one in rig.talk.session.log if isinstance(one.event, HandoverMade)]
         assert handovers
         for one in handovers:
             made = one.event
             assert isinstance(made, HandoverMade)
-            assert made.trigger is Trigger.THRESHOLD
+            assert made.trigger is HandoverTrigger.THRESHOLD
             assert not made.fallback
             # What the server reports meanwhile calibrates the count by some tenths of a percent.
             assert made.before >= 0.84 * WINDOW
@@ -199,13 +199,13 @@ async def test_what_is_typed_while_a_summary_is_written_comes_after_it(tmp_path:
             await rig.talk.send(f"typed meanwhile, {word}")
         assert not rig.events(HandoverMade)
         reader.hold.set()
-        await rig.talk.settle()
+        await rig.talk.wait_for_background_work()
         await rig.rest_or(asyncio.Event())
         await rig.sound()
 
         spoken = [one.text for one in rig.events(UserSpoke)]
         assert spoken[-2:] == ["typed meanwhile, first", "typed meanwhile, second"]
-        assert not rig.talk.session.transcript.queued
+        assert not rig.talk.session.transcript.queued_messages
         log = rig.talk.session.log
         made = next(one.seq for one in log if isinstance(one.event, HandoverMade))
         # The first of them may still belong to the turn that ran while the summary was written.

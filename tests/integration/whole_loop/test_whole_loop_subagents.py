@@ -8,10 +8,10 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import SessionStarted, ToolAnswered, TurnEnded
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import SessionStarted, ToolAnswered, TurnEnded
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.chat_server import Call, Reply, Stream, Text, Wait, say
 from tests.support.loop_rig import WORKSPACE, LoopRig, lint_wire, loop_rig
 
@@ -46,7 +46,7 @@ def holding(rig: LoopRig, name: str, text: str) -> str:
     return digest_of(text.encode())
 
 
-async def answers_in(store: LevelStore, session: str) -> list[ToolAnswered]:
+async def answers_in(store: LevelDbStore, session: str) -> list[ToolAnswered]:
     """The outputs on record in a session."""
     return [one.event for one in await store.events(session) if isinstance(one.event, ToolAnswered)]
 
@@ -98,7 +98,7 @@ async def test_several_side_by_side_are_whole_after_a_restart(tmp_path: Path) ->
             assert lint_wire(sent.messages) == []
         bodies = [sent.received.body.decode() for sent in rig.sent]
         assert all(sum(f"part_{number}.txt" in body for number in range(4)) == 1 for body in bodies)
-    store = await LevelStore.open(tmp_path / "store", WORKSPACE)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE)
     listed = await store.sessions()
     assert {one.id for one in listed if one.parent == parent} == set(logs)
     assert [one.id for one in listed if not one.parent] == [parent]
@@ -118,7 +118,7 @@ async def test_one_that_was_at_work_in_a_crash_is_mended(tmp_path: Path) -> None
     (tmp_path / "after").mkdir()
     async with loop_rig(tmp_path, clerk) as rig:
         scope = TaskScope()
-        task = scope.start(rig.talk.subagents.run(asked("hold"), call="call_0"), "asked")
+        task = scope.start(rig.talk.subagents.run(asked("hold"), call_id="call_0"), "asked")
         await rig.server.waiting.wait()
         (child,) = await rig.room.sessions(rig.talk.session.id)
         shutil.copytree(tmp_path / "store", tmp_path / "after" / "store")
@@ -129,7 +129,7 @@ async def test_one_that_was_at_work_in_a_crash_is_mended(tmp_path: Path) -> None
     async with loop_rig(tmp_path / "after", Clerk()) as again:
         room = again.room
         assert child.id not in {one.id for one in await room.sessions()}
-        opened = await room.open(child.id)
+        opened = await room.open_session(child.id)
         assert opened.session.transcript.parent == parent
         assert opened.session.log[0].event == SessionStarted("New session", parent, "call_0")
         assert opened.session.log[-1].event == TurnEnded("interrupted")

@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.agent.ports import Model
-from helix_desktop.agent.update import Arriving, Update
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.rewrite_kind import Trigger
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http
-from helix_desktop.providers.listing import list_models
+from helix_desktop.agent.updates import ResponseDelta, Update
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.model_list import list_models
 from tests.support.peer_rig import PeerRig, peer_rig, small
 from tests.support.peers import PEERS, Running, served
 
@@ -66,8 +66,8 @@ async def at_work(
 ) -> AsyncIterator[PeerRig]:
     """A rig over a folder with one file. `window` is what we believe the server's to be."""
 
-    def make(http: Http) -> Model:
-        return model_behind(
+    def make(http: HttpClient) -> Model:
+        return create_model(
             "openai-chat", small("made-by-hand", window), f"{server.address}/v1", key, http=http
         )
 
@@ -87,7 +87,7 @@ async def test_a_whole_turn(server: Running, tmp_path: Path) -> None:
         read, listed = sorted((one.text for one in rig.events(ToolAnswered)), key=len)
         assert (read, "readme.txt" in listed) == ("héllo 😀\n", True)
         assert (spoken.text, spoken.stop) == (SAID, "end")
-        assert "".join(one.text for one in rig.updates if isinstance(one, Arriving)) == SAID
+        assert "".join(one.text for one in rig.updates if isinstance(one, ResponseDelta)) == SAID
         await rig.sound()
 
 
@@ -125,7 +125,9 @@ async def test_a_window_smaller_than_we_believe(model_file: Path, tmp_path: Path
             assert max(one.usage.input for one in rig.events(AssistantSpoke)) < TIGHT
             made = [*rig.events(SweepMade), *rig.events(HandoverMade)]
             assert made
-            assert {one.trigger for one in made if isinstance(one, HandoverMade)} <= {Trigger.OVERFLOW}
+            assert {one.trigger for one in made if isinstance(one, HandoverMade)} <= {
+                HandoverTrigger.OVERFLOW
+            }
         log = (tmp_path / "llama.log").read_text(encoding="utf-8", errors="replace")
         assert "exceeds the available context size" in log
 
@@ -157,7 +159,7 @@ async def test_a_stopped_turn_leaves_the_server_free(server: Running, tmp_path: 
         came = asyncio.Event()
 
         def hear(_: str, update: Update) -> None:
-            if isinstance(update, Arriving):
+            if isinstance(update, ResponseDelta):
                 came.set()
 
         leave = rig.room.listen(hear)
@@ -173,7 +175,7 @@ async def test_a_stopped_turn_leaves_the_server_free(server: Running, tmp_path: 
 
 async def test_its_models_can_be_listed(server: Running) -> None:
     """As Settings does it."""
-    http = Http()
+    http = HttpClient()
     try:
         assert [
             Path(name).name for name in await list_models("local", f"{server.address}/v1", KEY, http=http)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.agent.toolset import Toolset
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.mcp_server import ServerEntry
+from helix_desktop.agent.tool_calls.toolset import Toolset
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.mcp_server import McpServerConfig
 from tests.support.mcp_rig import McpRig, agreed
 from tests.support.peers import PEERS
 
@@ -27,7 +27,7 @@ async def rig(tmp_path: Path) -> AsyncIterator[McpRig]:
     await rig.close()
 
 
-def npm(name: str, package: str, *args: str) -> ServerEntry:
+def npm(name: str, package: str, *args: str) -> McpServerConfig:
     """A server from the peers' node_modules."""
     found = json.loads((PEERS.node / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
     script = next(iter(found["bin"].values()))
@@ -47,11 +47,11 @@ async def test_everything(rig: McpRig) -> None:
     """Text, images, progress, structured content and resources of the reference server arrive."""
     await rig.use(npm("every", EVERYTHING))
     actor = rig.actor("every")
-    assert actor.condition.state == "ready", actor.chatter.text
-    assert all(not one.refused for one in actor.offers), [one for one in actor.offers if one.refused]
+    assert actor.status.state == "ready", actor.stderr_log.text
+    assert all(not one.rejection for one in actor.tools), [one for one in actor.tools if one.rejection]
     assert "hello" in await rig.text("mcp__every__echo", message="hello")
     image = await rig.call("mcp__every__get-tiny-image")
-    assert len(image.pictures) == 1
+    assert len(image.image_data) == 1
     heard: list[str] = []
     await rig.call("mcp__every__trigger-long-running-operation", heard.append, duration=1, steps=4)
     assert len(heard) >= 3
@@ -72,7 +72,7 @@ async def test_filesystem(rig: McpRig, tmp_path: Path) -> None:
     outside = await rig.call("mcp__files__read_text_file", path="/etc/passwd")
     assert not outside.ok
     assert "denied" in outside.content.decode().lower()
-    reading = {one.tool for one in rig.actor("files").offers if one.reads}
+    reading = {one.tool for one in rig.actor("files").tools if one.claims_read_only}
     assert "read_text_file" in reading
     assert "write_file" not in reading
 
@@ -85,7 +85,7 @@ async def test_git(rig: McpRig, tmp_path: Path) -> None:
         agreed("git", "-m", "mcp_server_git", "--repository", str(tmp_path), command=str(PEERS.python))
     )
     actor = rig.actor("git")
-    assert actor.condition.state == "ready", actor.chatter.text
+    assert actor.status.state == "ready", actor.stderr_log.text
     assert "First" in await rig.text("mcp__git__git_log", repo_path=str(tmp_path))
     with pytest.raises(ToolError, match="There is no tool"):
         await rig.call("mcp__git__no_such_tool")

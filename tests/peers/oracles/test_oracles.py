@@ -17,12 +17,12 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from helix_desktop.context.message import ModelInfo, Request
-from helix_desktop.providers.anthropic_request import written
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.providers.anthropic.request import encode_request
 from helix_desktop.providers.dialect import DialectName
-from helix_desktop.providers.openai_chat_form import Form
-from helix_desktop.providers.openai_chat_request import request_body as chat_body
-from helix_desktop.providers.openai_responses_request import request_body as responses_body
+from helix_desktop.providers.openai_chat.request import request_body as chat_body
+from helix_desktop.providers.openai_chat.variants import RequestVariant
+from helix_desktop.providers.openai_responses.request import request_body as responses_body
 from tests.support.histories import Maker, histories
 from tests.support.verbatims import as_spoken
 
@@ -80,11 +80,11 @@ def judge() -> Iterator[Judge]:
         process.stdin.close()
 
 
-def requests_of(maker: Maker, name: DialectName) -> list[Request]:
+def requests_of(maker: Maker, name: DialectName) -> list[ModelRequest]:
     """Requests of one session, with their images: the first, one from the middle, the newest."""
     sent = [one.request for one in maker.sent]
     chosen = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
-    return [as_spoken(msgspec.structs.replace(one, pictures=maker.contents), name, INFO) for one in chosen]
+    return [as_spoken(msgspec.structs.replace(one, image_data=maker.contents), name, INFO) for one in chosen]
 
 
 @generated
@@ -106,7 +106,7 @@ def test_the_shape_of_responses(judge: Judge, maker: Maker) -> None:
 @given(histories())
 def test_the_shape_of_messages(judge: Judge, maker: Maker) -> None:
     for request in requests_of(maker, "anthropic"):
-        body = json.loads(written(INFO, request, most=1_000).body)
+        body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("anthropic", body) == []
 
 
@@ -115,7 +115,9 @@ def test_the_shape_of_messages(judge: Judge, maker: Maker) -> None:
 def test_the_order_of_chat_completions(judge: Judge, maker: Maker) -> None:
     """In the form that Mistral's own server asks for, with its ids of nine signs."""
     for request in requests_of(maker, "openai-chat"):
-        body = json.loads(chat_body(INFO, request, Form(short_ids=True, own_fields=False)))
+        body = json.loads(
+            chat_body(INFO, request, RequestVariant(uses_short_ids=True, sends_server_fields=False))
+        )
         assert judge.problems("order", {**body, "nine_signs": True}) == []
 
 
@@ -124,7 +126,7 @@ def test_the_order_of_chat_completions(judge: Judge, maker: Maker) -> None:
 def test_the_order_of_the_other_dialects(judge: Judge, maker: Maker) -> None:
     """Their requests said again as Chat Completions: the rules for calls and answers are the same."""
     for request in requests_of(maker, "anthropic"):
-        body = json.loads(written(INFO, request, most=1_000).body)
+        body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("order", {"messages": _from_anthropic(body["messages"])}) == []
     for request in requests_of(maker, "openai-responses"):
         body = json.loads(responses_body(INFO, request))

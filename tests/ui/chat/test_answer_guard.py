@@ -9,11 +9,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.answer_guard import SETTLE_S
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import ApprovalRow
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import LIGHT
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.viewport.approval_click_guard import SETTLE_S
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.chat_points import hot_point as _hot_point
 from tests.support.chat_points import row_widget as _widget
 
@@ -37,7 +37,7 @@ def clock() -> Seconds:
 def view(qtbot: QtBot, clock: Seconds) -> Iterator[ChatView]:
     shown = ChatView(ChatModel(), LIGHT, now=clock)
     qtbot.addWidget(shown)
-    shown.board.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
+    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
     shown.resize(800, 600)
     with qtbot.waitExposed(shown):
         shown.show()
@@ -57,11 +57,11 @@ def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: 
     """By mouse or keyboard: what was meant for something else must not approve a command."""
     decided: list[str] = []
     view.approval_decided.connect(lambda call, *_: decided.append(call))
-    view.board.model.append(_question("p"))
+    view.chat_viewport.model.append(_question("p"))
     _click(view, "p", "decide:once")
     view.setFocus()
-    while _widget(view, "p").focused_hot != "decide:once":
-        QTest.keyClick(view if not _widget(view, "p").focused_hot else _widget(view, "p"), Qt.Key.Key_Tab)
+    while _widget(view, "p").focused_area != "decide:once":
+        QTest.keyClick(view if not _widget(view, "p").focused_area else _widget(view, "p"), Qt.Key.Key_Tab)
     QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
     clock.now += 0.9 * SETTLE_S
     _click(view, "p", "decide:once")
@@ -75,9 +75,9 @@ def test_a_card_that_moves_under_the_pointer_takes_no_answer(view: ChatView, clo
     """A double click on the first of two cards answers the first alone."""
     decided: list[str] = []
     view.approval_decided.connect(lambda call, *_: decided.append(call))
-    view.board.model.reset([_question("p"), _question("q")])
+    view.chat_viewport.model.reset([_question("p"), _question("q")])
     clock.now += 1.0
-    view.board.model.remove("p")
+    view.chat_viewport.model.remove("p")
     _click(view, "q", "decide:once")
     assert decided == []
     clock.now += 2 * SETTLE_S

@@ -8,11 +8,11 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import AssistantRow, Row, ToolRow, UserRow
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import LIGHT
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import LIGHT
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -24,7 +24,7 @@ def _fonts(qapp: object) -> None:
 def view(qtbot: QtBot) -> Iterator[ChatView]:
     shown = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(shown)
-    shown.board.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
+    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
     shown.resize(800, 600)
     with qtbot.waitExposed(shown):
         shown.show()
@@ -44,7 +44,7 @@ def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: Cha
     rows = _pairs(50)
     rows[20] = ToolRow("t", "c", "bash", "x", "ok", "a needle here", "", 1)
     rows[70] = AssistantRow("n", "another needle and needle")
-    view.board.model.reset(rows)
+    view.chat_viewport.model.reset(rows)
     view.jump_to("u0")
     seen = []
     for _ in range(4):
@@ -55,7 +55,7 @@ def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: Cha
         seen.append((view.finder.current[0].row, view.finder.current[0].position))
     assert [row for row, _ in seen] == [20, 70, 70, 20]
     assert seen[1] != seen[2]
-    assert view.board.sheets.is_open("t", "card")
+    assert view.chat_viewport.item_cache.is_open("t", "card")
     with qtbot.waitSignal(view.find_finished):
         view.find_text("needle", -1)
     assert view.finder.current is not None
@@ -69,8 +69,8 @@ def _found(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tupl
     """The position of the next hit and the number of all, once all are counted."""
     with qtbot.waitSignal(view.find_finished):
         view.find_text(words, direction)
-    qtbot.waitUntil(lambda: view.finder.count.done)
-    return view.finder.position, view.finder.count.total
+    qtbot.waitUntil(lambda: view.finder.counter.is_done)
+    return view.finder.position, view.finder.counter.total
 
 
 def test_find_counts_every_hit_once_and_says_which_is_shown(qtbot: QtBot, view: ChatView) -> None:
@@ -81,13 +81,13 @@ def test_find_counts_every_hit_once_and_says_which_is_shown(qtbot: QtBot, view: 
         "n", "Nee**dle**, `needle` and [words](https://needle.example).", reasoning="a needle"
     )
     rows[50] = UserRow("m", "needleneedle")
-    view.board.model.reset(rows)
+    view.chat_viewport.model.reset(rows)
     view.jump_to("u0")
     seen = [_found(qtbot, view, "Needle") for _ in range(8)]
     assert seen == [(place, 7) for place in (1, 2, 3, 4, 5, 6, 7, 1)]
     assert _found(qtbot, view, "needle", -1) == (7, 7)
-    view.board.model.append(AssistantRow("late", "One more needle."))
-    qtbot.waitUntil(lambda: view.finder.count.total == 8)
+    view.chat_viewport.model.append(AssistantRow("late", "One more needle."))
+    qtbot.waitUntil(lambda: view.finder.counter.total == 8)
     assert _found(qtbot, view, "not there at all") == (None, 0)
 
 
@@ -95,10 +95,10 @@ def test_hits_in_100_000_messages_are_counted_without_holding_up_the_window(
     qtbot: QtBot, view: ChatView
 ) -> None:
     """Other work comes between its slices."""
-    view.board.model.reset(_pairs(50_000))
+    view.chat_viewport.model.reset(_pairs(50_000))
     view.find_text("question 4", -1)
     seen: list[int] = []
-    view.finder.count.changed.connect(lambda: seen.append(view.finder.count.total))
-    qtbot.waitUntil(lambda: view.finder.count.done, timeout=30_000)
+    view.finder.counter.changed.connect(lambda: seen.append(view.finder.counter.total))
+    qtbot.waitUntil(lambda: view.finder.counter.is_done, timeout=30_000)
     assert len(seen) > 3
     assert (view.finder.position, seen[-1]) == (11_111, 11_111)

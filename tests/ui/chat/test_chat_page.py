@@ -9,13 +9,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.model import ChatModel
 from helix_desktop.ui.chat.page import ChatPage
-from helix_desktop.ui.chat.rows import AssistantRow, Row, UserRow
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.icons import icon
-from helix_desktop.ui.theme import DARK, LIGHT
-from helix_desktop.ui.widgets import PushButton, retint
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, UserRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.widgets import PushButton, retint
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
     """A conversation without its page, all of it built at once."""
     shown = ChatView(ChatModel(), LIGHT)
     qtbot.addWidget(shown)
-    shown.board.slice_s = float("inf")
+    shown.chat_viewport.slice_s = float("inf")
     shown.resize(800, 600)
     with qtbot.waitExposed(shown):
         shown.show()
@@ -41,14 +41,14 @@ def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
     page = ChatPage()
     qtbot.addWidget(page)
     retint(page, DARK)
-    page.ahead.show_proposal("Go on")
-    button = next(one for one in page.ahead.findChildren(PushButton) if one.text() == "Send this")
+    page.next_messages.show_suggestion("Go on")
+    button = next(one for one in page.next_messages.findChildren(PushButton) if one.text() == "Send this")
     wanted = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
     assert button.icon().pixmap(13, 13).toImage() == wanted
 
 
 def test_tasks_are_copied_as_they_were_written(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", "- [ ] open\n- [x] done\n- plain")])
+    view.chat_viewport.model.reset([AssistantRow("a", "- [ ] open\n- [x] done\n- plain")])
     view.select_all()
     assert view.selected_text() == "- [ ] open\n- [x] done\n- plain"
 
@@ -56,7 +56,7 @@ def test_tasks_are_copied_as_they_were_written(qtbot: QtBot, view: ChatView) -> 
 def test_what_is_typed_here_is_meant_for_the_composer(qtbot: QtBot, view: ChatView) -> None:
     typed: list[str] = []
     view.typed.connect(typed.append)
-    view.board.model.reset(_pairs(3))
+    view.chat_viewport.model.reset(_pairs(3))
     view.setFocus()
     QTest.keyClicks(view, "Hi ß!")
     QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
@@ -67,9 +67,9 @@ def test_what_is_typed_here_is_meant_for_the_composer(qtbot: QtBot, view: ChatVi
 
 
 def test_the_handle_of_the_scroll_bar_goes_where_nothing_can_be_scrolled(view: ChatView) -> None:
-    view.board.model.reset([UserRow("u", "short")])
+    view.chat_viewport.model.reset([UserRow("u", "short")])
     assert not view.verticalScrollBar().isEnabled()
-    view.board.model.reset(_pairs(50))
+    view.chat_viewport.model.reset(_pairs(50))
     assert view.verticalScrollBar().isEnabled()
-    view.board.model.reset([])
+    view.chat_viewport.model.reset([])
     assert not view.verticalScrollBar().isEnabled()

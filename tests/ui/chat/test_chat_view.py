@@ -13,9 +13,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import (
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
     AssistantRow,
     DividerRow,
@@ -24,8 +23,9 @@ from helix_desktop.ui.chat.rows import (
     ToolRow,
     UserRow,
 )
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import DARK, LIGHT
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.chat_points import hot_point as _hot_point
 from tests.support.chat_points import row_widget as _widget
 from tests.support.chat_points import text_point as _text_point
@@ -58,7 +58,7 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
     model = ChatModel()
     shown = ChatView(model, LIGHT, now=partial(next, count(0.0, 60.0)))  # each look is a minute later
     qtbot.addWidget(shown)
-    shown.board.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
+    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
     shown.resize(800, 600)
     with qtbot.waitExposed(shown):
         shown.show()
@@ -79,56 +79,56 @@ def _click(qtbot: QtBot, view: ChatView, key: str, hot: str) -> None:
 
 
 def test_opens_at_the_end_and_keeps_few_widgets_alive(view: ChatView) -> None:
-    view.board.model.reset(_pairs(2_000))
-    assert view.following
+    view.chat_viewport.model.reset(_pairs(2_000))
+    assert view.is_following
     assert _widget(view, "a1999").isVisible()
     for _ in range(300):
-        view.board.scroll_by(-500)
-    deck = view.board.deck
+        view.chat_viewport.scroll_by(-500)
+    deck = view.chat_viewport.widget_pool
     assert deck is not None
-    assert deck.made < 40
-    assert len(view.board.sheets) <= 96
+    assert deck.widget_count < 40
+    assert len(view.chat_viewport.item_cache) <= 96
 
 
 def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot, view: ChatView) -> None:
-    model = view.board.model
+    model = view.chat_viewport.model
     model.reset(_pairs(30))
     with qtbot.waitSignal(view.follow_changed):
         QTest.keyClick(view, Qt.Key.Key_PageUp)
-    first = view.board.flow.placed[0]
+    first = view.chat_viewport.scroll_layout.placed[0]
     model.append(UserRow("new1", "hello"))
     model.append(AssistantRow("new2", "long answer " * 200))
-    assert view.board.flow.placed[0] == first
-    assert view._pill.isVisible()
-    assert view._pill.text() == "2 new"
-    QTest.mouseClick(view._pill, Qt.MouseButton.LeftButton)
-    assert view.following
-    assert not view._pill.isVisible()
-    assert "new2" in (view.board.deck.shown if view.board.deck else {})
+    assert view.chat_viewport.scroll_layout.placed[0] == first
+    assert view._new_rows_button.isVisible()
+    assert view._new_rows_button.text() == "2 new"
+    QTest.mouseClick(view._new_rows_button, Qt.MouseButton.LeftButton)
+    assert view.is_following
+    assert not view._new_rows_button.isVisible()
+    assert "new2" in (view.chat_viewport.widget_pool.visible if view.chat_viewport.widget_pool else {})
 
 
 def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> None:
-    view.board.model.reset(_pairs(40))
+    view.chat_viewport.model.reset(_pairs(40))
     bar = view.verticalScrollBar()
     bar.setValue(bar.value() - 100)
-    assert not view.following
+    assert not view.is_following
     bar.setValue(bar.maximum())
-    assert view.following
+    assert view.is_following
 
 
 def test_a_streaming_answer_does_not_move_what_is_read(qtbot: QtBot, view: ChatView) -> None:
-    model = view.board.model
+    model = view.chat_viewport.model
     model.reset([*_pairs(20), AssistantRow("s", "", streaming=True)])
-    view.board.show_row(4)
-    before = view.board.flow.placed[0]
+    view.chat_viewport.show_row(4)
+    before = view.chat_viewport.scroll_layout.placed[0]
     for _ in range(50):
         model.stream("s", "more words\n\n")
-    view.arrivals.flush()
-    assert view.board.flow.placed[0] == before
+    view.model_updates.flush()
+    assert view.chat_viewport.scroll_layout.placed[0] == before
 
 
 def test_keys_scroll(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset(_pairs(60))
+    view.chat_viewport.model.reset(_pairs(60))
     QTest.keyClick(view, Qt.Key.Key_Home)
     assert view.verticalScrollBar().value() == 0
     QTest.keyClick(view, Qt.Key.Key_Down)
@@ -136,28 +136,28 @@ def test_keys_scroll(qtbot: QtBot, view: ChatView) -> None:
     QTest.keyClick(view, Qt.Key.Key_PageDown)
     assert view.verticalScrollBar().value() > 400
     QTest.keyClick(view, Qt.Key.Key_Up)
-    assert not view.following
+    assert not view.is_following
     QTest.keyClick(view, Qt.Key.Key_End)
-    assert view.following
+    assert view.is_following
 
 
 def test_jump_brings_a_row_to_the_top(view: ChatView) -> None:
-    view.board.model.reset(_pairs(500))
+    view.chat_viewport.model.reset(_pairs(500))
     assert view.jump_to("u250")
-    assert view.board.flow.placed[0].row in (499, 500)
+    assert view.chat_viewport.scroll_layout.placed[0].row_index in (499, 500)
     assert not view.jump_to("nowhere")
 
 
 def test_resizing_keeps_the_first_row(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset(_pairs(100))
+    view.chat_viewport.model.reset(_pairs(100))
     view.jump_to("a50")
-    row = view.board.flow.placed[0].row
+    row = view.chat_viewport.scroll_layout.placed[0].row_index
     view.resize(420, 500)
-    assert view.board.flow.placed[0].row == row
+    assert view.chat_viewport.scroll_layout.placed[0].row_index == row
 
 
 def test_dragging_selects_across_messages_and_copies(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([UserRow("u", "ask this"), AssistantRow("a", MARKDOWN)])
+    view.chat_viewport.model.reset([UserRow("u", "ask this"), AssistantRow("a", MARKDOWN)])
     port = view.viewport()
     QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=_text_point(view, "u", "this"))
     QTest.mouseMove(port, _text_point(view, "a", "return 1", after=True))
@@ -171,7 +171,7 @@ def test_dragging_selects_across_messages_and_copies(qtbot: QtBot, view: ChatVie
 
 
 def test_a_double_click_selects_a_word(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", "one handover two")])
+    view.chat_viewport.model.reset([AssistantRow("a", "one handover two")])
     point = _text_point(view, "a", "over")
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
     QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
@@ -179,7 +179,7 @@ def test_a_double_click_selects_a_word(qtbot: QtBot, view: ChatView) -> None:
 
 
 def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset(
+    view.chat_viewport.model.reset(
         [UserRow("u", "ask"), AssistantRow("a", "reply | x |\n\n| a | b |\n|--|--|\n| 1 | 2 |")]
     )
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_text_point(view, "a", "reply"))
@@ -190,7 +190,7 @@ def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: 
 
 
 def test_copying_a_thousand_messages_takes_their_source(view: ChatView) -> None:
-    view.board.model.reset(_pairs(500))
+    view.chat_viewport.model.reset(_pairs(500))
     view.select_all()
     text = view.selected_text()
     assert text.startswith("question 0\n\nanswer 0")
@@ -198,7 +198,7 @@ def test_copying_a_thousand_messages_takes_their_source(view: ChatView) -> None:
 
 
 def test_links_open_only_on_a_click_and_show_their_target(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", MARKDOWN)])
+    view.chat_viewport.model.reset([AssistantRow("a", MARKDOWN)])
     opened: list[str] = []
     view.link_activated.connect(opened.append)
     point = _text_point(view, "a", "site") + QPoint(5, 0)
@@ -217,9 +217,9 @@ def test_documents_hold_no_image_and_no_foreign_link(view: ChatView) -> None:
         "<img src='file:///etc/passwd'>\n\n![x](file:///etc/passwd) [y](javascript:alert(1))\n\n"
         "![z](https://evil.example/leak.png)\n\n<script>steal()</script>\n\nafter"
     )
-    view.board.model.reset([UserRow("u", hostile), AssistantRow("a", hostile)])
+    view.chat_viewport.model.reset([UserRow("u", hostile), AssistantRow("a", hostile)])
     for key in ("u", "a"):
-        sheet = _widget(view, key).sheet
+        sheet = _widget(view, key).item
         assert sheet is not None
         for text in sheet.texts:
             html = text.document.toHtml()
@@ -231,9 +231,9 @@ def test_documents_hold_no_image_and_no_foreign_link(view: ChatView) -> None:
 
 def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView) -> None:
     row = ToolRow("t", "c", "bash", "ls", "ok", "head line", "tail line", 900, digest=DIGEST, badge="cached")
-    view.board.model.reset([row])
+    view.chat_viewport.model.reset([row])
     _click(qtbot, view, "t", "open:card")
-    words = [text.text() for text in _widget(view, "t").sheet.texts]  # type: ignore[union-attr]  # it is shown
+    words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
     assert words[-2:] == ["head line", "tail line"]
     with qtbot.waitSignal(view.open_in_cache) as asked:
         _click(qtbot, view, "t", "cache:open")
@@ -241,17 +241,19 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "t")
-    assert widget.focused_hot == "open:card"
+    assert widget.focused_area == "open:card"
     QTest.keyClick(widget, Qt.Key.Key_Return)
-    assert _widget(view, "t").sheet.texts == []  # type: ignore[union-attr]  # it is shown
+    assert _widget(view, "t").item.texts == []  # type: ignore[union-attr]  # it is shown
     QTest.keyClick(widget, Qt.Key.Key_Space)
-    assert len(_widget(view, "t").sheet.texts) == 3  # type: ignore[union-attr]  # it is shown
+    assert len(_widget(view, "t").item.texts) == 3  # type: ignore[union-attr]  # it is shown
     QTest.keyClick(widget, Qt.Key.Key_Tab)
-    assert widget.focused_hot == "cache"
+    assert widget.focused_area == "cache"
 
 
 def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([ApprovalRow("p", "call", "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))])
+    view.chat_viewport.model.reset(
+        [ApprovalRow("p", "call", "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
+    )
     decided: list[tuple[str, str, int]] = []
     view.approval_decided.connect(lambda *answer: decided.append(answer))
     view.setFocus()
@@ -265,15 +267,17 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
     for name in answers:
         _click(qtbot, view, "p", f"decide:{name}")
     assert decided == [("call", name, 0) for name in answers]
-    words = "\n".join(text.text() for text in widget.sheet.texts)  # type: ignore[union-attr]  # it is shown
+    words = "\n".join(text.text() for text in widget.item.texts)  # type: ignore[union-attr]  # it is shown
     assert "\\u202e" in words
     assert "bash: rm *" in words
 
 
 def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
     offers = ("Run: git log -3", "Run commands like: git log *, in the sandbox")
-    row = ApprovalRow("p", "call", "run_command", "Run it", "git log -3", offers, "command", confined=True)
-    view.board.model.reset([row])
+    row = ApprovalRow(
+        "p", "call", "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
+    )
+    view.chat_viewport.model.reset([row])
     decided: list[tuple[str, str, int]] = []
     view.approval_decided.connect(lambda *answer: decided.append(answer))
     _click(qtbot, view, "p", "offer:1")
@@ -281,17 +285,17 @@ def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtB
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "p")
-    assert widget.focused_hot == "offer:0"
+    assert widget.focused_area == "offer:0"
     QTest.keyClick(widget, Qt.Key.Key_Space)
     for _ in range(4):
         QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Tab)
-    assert _widget(view, "p").focused_hot == "decide:always"
+    assert _widget(view, "p").focused_area == "decide:always"
     QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
     assert decided == [("call", "always", 1), ("call", "always", 0)]
 
 
 def test_actions_name_their_row(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset(
+    view.chat_viewport.model.reset(
         [
             DividerRow("d", "handover", "12-148 handed over", actions=("view", "undo")),
             NoticeRow("n", "error", "It broke.", "Why", "Do this", ("retry",)),
@@ -306,16 +310,16 @@ def test_actions_name_their_row(qtbot: QtBot, view: ChatView) -> None:
 
 def test_copy_button_takes_the_code_as_it_was_written(qtbot: QtBot, view: ChatView) -> None:
     line = "x" * 5_000
-    view.board.model.reset([AssistantRow("a", f"```\n{line}\n\tend\n```")])
-    view.board.show_row(0)
+    view.chat_viewport.model.reset([AssistantRow("a", f"```\n{line}\n\tend\n```")])
+    view.chat_viewport.show_row(0)
     _click(qtbot, view, "a", "0:copy")
     assert QGuiApplication.clipboard().text() == f"{line}\n\tend"
 
 
 def test_long_lines_are_folded_for_display_only(view: ChatView) -> None:
     word = "y" * 7_000
-    view.board.model.reset([AssistantRow("a", f"{word} z\n\n```\n{word}\n```")])
-    sheet = view.board.sheet(0)
+    view.chat_viewport.model.reset([AssistantRow("a", f"{word} z\n\n```\n{word}\n```")])
+    sheet = view.chat_viewport.item(0)
     for text in sheet.texts:
         block = text.document.begin()
         while block.isValid():
@@ -327,7 +331,7 @@ def test_long_lines_are_folded_for_display_only(view: ChatView) -> None:
 
 
 def _rendered(view: ChatView, index: int) -> list[str]:
-    return [_plain(text.document) + text.text() for text in view.board.sheet(index).texts]
+    return [_plain(text.document) + text.text() for text in view.chat_viewport.item(index).texts]
 
 
 def _plain(document: QTextDocument) -> str:
@@ -336,49 +340,49 @@ def _plain(document: QTextDocument) -> str:
 
 def test_a_stream_ends_as_it_would_have_been_rendered_at_once(view: ChatView) -> None:
     text = MARKDOWN + "\n\n```bash\nls -l\n" + "echo 1\n" * 40 + "```\n1. last\n   ```py\n   x\n   ```\n"
-    model = view.board.model
+    model = view.chat_viewport.model
     model.reset([AssistantRow("s", "", streaming=True)])
     for at in range(0, len(text), 7):
         model.stream("s", text[at : at + 7])
         if at % 3 == 0:
-            view.arrivals.flush()
+            view.model_updates.flush()
     model.replace("s", AssistantRow("s", text))
-    streamed, height = _rendered(view, 0), view.board.sheet(0).height
+    streamed, height = _rendered(view, 0), view.chat_viewport.item(0).height
     model.reset([AssistantRow("s", text)])
     assert _rendered(view, 0) == streamed
-    assert view.board.sheet(0).height == height
+    assert view.chat_viewport.item(0).height == height
 
 
 def test_streamed_text_arrives_by_itself_at_the_flush(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("s", "Hel", streaming=True)])
-    view.board.model.stream("s", "lo **you**")
-    qtbot.waitUntil(lambda: [text.text() for text in view.board.sheet(0).texts] == ["Hello you"])
+    view.chat_viewport.model.reset([AssistantRow("s", "Hel", streaming=True)])
+    view.chat_viewport.model.stream("s", "lo **you**")
+    qtbot.waitUntil(lambda: [text.text() for text in view.chat_viewport.item(0).texts] == ["Hello you"])
 
 
 def test_an_evicted_stream_loses_and_doubles_nothing(view: ChatView) -> None:
-    model = view.board.model
+    model = view.chat_viewport.model
     model.reset([AssistantRow("s", "a", streaming=True)])
     model.stream("s", "b")
-    view.board.sheets.drop("s")
+    view.chat_viewport.item_cache.drop("s")
     model.stream("s", "c")
-    view.board.sheet(0)
-    view.arrivals.flush()
-    assert [text.text() for text in view.board.sheet(0).texts] == ["abc"]
+    view.chat_viewport.item(0)
+    view.model_updates.flush()
+    assert [text.text() for text in view.chat_viewport.item(0).texts] == ["abc"]
 
 
 def test_theme_switch_keeps_the_place_and_recolours(view: ChatView) -> None:
-    view.board.model.reset(_pairs(100))
+    view.chat_viewport.model.reset(_pairs(100))
     view.jump_to("a40")
-    before = view.board.flow.placed[0]
+    before = view.chat_viewport.scroll_layout.placed[0]
     view.set_theme(DARK)
-    assert view.board.flow.placed[0] == before
+    assert view.chat_viewport.scroll_layout.placed[0] == before
     picture = view.viewport().grab().toImage()
     assert picture.pixelColor(2, 300).lightness() < 60
 
 
 def test_code_is_coloured_after_it_is_shown(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", "```python\ndef f():\n    return 1\n```")])
-    block = view.board.sheet(0).texts[0].document.begin()
+    view.chat_viewport.model.reset([AssistantRow("a", "```python\ndef f():\n    return 1\n```")])
+    block = view.chat_viewport.item(0).texts[0].document.begin()
     assert block.layout().formats() == []
     qtbot.waitUntil(lambda: len(block.layout().formats()) >= 2)
     assert block.layout().formats()[0].format.foreground().color().name() == LIGHT.code.keyword
@@ -386,16 +390,16 @@ def test_code_is_coloured_after_it_is_shown(qtbot: QtBot, view: ChatView) -> Non
 
 def test_a_theme_switch_while_code_waits_for_its_colours(qtbot: QtBot, view: ChatView) -> None:
     text = "```python\n" + "def f():\n    return 1\n" * 300 + "```"
-    view.board.model.reset([AssistantRow("a", text)])
-    view.board.sheet(0)
+    view.chat_viewport.model.reset([AssistantRow("a", text)])
+    view.chat_viewport.item(0)
     view.set_theme(DARK)
-    block = view.board.sheet(0).texts[0].document.lastBlock()
+    block = view.chat_viewport.item(0).texts[0].document.lastBlock()
     qtbot.waitUntil(lambda: len(block.layout().formats()) >= 1)
     assert block.layout().formats()[0].format.foreground().color().name() == DARK.code.keyword
 
 
 def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([ToolRow("t", "c", "bash", "ls", "ok", "x")])
+    view.chat_viewport.model.reset([ToolRow("t", "c", "bash", "ls", "ok", "x")])
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     assert _widget(view, "t").has_keyboard()
@@ -404,24 +408,24 @@ def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: C
 
 
 def test_a_row_removed_above_does_not_move_what_is_read(view: ChatView) -> None:
-    view.board.model.reset(_pairs(40))
-    view.board.show_row(40, 30.0)
-    key, top = view.board.model.shape(40).key, view.board.flow.placed[-1].y
-    view.board.model.remove("u3")
-    assert view.board.model.index_of(key) == 39
-    assert view.board.flow.placed[-1].y == top
+    view.chat_viewport.model.reset(_pairs(40))
+    view.chat_viewport.show_row(40, 30.0)
+    key, top = view.chat_viewport.model.raw_row(40).key, view.chat_viewport.scroll_layout.placed[-1].y
+    view.chat_viewport.model.remove("u3")
+    assert view.chat_viewport.model.index_of(key) == 39
+    assert view.chat_viewport.scroll_layout.placed[-1].y == top
 
 
 def test_rows_come_change_and_go(view: ChatView) -> None:
-    model = view.board.model
+    model = view.chat_viewport.model
     model.reset([])
     model.append(UserRow("u", "hi"))
     model.append(ToolRow("t", "c", "bash", "ls", "running"))
     model.replace("t", ToolRow("t", "c", "bash", "ls", "ok", "out"))
     assert _widget(view, "t").accessibleName().endswith("done")
     model.remove("t")
-    assert view.board.deck is not None
-    assert set(view.board.deck.shown) == {"u"}
+    assert view.chat_viewport.widget_pool is not None
+    assert set(view.chat_viewport.widget_pool.visible) == {"u"}
     QGuiApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))
     with pytest.raises(ValueError, match="taken"):
         model.append(UserRow("u", "again"))

@@ -11,9 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.chips import Chip
-from helix_desktop.ui.chat.composer import Composer
-from helix_desktop.ui.theme import DARK, LIGHT
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 
 
 @pytest.fixture
@@ -131,10 +131,10 @@ def test_a_long_name_never_hides_what_a_chip_costs(composer: Composer) -> None:
     name = "config/very/deep/folder/with/a/long/name/settings.production.toml, lines 1–80"
     composer.set_attachments([("a", f"{name} · 12.4k tokens"), ("b", "a.txt · 9 tokens")])
 
-    long, short = composer.findChildren(Chip)
-    assert "…" in long.shown()
-    assert long.shown().endswith(" · 12.4k tokens")
-    assert short.shown() == "a.txt · 9 tokens"
+    long, short = composer.findChildren(AttachmentChip)
+    assert "…" in long.visible_label()
+    assert long.visible_label().endswith(" · 12.4k tokens")
+    assert short.visible_label() == "a.txt · 9 tokens"
 
 
 def test_estimate_model_and_theme_are_shown(composer: Composer) -> None:

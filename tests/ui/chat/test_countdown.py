@@ -30,9 +30,9 @@ def test_it_tells_each_second_once_and_ends(clock: Clock) -> None:
     countdown.start(2.4, told.append)
     for _ in range(9):
         clock.now += 0.3
-        countdown.look()
+        countdown.tick()
     assert told == [3, 2, 1, 0]
-    assert not countdown.running
+    assert not countdown.is_running
 
 
 def test_a_new_one_takes_the_place_of_the_former(clock: Clock) -> None:
@@ -42,7 +42,7 @@ def test_a_new_one_takes_the_place_of_the_former(clock: Clock) -> None:
     countdown.start(5, first.append)
     countdown.start(0.5, second.append)
     clock.now += 1
-    countdown.look()
+    countdown.tick()
     assert (first, second) == ([5], [1, 0])
 
 
@@ -51,7 +51,7 @@ def test_stopped_it_tells_nothing_more(clock: Clock) -> None:
     countdown = Countdown(clock)
     countdown.start(5, told.append)
     countdown.stop()
-    assert not countdown.running
+    assert not countdown.is_running
     assert told == [5]
 
 

@@ -10,8 +10,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui import chat
-from helix_desktop.ui.chat.tool_sheet import tool_icon
-from helix_desktop.ui.icons import icon, pixmap
+from helix_desktop.ui.chat.items.tool_card import tool_icon
+from helix_desktop.ui.design.style.icons import icon, pixmap
 
 
 def test_a_pixmap_has_its_colour_and_size(qtbot: QtBot) -> None:
@@ -38,7 +38,7 @@ def test_every_tool_has_an_icon_that_exists(qtbot: QtBot) -> None:
         tool_icon(tool) for tool in ("bash", "read_file", "edit_file", "mcp__x", "recall_cached_content")
     }
     source = "".join(
-        file.read_text(encoding="utf-8") for file in Path(str(chat.__file__)).parent.glob("*_sheet*.py")
+        file.read_text(encoding="utf-8") for file in Path(str(chat.__file__)).parent.glob("items/*.py")
     )
     there = {file.stem for file in (resources_dir() / "icons").glob("*.svg")}
     quoted = set(re.findall(r'"([a-z]+-[a-z0-9-]+)"', source))

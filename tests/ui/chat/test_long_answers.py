@@ -15,18 +15,18 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
-from helix_desktop.ui.chat.highlight import Highlighter
-from helix_desktop.ui.chat.look import Look
-from helix_desktop.ui.chat.message_sheets import AssistantSheet
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.paint import Paint
-from helix_desktop.ui.chat.prose import ProseWriter
-from helix_desktop.ui.chat.row_widget import RowWidget
-from helix_desktop.ui.chat.rows import AssistantRow, UserRow
-from helix_desktop.ui.chat.sheet import Setting, Studio
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import DARK, LIGHT
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools
+from helix_desktop.ui.chat.items.messages import AssistantMessageItem
+from helix_desktop.ui.chat.items.painting import PaintState
+from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
+from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.chat.viewport.row_widget import RowWidget
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.highlight import Highlighter
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 
 _FOR_EVER = float("inf")
 _PIECES = (
@@ -62,18 +62,20 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
     shown.close()
 
 
-def _sheet(text: str) -> AssistantSheet:
-    look = Look(LIGHT)
-    sheet = AssistantSheet(AssistantRow("a", text), Setting(), Studio(look, ProseWriter(look), Highlighter()))
+def _sheet(text: str) -> AssistantMessageItem:
+    look = ChatStyle(LIGHT)
+    sheet = AssistantMessageItem(
+        AssistantRow("a", text), ItemContext(), ItemTools(look, DocumentWriter(look), Highlighter())
+    )
     sheet.layout(600.0)
     return sheet
 
 
-def _picture(sheet: AssistantSheet) -> QImage:
+def _picture(sheet: AssistantMessageItem) -> QImage:
     image = QImage(620, round(sheet.height) + 2, QImage.Format.Format_RGB32)
     image.fill(Qt.GlobalColor.white)
     painter = QPainter(image)
-    sheet.paint(painter, Paint(QRectF(0, 0, 620, sheet.height + 2)))
+    sheet.paint(painter, PaintState(QRectF(0, 0, 620, sheet.height + 2)))
     painter.end()
     return image
 
@@ -82,17 +84,17 @@ def _picture(sheet: AssistantSheet) -> QImage:
 @given(_TEXTS, st.randoms(use_true_random=False))
 def test_slices_look_and_copy_as_what_is_built_at_once(text: str, chance: random.Random) -> None:
     whole, sliced = _sheet(text), _sheet(text)
-    before = [words[1:] for words in sliced.words()]
-    numbers = [words.number for words in sliced.words()]
+    before = [words[1:] for words in sliced.block_texts()]
+    numbers = [words.number for words in sliced.block_texts()]
     whole.build(0.0, _FOR_EVER, _FOR_EVER)
     for _ in range(6):
         top = chance.uniform(0, sliced.height)
         sliced.build(top, top + 200, _FOR_EVER, upwards=chance.random() < 0.5)
     sliced.build(0.0, _FOR_EVER, _FOR_EVER)
     assert sliced.height == whole.height
-    assert [hot.rect for hot in sliced.hots] == [hot.rect for hot in whole.hots]
+    assert [hot.rect for hot in sliced.hit_areas] == [hot.rect for hot in whole.hit_areas]
     assert _picture(sliced) == _picture(whole)
-    assert [words[1:] for words in whole.words()] == before
+    assert [words[1:] for words in whole.block_texts()] == before
     assert [text.number for text in whole.texts] == numbers
     assert [text.text() for text in whole.texts] == [words[0] for words in before]
 
@@ -103,12 +105,12 @@ def test_what_is_pinned_stays_while_more_is_built(text: str, chance: random.Rand
     sheet = _sheet(text * 4)
     for _ in range(8):
         top = chance.uniform(0, sheet.height)
-        pin = sheet.pin(top, top + 300, at_end=False)
-        ready = [piece for piece in sheet.shown if piece.y + piece.height > top and piece.y < top + 300]
-        stood, y = sheet.top_of(pin), ready[0].y if ready else 0.0
+        pin = sheet.scroll_anchor(top, top + 300, at_end=False)
+        ready = [piece for piece in sheet.built_texts if piece.y + piece.height > top and piece.y < top + 300]
+        stood, y = sheet.anchor_top(pin), ready[0].y if ready else 0.0
         sheet.build(top - 300, top + 600, _FOR_EVER)
         if ready:
-            assert abs((ready[0].y - y) - (sheet.top_of(pin) - stood)) < 1e-6
+            assert abs((ready[0].y - y) - (sheet.anchor_top(pin) - stood)) < 1e-6
 
 
 def _long(paragraphs: int) -> str:
@@ -120,37 +122,41 @@ _TALLEST = 300.0  # pixels; a paragraph of `_long` and the space below it are le
 
 
 def _built(view: ChatView, index: int = 0) -> int:
-    return len(view.board.sheet(index).shown)
+    return len(view.chat_viewport.item(index).built_texts)
 
 
 def _widget(view: ChatView, key: str) -> RowWidget:
-    deck = view.board.deck
+    deck = view.chat_viewport.widget_pool
     assert deck is not None
-    return deck.shown[key]
+    return deck.visible[key]
 
 
 def test_only_what_is_near_is_built(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", _long(300))])
+    view.chat_viewport.model.reset([AssistantRow("a", _long(300))])
     qtbot.waitUntil(lambda: _built(view) > 5)
     assert _built(view) < 60
-    assert view.following
-    view.board.show_row(0, 0.0)
-    qtbot.waitUntil(lambda: view.board.sheet(0).shown[0].text().startswith("Paragraph 0"))
+    assert view.is_following
+    view.chat_viewport.show_row(0, 0.0)
+    qtbot.waitUntil(lambda: view.chat_viewport.item(0).built_texts[0].text().startswith("Paragraph 0"))
     assert _built(view) < 90
 
 
 def test_small_steps_up_through_a_long_answer_are_exact(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([UserRow("u", "go"), AssistantRow("a", _long(120)), UserRow("v", "thanks")])
+    view.chat_viewport.model.reset(
+        [UserRow("u", "go"), AssistantRow("a", _long(120)), UserRow("v", "thanks")]
+    )
     qtbot.waitUntil(lambda: _built(view, 1) > 5)
 
     def places() -> dict[int, float]:
-        top = next(row.y for row in view.board.flow.placed if row.row == 1) + view.board.sheets.gap(1)
-        texts = view.board.sheet(1).shown
+        top = next(
+            row.y for row in view.chat_viewport.scroll_layout.placed if row.row_index == 1
+        ) + view.chat_viewport.item_cache.gap(1)
+        texts = view.chat_viewport.item(1).built_texts
         return {text.number: top + text.y for text in texts if -200 < top + text.y < 600}
 
     for _ in range(60):
         where = places()
-        view.board.scroll_by(-37)
+        view.chat_viewport.scroll_by(-37)
         now = places()
         assert where.keys() & now.keys()
         for number in where.keys() & now.keys():
@@ -158,15 +164,15 @@ def test_small_steps_up_through_a_long_answer_are_exact(qtbot: QtBot, view: Chat
 
 
 def test_building_ahead_does_not_move_what_is_read(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", _long(200)), UserRow("u", "x")])
-    view.board.flow.scroll_to(view.board.flow.heights.total / 2)
-    view.board.set_following(False)
-    view.board.refresh()
-    sheet = view.board.sheet(0)
+    view.chat_viewport.model.reset([AssistantRow("a", _long(200)), UserRow("u", "x")])
+    view.chat_viewport.scroll_layout.scroll_to(view.chat_viewport.scroll_layout.heights.total / 2)
+    view.chat_viewport.set_following(False)
+    view.chat_viewport.refresh()
+    sheet = view.chat_viewport.item(0)
 
     def in_sight() -> list[tuple[int, float]]:
-        top = view.board.flow.placed[0].y + view.board.sheets.gap(0)
-        places = [(text.number, top + text.y) for text in sheet.shown]
+        top = view.chat_viewport.scroll_layout.placed[0].y + view.chat_viewport.item_cache.gap(0)
+        places = [(text.number, top + text.y) for text in sheet.built_texts]
         return [place for place in places if 0 < place[1] < view.height()]
 
     def first() -> tuple[int, float]:
@@ -185,20 +191,20 @@ def test_building_ahead_does_not_move_what_is_read(qtbot: QtBot, view: ChatView)
 
 
 def test_a_theme_switch_inside_a_long_answer_keeps_the_place(view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", _long(200)), UserRow("u", "x")])
-    view.board.show_row(0, -3_000.0)
+    view.chat_viewport.model.reset([AssistantRow("a", _long(200)), UserRow("u", "x")])
+    view.chat_viewport.show_row(0, -3_000.0)
     for _ in range(30):
-        view.board.refresh()
-    before = view.board.flow.position
+        view.chat_viewport.refresh()
+    before = view.chat_viewport.scroll_layout.position
     view.set_theme(DARK)
     for _ in range(30):
-        view.board.refresh()
-    assert abs(view.board.flow.position - before) < 2
+        view.chat_viewport.refresh()
+    assert abs(view.chat_viewport.scroll_layout.position - before) < 2
 
 
 def test_all_of_a_long_answer_is_copied_and_heard_without_being_built(view: ChatView) -> None:
     text = _long(200) + "\n\n```\n" + "q" * 50_000 + "\nend\n```\n"
-    view.board.model.reset([AssistantRow("a", text)])
+    view.chat_viewport.model.reset([AssistantRow("a", text)])
     view.select_all()
     expected = text.replace("**", "").split("\n\n```\n")[0]
     copied = view.selected_text()
@@ -209,65 +215,67 @@ def test_all_of_a_long_answer_is_copied_and_heard_without_being_built(view: Chat
 
 
 def test_words_far_away_in_a_long_answer_are_found(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", _long(200))])
+    view.chat_viewport.model.reset([AssistantRow("a", _long(200))])
     for words, number in (("paragraph 3 has", 3), ("paragraph 150 has", 150)):
         with qtbot.waitSignal(view.find_finished) as done:
             view.find_text(words)
         assert done.args == [True]
         current = view.finder.current
         assert current is not None
-        text = view.board.sheet(0).text(current[0].text)
+        text = view.chat_viewport.item(0).text(current[0].text)
         assert text.text().startswith(f"Paragraph {number} ")
-        top = view.board.flow.placed[0].y + view.board.sheets.gap(0)
+        top = view.chat_viewport.scroll_layout.placed[0].y + view.chat_viewport.item_cache.gap(0)
         assert 0 <= top + text.line_rect(current[0].position).y() < 600
     assert _built(view) < 90
 
 
 def test_copy_takes_the_whole_of_code_that_is_cut(qtbot: QtBot, view: ChatView) -> None:
     code = "\n".join(f"line {n}" for n in range(500))
-    view.board.model.reset([AssistantRow("a", f"```py\n{code}\n```")])
-    view.board.show_row(0)
-    assert view.board.sheet(0).copy_of("0:copy") == code
-    hots = [hot for hot in view.board.sheet(0).hots if hot.name.endswith("copy")]
+    view.chat_viewport.model.reset([AssistantRow("a", f"```py\n{code}\n```")])
+    view.chat_viewport.show_row(0)
+    assert view.chat_viewport.item(0).copy_text("0:copy") == code
+    hots = [hot for hot in view.chat_viewport.item(0).hit_areas if hot.name.endswith("copy")]
     assert len(hots) == 1
 
 
 def test_long_strings_in_cut_code_are_coloured_from_where_they_begin(qtbot: QtBot, view: ChatView) -> None:
     code = 'x = """' + "\nwords in a string" * 300 + '"""'
-    view.board.model.reset([AssistantRow("a", f"```python\n{code}\n```")])
-    last = view.board.sheet(0).texts[-1].document.firstBlock()
+    view.chat_viewport.model.reset([AssistantRow("a", f"```python\n{code}\n```")])
+    last = view.chat_viewport.item(0).texts[-1].document.firstBlock()
     qtbot.waitUntil(lambda: len(last.layout().formats()) > 0)
     assert last.layout().formats()[0].format.foreground().color().name() == LIGHT.code.string
 
 
 def test_an_answer_that_streams_on_after_opening_keeps_all(qtbot: QtBot, view: ChatView) -> None:
-    model = view.board.model
+    model = view.chat_viewport.model
     model.reset([AssistantRow("s", _long(100), streaming=True)])
     model.stream("s", " And more.\n\nLast **words**.")
-    view.arrivals.flush()
-    assert view.board.sheet(0).texts[-1].text() == "Last words."
+    view.model_updates.flush()
+    assert view.chat_viewport.item(0).texts[-1].text() == "Last words."
     model.replace("s", AssistantRow("s", _long(100) + " And more.\n\nLast **words**."))
-    texts = [text.text() for text in view.board.sheet(0).texts]
+    texts = [text.text() for text in view.chat_viewport.item(0).texts]
     model.reset([AssistantRow("s", _long(100) + " And more.\n\nLast **words**.")])
-    assert [text.text() for text in view.board.sheet(0).texts] == texts
+    assert [text.text() for text in view.chat_viewport.item(0).texts] == texts
 
 
 def test_the_end_of_a_very_long_answer_is_in_sight_at_once(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([AssistantRow("a", "word " * 200_000 + "\n\nThe end.")])
-    assert view.board.at_end
-    qtbot.waitUntil(lambda: [text.text() for text in view.board.sheet(0).shown[-1:]] == ["The end."])
-    assert view.board.at_end
+    view.chat_viewport.model.reset([AssistantRow("a", "word " * 200_000 + "\n\nThe end.")])
+    assert view.chat_viewport.is_at_end
+    qtbot.waitUntil(
+        lambda: [text.text() for text in view.chat_viewport.item(0).built_texts[-1:]] == ["The end."]
+    )
+    assert view.chat_viewport.is_at_end
 
 
 def test_tab_goes_to_every_copy_button_of_a_long_answer(qtbot: QtBot, view: ChatView) -> None:
     text = "\n\n".join(f"{_long(12)}\n\n```py\nx = {n}\n```" for n in range(6))
-    view.board.model.reset([UserRow("u", "go"), AssistantRow("a", text)])
-    view.board.show_row(0)
+    view.chat_viewport.model.reset([UserRow("u", "go"), AssistantRow("a", text)])
+    view.chat_viewport.show_row(0)
     view.setFocus()
     copied = []
     QTest.keyClick(view, Qt.Key.Key_Tab)
     while _widget(view, "a").has_keyboard():
         widget = _widget(view, "a")
-        copied.append(view.board.sheet(1).copy_of(widget.focused_hot))
+        copied.append(view.chat_viewport.item(1).copy_text(widget.focused_area))
         QTest.keyClick(widget, Qt.Key.Key_Tab)
     assert copied == [f"x = {n}" for n in range(6)]

@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.rows import DividerRow, NoticeRow
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import LIGHT
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.chat_points import row_widget, text_point
 
 NOTICE = NoticeRow(
@@ -41,7 +41,7 @@ def drag(view: ChatView, start: str, end: str) -> None:
 
 def numbers(view: ChatView) -> list[int]:
     """The numbers by which marks find the texts of the card."""
-    sheet = row_widget(view, "n").sheet
+    sheet = row_widget(view, "n").item
     assert sheet is not None
     return [text.number for text in sheet.texts]
 
@@ -56,7 +56,7 @@ def numbers(view: ChatView) -> list[int]:
 def test_the_selection_stands_in_the_text_it_was_made_in(
     view: ChatView, start: str, end: str, selected: str
 ) -> None:
-    view.board.model.reset([NOTICE])
+    view.chat_viewport.model.reset([NOTICE])
     drag(view, start, end)
     assert view.selected_text() == selected
     assert numbers(view) == [0, 1, 2]
@@ -64,9 +64,9 @@ def test_the_selection_stands_in_the_text_it_was_made_in(
 
 def test_every_text_of_an_opened_attempt_can_be_selected(view: ChatView) -> None:
     details = ("I was saying", "It broke.", "The line was cut.")
-    view.board.model.reset([DividerRow("n", "attempt", "Attempt 1 failed", 9, details=details)])
-    view.board.sheets.toggle("n", "details")
-    view.board.refresh()
+    view.chat_viewport.model.reset([DividerRow("n", "attempt", "Attempt 1 failed", 9, details=details)])
+    view.chat_viewport.item_cache.toggle("n", "details")
+    view.chat_viewport.refresh()
     drag(view, "broke", "The line")
     assert numbers(view) == [0, 1, 2]
     assert view.selected_text() == "broke.\n\nThe line"

@@ -13,23 +13,23 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
-from helix_desktop.ui.chat.model import ChatModel
-from helix_desktop.ui.chat.row_widget import RowWidget
-from helix_desktop.ui.chat.rows import Badge, DividerRow, Ends, Original, ToolRow
-from helix_desktop.ui.chat.sheet import Sheet
-from helix_desktop.ui.chat.tool_menu import deeds_of
-from helix_desktop.ui.chat.view import ChatView
-from helix_desktop.ui.theme import DARK, LIGHT
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import Badge, DividerRow, HeadAndTail, OriginalOutput, ToolRow
+from helix_desktop.ui.chat.viewport.row_widget import RowWidget
+from helix_desktop.ui.chat.viewport.tool_menu import actions_for
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 
 DIGEST, ARGUMENT = "9f3a1c" + "0" * 58, "77aa" * 16
 CARD = ToolRow(
     "t", "c", "run_command", "pytest -q", "ok", "head line", "tail line", 900, 9_000, 2_400, digest=DIGEST,
-    badge="in window", answer=7,
+    badge="in window", answer_seq=7,
 )  # fmt: skip
 PREVIEW = replace(CARD, form="preview", tokens=590, lines=2)
-COMPACT = replace(PREVIEW, form="compact", asked="the failing tests", chosen="agent")
-ORIGINAL = Original(Ends("first of all", "last of all", 900), 12_400)
+COMPACT = replace(PREVIEW, form="compact", instructions="the failing tests", chosen_by="agent")
+ORIGINAL = OriginalOutput(HeadAndTail("first of all", "last of all", 900), 12_400)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,20 +48,20 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
     shown.highlighter.finish()
 
 
-def sheet(view: ChatView) -> Sheet:
+def sheet(view: ChatView) -> RowItem:
     """The card, laid out."""
-    return view.board.sheet(0)
+    return view.chat_viewport.item(0)
 
 
 def widget(view: ChatView) -> RowWidget:
     """The card's widget."""
-    assert view.board.deck is not None
-    return view.board.deck.shown["t"]
+    assert view.chat_viewport.widget_pool is not None
+    return view.chat_viewport.widget_pool.visible["t"]
 
 
 def press(view: ChatView, hot: str) -> None:
     """Press a place of the card."""
-    assert sheet(view).hot(hot) is not None, hot
+    assert sheet(view).hit_area(hot) is not None, hot
     widget(view).trigger(hot)
 
 
@@ -78,7 +78,7 @@ def menus(view: ChatView) -> list[QMenu]:
 def chosen_in(view: ChatView, menu: QMenu, text: str) -> list[tuple[str, str]]:
     """Choose an entry of a menu; what the view was told."""
     told: list[tuple[str, str]] = []
-    view.card_chosen.connect(lambda *what: told.append(what))
+    view.tool_action_triggered.connect(lambda *what: told.append(what))
     next(one for one in menu.actions() if one.text() == text).trigger()
     menu.close()
     return told
@@ -86,7 +86,7 @@ def chosen_in(view: ChatView, menu: QMenu, text: str) -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize("badge", ["cached", "folded", "left out", "observed", "handed over", "pinned"])
 def test_an_open_card_says_where_its_output_stands(view: ChatView, badge: Badge) -> None:
-    view.board.model.reset([replace(CARD, badge=badge)])
+    view.chat_viewport.model.reset([replace(CARD, badge=badge)])
     press(view, "open:card")
     said = words(view)
     assert "window" in said.split("\n")[0]
@@ -98,25 +98,25 @@ def test_every_standing_has_a_sentence_of_its_own(view: ChatView) -> None:
     said = set()
     badges: tuple[Badge, ...] = ("cached", "folded", "left out", "observed", "handed over", "pinned")
     for badge in badges:
-        view.board.model.reset([replace(CARD, badge=badge)])
+        view.chat_viewport.model.reset([replace(CARD, badge=badge)])
         press(view, "open:card")
         said.add(words(view))
     assert len(said) == len(badges)
 
 
 def test_a_whole_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([CARD])
-    with qtbot.assertNotEmitted(view.content_wanted):
+    view.chat_viewport.model.reset([CARD])
+    with qtbot.assertNotEmitted(view.content_requested):
         press(view, "open:card")
     assert words(view) == "head line\ntail line"
 
 
 def test_a_card_shown_in_part_asks_for_its_original_once(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([PREVIEW])
-    with qtbot.waitSignal(view.content_wanted) as wanted:
+    view.chat_viewport.model.reset([PREVIEW])
+    with qtbot.waitSignal(view.content_requested) as wanted:
         press(view, "open:card")
     assert wanted.args == ["t", False]
-    view.board.model.replace("t", replace(PREVIEW, original=ORIGINAL))
+    view.chat_viewport.model.replace("t", replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
         "tail line",
@@ -124,58 +124,63 @@ def test_a_card_shown_in_part_asks_for_its_original_once(qtbot: QtBot, view: Cha
         "last of all",
     ]
     press(view, "open:card")
-    with qtbot.assertNotEmitted(view.content_wanted):
+    with qtbot.assertNotEmitted(view.content_requested):
         press(view, "open:card")
 
 
 def test_all_lines_are_asked_for_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([CARD])
+    view.chat_viewport.model.reset([CARD])
     press(view, "open:card")
-    with qtbot.waitSignal(view.content_wanted) as wanted:
+    with qtbot.waitSignal(view.content_requested) as wanted:
         press(view, "whole:card")
     assert wanted.args == ["t", True]
     every = "\n".join(f"line {n}" for n in range(900))
-    view.board.model.replace("t", replace(CARD, original=Original(Ends(every, "", 900), 2_400)))
+    view.chat_viewport.model.replace(
+        "t", replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
+    )
     assert words(view) == every
-    assert sheet(view).hot("whole:card") is None
-    assert sheet(view).hot("cache:open") is not None
+    assert sheet(view).hit_area("whole:card") is None
+    assert sheet(view).hit_area("cache:open") is not None
 
 
 def test_a_huge_original_is_left_to_the_cache_browser(view: ChatView) -> None:
-    view.board.model.reset([replace(CARD, size=40_000_000)])
+    view.chat_viewport.model.reset([replace(CARD, size_bytes=40_000_000)])
     press(view, "open:card")
-    assert sheet(view).hot("whole:card") is None
-    assert sheet(view).hot("cache:open") is not None
+    assert sheet(view).hit_area("whole:card") is None
+    assert sheet(view).hit_area("cache:open") is not None
 
 
 def test_an_original_that_cannot_be_read_says_so_and_keeps_what_was_shown(view: ChatView) -> None:
-    view.board.model.reset([replace(CARD, original=Original(problem="It is damaged."))])
+    view.chat_viewport.model.reset([replace(CARD, original=OriginalOutput(problem="It is damaged."))])
     press(view, "open:card")
     assert words(view) == "head line\ntail line"
-    view.board.model.replace("t", replace(PREVIEW, original=Original(problem="It is damaged.")))
+    view.chat_viewport.model.replace("t", replace(PREVIEW, original=OriginalOutput(problem="It is damaged.")))
     assert "head line" in words(view)
-    assert sheet(view).hot("cache:open") is not None
+    assert sheet(view).hit_area("cache:open") is not None
 
 
 def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatView) -> None:
-    view.board.model.reset([replace(COMPACT, original=ORIGINAL)])
+    view.chat_viewport.model.reset([replace(COMPACT, original=ORIGINAL)])
     press(view, "open:card")
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
     assert "compact" in widget(view).accessibleName()
-    view.board.model.replace("t", replace(COMPACT, chosen="user", original=ORIGINAL))
+    view.chat_viewport.model.replace("t", replace(COMPACT, chosen_by="user", original=ORIGINAL))
     assert "You chose this form." in words(view)
     told = replace(
-        COMPACT, note="The extract was too long.", cost="1.2k tokens, 0.8 s, fast", original=ORIGINAL
+        COMPACT,
+        form_note="The extract was too long.",
+        form_cost="1.2k tokens, 0.8 s, fast",
+        original=ORIGINAL,
     )
-    view.board.model.replace("t", told)
+    view.chat_viewport.model.replace("t", told)
     assert "The extract was too long. It took 1.2k tokens, 0.8 s, fast." in words(view)
 
 
 @pytest.mark.parametrize(
     ("row", "names"),
     [
-        (replace(CARD, size=900), ["pin", "", "recall", "cache"]),
+        (replace(CARD, size_bytes=900), ["pin", "", "recall", "cache"]),
         (CARD, ["pin", "", "form:preview", "form:compact", "", "recall", "cache"]),
         (replace(PREVIEW, badge="pinned"), ["unpin", "", "form:full", "form:compact", "", "recall", "cache"]),
         (
@@ -188,28 +193,28 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
             replace(CARD, badge="observed", arguments=(ARGUMENT, DIGEST)),
             ["pin", "", "recall", "cache", f"argument:{ARGUMENT}", f"argument:{DIGEST}", "", "timeline"],
         ),
-        (ToolRow("t", "c", "delegate", "", "failed", subagent="child"), ["subagent"]),
+        (ToolRow("t", "c", "delegate", "", "failed", subagent_session="child"), ["subagent"]),
         (ToolRow("t", "c", "bash", "ls", "denied"), []),
     ],
 )
 def test_the_menu_offers_what_can_be_done(row: ToolRow, names: list[str]) -> None:
-    assert [deed.name for deed in deeds_of(row)] == names
+    assert [deed.name for deed in actions_for(row)] == names
 
 
 def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: ChatView) -> None:
-    view.board.model.reset([CARD])
+    view.chat_viewport.model.reset([CARD])
     view.setFocus()
     places = []
     QTest.keyClick(view, Qt.Key.Key_Tab)
-    while widget(view).focused_hot and widget(view).focused_hot != "menu:card":
-        places.append(widget(view).focused_hot)
+    while widget(view).focused_area and widget(view).focused_area != "menu:card":
+        places.append(widget(view).focused_area)
         QTest.keyClick(widget(view), Qt.Key.Key_Tab)
     assert places == ["open:card"]
     QTest.keyClick(widget(view), Qt.Key.Key_Return)
     assert len(menus(view)) == 1
     assert chosen_in(view, menus(view)[0], "Pin in the window") == [("t", "pin")]
 
-    at = sheet(view).hots[0].rect.center().toPoint()
+    at = sheet(view).hit_areas[0].rect.center().toPoint()
     point = widget(view).mapTo(view.viewport(), at)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, point, view.viewport().mapToGlobal(point))
     view.contextMenuEvent(event)
@@ -217,8 +222,8 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
 
 
 def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
-    view.board.model.reset([ToolRow("t", "c", "bash", "ls", "denied")])
-    assert sheet(view).hots == []
+    view.chat_viewport.model.reset([ToolRow("t", "c", "bash", "ls", "denied")])
+    assert sheet(view).hit_areas == []
 
 
 @pytest.mark.parametrize("width", [360, 500, 700, 1_200])
@@ -227,10 +232,10 @@ def test_nothing_on_the_bar_overlaps_however_narrow(view: ChatView, width: int) 
         COMPACT, badge="handed over", arguments=(ARGUMENT,), arguments_cached=True,
         target="tests/integration/providers/test_openai_stream_with_a_long_name.py",
     )  # fmt: skip
-    view.board.model.reset([full])
+    view.chat_viewport.model.reset([full])
     view.resize(width, 600)
     shown = sheet(view)
-    chips = [hot.rect for hot in shown.hots if hot.name != "open:card"]
+    chips = [hot.rect for hot in shown.hit_areas if hot.name != "open:card"]
     for at, one in enumerate(chips):
         assert one.left() >= 0
         assert one.right() <= shown.width
@@ -241,14 +246,14 @@ def test_quiet_dividers_stand_back_in_both_themes(view: ChatView) -> None:
     loud = DividerRow(
         "e1", "fold", "28 steps folded into a note · saved 9.1k tokens", 1, actions=("view", "undo")
     )
-    view.board.model.reset([loud, replace(loud, key="e2", quiet=True)])
+    view.chat_viewport.model.reset([loud, replace(loud, key="e2", is_quiet=True)])
     for theme in (LIGHT, DARK):
         view.set_theme(theme)
         picture = view.viewport().grab().toImage()
-        assert view.board.deck is not None
+        assert view.chat_viewport.widget_pool is not None
         grounds = []
         for key in ("e1", "e2"):
-            row = view.board.deck.shown[key]
+            row = view.chat_viewport.widget_pool.visible[key]
             colors = {
                 picture.pixelColor(x, row.y() + row.height() // 2 - 8).name()
                 for x in range(0, picture.width(), 3)

@@ -13,20 +13,15 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMainWindow, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.context.errors import StoreClosed
-from helix_desktop.ui.cache_browser.choices import of_state
-from helix_desktop.ui.cache_browser.columns import COLUMNS, fitting, widths
-from helix_desktop.ui.cache_browser.model import KEPT_ROWS, PAGE_ROWS
-from helix_desktop.ui.cache_browser.rows import (
-    CacheFilter,
-    CacheProgress,
-    CacheRow,
-    PreviewState,
-)
-from helix_desktop.ui.cache_browser.view import CacheBrowser
-from helix_desktop.ui.theme import DARK
-from helix_desktop.ui.widgets import retint
+from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.columns import COLUMNS, column_widths, fitting_columns
+from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, PreviewState
+from helix_desktop.ui.cache.table_model import MAX_CACHED_ROWS, PAGE_ROWS
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.widgets import retint
 from tests.support.cache_panes import entries, opened, until
 from tests.support.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 
@@ -55,11 +50,11 @@ async def test_rows_arrive_when_they_are_seen(qtbot: QtBot, scope: TaskScope) ->
 
 async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
     """Old pages are dropped, and fetched again when seen again."""
-    pane = await opened(qtbot, scope, entries(KEPT_ROWS + 4 * PAGE_ROWS))
+    pane = await opened(qtbot, scope, entries(MAX_CACHED_ROWS + 4 * PAGE_ROWS))
     for row in range(0, pane.model.rowCount(), PAGE_ROWS):
         pane.model.entry(row)
-        await until(partial(pane.model.knows, row))
-    assert len(pane.model._rows) <= KEPT_ROWS
+        await until(partial(pane.model.is_loaded, row))
+    assert len(pane.model._rows) <= MAX_CACHED_ROWS
     await until(lambda: pane.model.entry(0) is not None)
 
 
@@ -90,9 +85,9 @@ async def test_an_empty_cache_says_so(qtbot: QtBot, scope: TaskScope) -> None:
     """One sentence and one button; both go once something is cached."""
     source = entries(0)
     pane = await opened(qtbot, scope, source)
-    await until(pane.nothing.isVisible)
+    await until(pane.empty.isVisible)
     with qtbot.waitSignal(pane.chat_requested):
-        pane.nothing.button.click()
+        pane.empty.button.click()
     source.rows_held.append(cache_row(1))
     pane.refresh()
     await until(pane.table.isVisible)
@@ -102,10 +97,10 @@ async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
     """The menu's state, the session's switch and the header narrow and turn the list."""
     source = entries(40)
     pane = await opened(qtbot, scope, source)
-    pane.filter_bar.toggle(of_state("marker"))
+    pane.filter_bar.toggle(state_option("marker"))
     markers = sum(row.state == "marker" for row in source.rows_held)
     await until(lambda: pane.model.rowCount() == markers)
-    pane.filter_bar.toggle(of_state("marker"))
+    pane.filter_bar.toggle(state_option("marker"))
     pane.filter_bar.session.click()
     await until(lambda: pane.model.rowCount() == 20)
     pane.filter_bar.session.click()
@@ -119,7 +114,7 @@ async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: 
     """What arrives on top pushes nothing out from under the eyes."""
     source = entries(500)
     pane = await opened(qtbot, scope, source)
-    pane.table.choose(200)
+    pane.table.select_row(200)
     seen = pane.table.rowAt(10)
     top, chosen = pane.model.digest_at(seen), pane.table.current_digest()
     source.rows_held[:0] = [cache_row(1_000), cache_row(1_001)]
@@ -136,7 +131,7 @@ async def test_a_refresh_shows_what_changed(qtbot: QtBot, scope: TaskScope) -> N
     await until(lambda: pane.model.entry(0) is not None)
     row = source.rows_held[0]
     changed = CacheRow(row.digest, "handed over", row.tool, row.target, row.first_line, row.size, row.tokens,
-                       9, 9, 9, row.created, row.last_used)  # fmt: skip
+                       9, 9, 9, row.created_at_ms, row.last_used_at_ms)  # fmt: skip
     source.rows_held[0] = changed
     pane.refresh()
     await until(lambda: pane.model.entry(0) == changed)
@@ -155,7 +150,7 @@ async def test_select_goes_past_the_filter(qtbot: QtBot, scope: TaskScope) -> No
 async def test_recall_whole_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None:
     """The button says what it will cost; Ctrl+Enter recalls the whole or the selected lines."""
     pane = await opened(qtbot, scope, entries(10))
-    pane.table.choose(0)
+    pane.table.select_row(0)
     row = cache_row(0)
     pane.show_preview(PreviewState(row, CODE))
     assert "≈ 225 tokens" in pane.preview.recall_button.text()
@@ -178,7 +173,7 @@ async def test_the_preview_gives_up_words_before_its_title(
 ) -> None:
     pane = await opened(qtbot, scope, entries(8))
     pane.resize(width, 800)
-    pane.table.choose(7)  # the one with a long path
+    pane.table.select_row(7)  # the one with a long path
     pane.show_preview(PreviewState(cache_row(7), CODE))
 
     def narrowed() -> bool:
@@ -201,7 +196,7 @@ async def test_the_preview_gives_up_words_before_its_title(
 async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None:
     """V, Ctrl+C, Ctrl+Shift+C and Ctrl+S do what their buttons say."""
     pane = await opened(qtbot, scope, entries(10))
-    pane.table.choose(3)
+    pane.table.select_row(3)
     row = cache_row(3)
     pane.show_preview(PreviewState(row, b"exact bytes"))
     pane.table.setFocus()
@@ -219,7 +214,7 @@ async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None
 async def test_damage_is_shown_in_table_and_preview(qtbot: QtBot, scope: TaskScope) -> None:
     """A failed check turns the row's state, and recall stays off without bytes."""
     pane = await opened(qtbot, scope, entries(10))
-    pane.table.choose(2)
+    pane.table.select_row(2)
     digest = cache_row(2).digest
     pane.show_preview(PreviewState(cache_row(2), None, "The stored bytes no longer have this hash."))
     await until(lambda: pane.model.entry(2) is not None)
@@ -234,7 +229,7 @@ async def test_damage_is_shown_in_table_and_preview(qtbot: QtBot, scope: TaskSco
 async def test_a_late_preview_of_another_entry_is_not_shown(qtbot: QtBot, scope: TaskScope) -> None:
     """Bytes that arrive after the selection moved on are dropped."""
     pane = await opened(qtbot, scope, entries(10))
-    pane.table.choose(1)
+    pane.table.select_row(1)
     pane.show_preview(PreviewState(cache_row(5), b"late"))
     assert pane.preview.digest == ""
 
@@ -242,17 +237,17 @@ async def test_a_late_preview_of_another_entry_is_not_shown(qtbot: QtBot, scope:
 async def test_progress_can_be_cancelled(qtbot: QtBot, scope: TaskScope) -> None:
     """Verifying all shows a bar with its count."""
     pane = await opened(qtbot, scope, entries(10))
-    assert not pane.filter_bar.work.isVisible()
+    assert not pane.filter_bar.progress_row.isVisible()
     pane.set_progress(CacheProgress("Verifying", 3, 10))
-    assert pane.filter_bar.work.isVisible()
+    assert pane.filter_bar.progress_row.isVisible()
     pane.set_progress(None)
-    assert not pane.filter_bar.work.isVisible()
+    assert not pane.filter_bar.progress_row.isVisible()
 
 
 class BrokenCache(SampleCache):
     """A source whose store has been closed."""
 
-    async def ids(self, wanted: CacheFilter) -> bytes:
+    async def ids(self, cache_filter: CacheFilter) -> bytes:
         """Refuse."""
         raise StoreClosed("The cache cannot be read.", "The workspace was closed.", "Open it again.")
 
@@ -268,13 +263,13 @@ async def test_a_source_that_fails_is_told_where_it_happened(qtbot: QtBot, scope
     pane.show()
     pane.set_source(BrokenCache([cache_row(1)]))
     await until(pane._notice.isVisible)
-    assert "Open it again." in pane._trouble.text()
+    assert "Open it again." in pane._error.text()
 
 
 async def test_find_goes_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> None:
     """Ctrl+F finds over all pages, Enter goes on, Shift+Enter back, Esc closes."""
     pane = await opened(qtbot, scope, entries(10))
-    pane.table.choose(0)
+    pane.table.select_row(0)
     data = b"".join(b"row %d%s\n" % (n, b" needle" if n % 400 == 7 else b"") for n in range(1_200))
     pane.show_preview(PreviewState(cache_row(0), data))
     content = pane.preview.content
@@ -283,9 +278,9 @@ async def test_find_goes_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> None
     QTest.keyClicks(content.find_bar.field, "NEEDLE")
     await until(lambda: content.find_bar.count.text == "1 of 3")
     QTest.keyClick(content.find_bar.field, Qt.Key.Key_Return)
-    assert content.text.page == 1
+    assert content.text.page_index == 1
     QTest.keyClick(content.find_bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-    assert content.text.page == 0
+    assert content.text.page_index == 0
     QTest.keyClick(content.find_bar.field, Qt.Key.Key_Escape)
     assert not content.find_bar.isVisible()
 
@@ -311,25 +306,25 @@ async def test_the_panes_keys_win_over_the_windows(qtbot: QtBot, scope: TaskScop
     elsewhere.setFocus()
     QTest.keyClick(elsewhere, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     assert own == [True]
-    pane.table.choose(0)
+    pane.table.select_row(0)
     pane.show_preview(PreviewState(cache_row(0), CODE))
     find = pane.preview.content.find_bar
     for place in (pane.table, pane.preview.content.text, pane.filter_bar.field):
         place.setFocus()
         QTest.keyClick(place, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
         assert find.isVisible()
-        find.leave()
+        find.close_bar()
     assert own == [True]
 
 
 async def test_large_contents_are_read_in_a_thread(qtbot: QtBot, scope: TaskScope) -> None:
     """The table stays usable, the text arrives."""
     pane = await opened(qtbot, scope, entries(3))
-    pane.table.choose(0)
+    pane.table.select_row(0)
     pane.show_preview(PreviewState(cache_row(0), b"a line of text\n" * 60_000))
     text = pane.preview.content.text
-    await until(lambda: text.content.lines == 60_000)
-    assert pane.preview.content.where.text == "1–400 of 60,000 lines"
+    await until(lambda: text.content.line_count == 60_000)
+    assert pane.preview.content.position_label.text == "1–400 of 60,000 lines"
 
 
 async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> None:
@@ -342,11 +337,11 @@ async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> N
 
 def test_columns_give_way_by_rank() -> None:
     """What fits is shown, state and target always; the widths fill the room."""
-    assert fitting(4_000) == {column.key for column in COLUMNS}
-    assert fitting(100) == {"state", "target"}
+    assert fitting_columns(4_000) == {column.key for column in COLUMNS}
+    assert fitting_columns(100) == {"state", "target"}
     for room in range(500, 1_600, 37):
         scale = 1 + room % 7 / 13
-        shown = fitting(room, scale)
-        given = [width for _, width in widths(room, shown, scale)]
+        shown = fitting_columns(room, scale)
+        given = [width for _, width in column_widths(room, shown, scale)]
         assert sum(given) <= room
         assert sum(given) > room - len(given)

@@ -13,17 +13,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.tasks import TaskScope
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
-from helix_desktop.ui.cache_browser.choices import SIZES, of_tool
-from helix_desktop.ui.cache_browser.columns import COLUMNS
-from helix_desktop.ui.cache_browser.filter_bar import FilterBar
-from helix_desktop.ui.cache_browser.rows import HandoverLink, PreviewState
-from helix_desktop.ui.cache_browser.view import CacheBrowser
-from helix_desktop.ui.style import apply
-from helix_desktop.ui.theme import LIGHT
-from helix_desktop.ui.widgets import retint
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.columns import COLUMNS
+from helix_desktop.ui.cache.filter_bar import CacheFilterBar
+from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.cache.rows import HandoverLink, PreviewState
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.stylesheet import apply
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.widgets import retint
 from tests.support.cache_panes import entries, opened, until
 from tests.support.panes_samples import CODE, cache_row
 
@@ -51,7 +51,7 @@ async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scop
     source = entries(40)
     pane = await opened(qtbot, scope, source)
     head = pane.table.horizontalHeader()
-    pane.table.choose(5)
+    pane.table.select_row(5)
     sizes = sorted((row.size for row in source.rows_held), reverse=True)
 
     def first_size() -> int:
@@ -80,7 +80,7 @@ def test_the_bar_has_room_for_all_its_parts_in_a_narrow_window(
 ) -> None:
     fonts.load(resources_dir() / "fonts")
     apply(qapp, LIGHT, text_px)
-    bar = FilterBar()
+    bar = CacheFilterBar()
     qtbot.addWidget(bar)
     retint(bar, LIGHT)
     bar.show()
@@ -100,17 +100,17 @@ async def test_filters_stand_as_chips_and_go_with_a_click(qtbot: QtBot, scope: T
     pane = await opened(qtbot, scope, source)
     bar = pane.filter_bar
     assert not bar.chips.isVisible()
-    bar.toggle(of_tool("read_file"))
+    bar.toggle(tool_option("read_file"))
     files = sum(row.tool == "read_file" for row in source.rows_held)
     await until(lambda: pane.model.rowCount() == files)
-    bar.toggle(of_tool("run_command"))
-    bar.toggle(SIZES[0])
+    bar.toggle(tool_option("run_command"))
+    bar.toggle(SIZE_OPTIONS[0])
     large = [row for row in source.rows_held if row.tool == "run_command" and row.size >= 10_240]
     await until(lambda: pane.model.rowCount() == len(large))
-    assert bar.chips.words == ["Tool: run_command", "10 KB and more"]
+    assert bar.chips.texts == ["Tool: run_command", "10 KB and more"]
     assert bar.chips.isVisible()
-    bar.chips.press(0)
-    await until(lambda: bar.chips.words == ["10 KB and more"])
+    bar.chips.click_chip(0)
+    await until(lambda: bar.chips.texts == ["10 KB and more"])
     bar.clear()
     await until(lambda: pane.model.rowCount() == 60)
     assert not bar.chips.isVisible()
@@ -119,10 +119,10 @@ async def test_filters_stand_as_chips_and_go_with_a_click(qtbot: QtBot, scope: T
 async def test_the_filter_menu_offers_what_is_stored(qtbot: QtBot, scope: TaskScope) -> None:
     """Tools and sessions of the cache, sizes, ages and use; what holds is checked."""
     pane = await opened(qtbot, scope, entries(60))
-    pane.filter_bar.toggle(of_tool("read_file"))
+    pane.filter_bar.toggle(tool_option("read_file"))
     await until(lambda: 0 < pane.model.rowCount() < 60)
     await until(lambda: pane.model.entry(0) is not None)
-    menu = pane.filter_bar.choices_menu()
+    menu = pane.filter_bar.filter_menu()
     assert [action.text() for action in menu.actions() if action.text()] == [
         "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Nothing refers to it",
     ]  # fmt: skip
@@ -164,7 +164,7 @@ async def test_a_found_content_opens_where_its_words_stand(qtbot: QtBot, scope: 
     QTest.keyClicks(pane.filter_bar.field, "py stream")
     await until(lambda: 0 < pane.model.rowCount() < 60)
     await until(lambda: bool(hit_of(pane)))
-    pane.table.choose(0)
+    pane.table.select_row(0)
     row = pane.model.entry(0)
     assert row is not None
     pane.table.setFocus()
@@ -183,16 +183,16 @@ async def test_handovers_that_hold_the_words_are_a_click_away(qtbot: QtBot, scop
     source = entries(30)
     source.handovers = (HandoverLink("s-1", 41, "Flush the stream", "the stream is slow"),)
     pane = await opened(qtbot, scope, source)
-    assert not pane.mentions.isVisible()
+    assert not pane.handover_hits.isVisible()
     QTest.keyClicks(pane.filter_bar.field, "stream")
-    await until(pane.mentions.isVisible)
-    assert pane.mentions.chips.words == ["Flush the stream · e41"]
+    await until(pane.handover_hits.isVisible)
+    assert pane.handover_hits.chips.texts == ["Flush the stream · e41"]
     wanted: list[tuple[str, int]] = []
     pane.handover_requested.connect(lambda session, seq: wanted.append((session, seq)))
-    pane.mentions.chips.press(0)
+    pane.handover_hits.chips.click_chip(0)
     await until(lambda: wanted == [("s-1", 41)])
     pane.filter_bar.clear()
-    await until(lambda: not pane.mentions.isVisible())
+    await until(lambda: not pane.handover_hits.isVisible())
 
 
 async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
@@ -202,13 +202,13 @@ async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
     await until(lambda: pane.model.entry(2) is not None)
     wanted: list[tuple[list[str], bool]] = []
     pane.table.pin_requested.connect(lambda digests, on: wanted.append((digests, on)))
-    pane.table.choose(2)
+    pane.table.select_row(2)
     pane.table.setFocus()
     QTest.keyClick(pane.table, Qt.Key.Key_P)
     assert wanted == [([cache_row(2).digest], True)]
-    source.rows_held[2] = replace(source.rows_held[2], kept=True)
+    source.rows_held[2] = replace(source.rows_held[2], is_pinned=True)
     pane.refresh()
-    await until(lambda: bool((row := pane.model.entry(2)) and row.kept))
+    await until(lambda: bool((row := pane.model.entry(2)) and row.is_pinned))
     QTest.keyClick(pane.table, Qt.Key.Key_P)
     assert wanted[1] == ([cache_row(2).digest], False)
     pane.show_preview(PreviewState(source.rows_held[2], CODE))
@@ -220,7 +220,7 @@ async def test_the_menu_of_a_row_narrows_to_its_like(qtbot: QtBot, scope: TaskSc
     source = entries(60)
     pane = await opened(qtbot, scope, source)
     await until(lambda: pane.model.entry(0) is not None)
-    pane.table.choose(0)
+    pane.table.select_row(0)
     pane.table.menu_requested.emit(QPoint(1, 1))
     (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
     (only,) = (action for action in menu.actions() if action.objectName() == "cache-only-tool")

@@ -13,10 +13,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.context.digest import marker
-from helix_desktop.ui.cache_browser.rows import CacheState, PreviewState
-from helix_desktop.ui.cache_browser.view import CacheBrowser
+from helix_desktop.domain.digest import marker
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.rows import CacheState, PreviewState
+from helix_desktop.ui.cache.view import CacheBrowser
 from tests.support.cache_panes import entries, opened, until
 from tests.support.panes_samples import CODE, SampleCache, cache_row
 
@@ -43,7 +43,7 @@ def in_state(*states: CacheState) -> SampleCache:
 async def menu_of(pane: CacheBrowser, *rows: int) -> dict[str, QAction]:
     """The actions of the menu with these rows selected, by their names."""
     await until(lambda: all(pane.model.entry(row) is not None for row in rows))
-    pane.table.choose(rows[0])
+    pane.table.select_row(rows[0])
     kind = QItemSelectionModel.SelectionFlag
     for row in rows[1:]:
         pane.table.selectionModel().select(pane.model.index(row, 0), kind.Select | kind.Rows)
@@ -58,7 +58,7 @@ async def test_everything_is_there_and_applies_to_one(qtbot: QtBot, scope: TaskS
     """With the shortcut that does the same."""
     pane = await opened(qtbot, scope, in_state("marker"))
     row = replace(cache_row(0), state="marker")
-    pane.table.choose(0)
+    pane.table.select_row(0)
     pane.show_preview(PreviewState(row, CODE))
     actions = await menu_of(pane, 0)
     assert set(actions) >= ALL

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.inspector.from_window import levels_of
+from helix_desktop.ui.design.formats import format_relative_time
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.inspector.rows import CacheStats, RowKind, Segment
 from helix_desktop.ui.inspector.view import Inspector
-from helix_desktop.ui.times import when_text
 from tests.support.panes_samples import NOW_MS, inspector, window_rows
 
 MINUTE, HOUR = 60_000, 3_600_000
@@ -56,21 +56,21 @@ def test_the_legend_has_what_there_is(pane: Inspector) -> None:
 
 def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
     """Ticks are found with the mouse and told to screen readers; off has none, and says so."""
-    kinds = {name: " ".join(one.kind for one in levels_of(policy)) for name, policy in PROFILES.items()}
+    kinds = {name: " ".join(one.kind for one in policy_levels(policy)) for name, policy in PROFILES.items()}
     assert kinds["balanced"] == "observe place handover panic"
     assert kinds["lean"] == "observe handover panic"
     assert kinds["plain"] == "handover panic"
     assert kinds["off"] == ""
     width = pane.bar.width()
-    assert pane.bar.tip_at(width * 0.30) == "at 30 %: unobserved history is observed"
-    assert pane.bar.tip_at(width * 0.38) == "at 38 %: prepared observations go in place"
-    assert pane.bar.tip_at(width * 0.85 + 2) == "at 85 %: handover"
-    assert "panic" not in pane.bar.tip_at(width * 0.95)
+    assert pane.bar.tooltip_at(width * 0.30) == "at 30 %: unobserved history is observed"
+    assert pane.bar.tooltip_at(width * 0.38) == "at 38 %: prepared observations go in place"
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "at 85 %: handover"
+    assert "panic" not in pane.bar.tooltip_at(width * 0.95)
     assert "95 %" in pane.bar.accessibleName()
-    assert pane.bar.tip_at(3).startswith("System prompt · 1,120 tokens")
-    off = replace(inspector(), levels=levels_of(PROFILES["off"]), managed=False)
+    assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
+    off = replace(inspector(), levels=policy_levels(PROFILES["off"]), is_managed=False)
     pane.set_state(off)
-    assert pane.bar.tip_at(width * 0.85).startswith("Free")
+    assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
     assert pane.until.text() == "The policy is off: no request is changed."
 
 
@@ -79,13 +79,13 @@ def test_an_overfull_window_is_drawn_to_scale_with_its_edge(pane: Inspector) -> 
     state = inspector()
     parts = tuple(one for one in state.segments if one.kind not in ("output", "free"))
     used = sum(one.tokens for one in parts if one.kind != "reserve")
-    assert pane.bar.edge() == pane.bar.width()
+    assert pane.bar.window_edge_px() == pane.bar.width()
     over = replace(state, used=used, window=used // 2, segments=parts)
     pane.set_state(over)
     width = pane.bar.width()
-    assert pane.bar.edge() == pytest.approx(width / 2, abs=1)
-    assert pane.bar.tip_at(width / 2).startswith("The context window ends at")
-    assert pane.bar.tip_at(width / 2 * 0.85) == "at 85 %: handover"
+    assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
+    assert pane.bar.tooltip_at(width / 2).startswith("The context window ends at")
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "at 85 %: handover"
     assert "too many" in pane.bar.accessibleName()
     spans = {one.kind: (left, right) for one, left, right in pane.bar._spans()}
     assert spans["recalled"][1] == pytest.approx(width, abs=1)
@@ -102,7 +102,7 @@ def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
     right = max(right for _, _, right in pane.bar._spans())
     assert right == pytest.approx(pane.bar.width() * (counted + less.tokens) / state.window, abs=1)
     assert pane._legend["difference"].accessibleName().startswith("Provider counts: \N{MINUS SIGN}")
-    assert pane._legend["system"].accessibleName().endswith(tokens_text(1_120))
+    assert pane._legend["system"].accessibleName().endswith(format_tokens(1_120))
 
 
 def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
@@ -112,10 +112,10 @@ def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
 
 
 def test_what_is_prepared_is_told_until_it_is_in_place(pane: Inspector) -> None:
-    assert pane.waiting.isVisible()
-    assert "12 observations wait" in pane.waiting.text()
-    pane.set_state(replace(inspector(), waiting=""))
-    assert not pane.waiting.isVisible()
+    assert pane.pending.isVisible()
+    assert "12 observations wait" in pane.pending.text()
+    pane.set_state(replace(inspector(), pending_text=""))
+    assert not pane.pending.isVisible()
 
 
 def test_p_pins_an_output_and_nothing_else(qtbot: QtBot, pane: Inspector) -> None:
@@ -227,7 +227,7 @@ def test_without_a_session_there_is_one_sentence_and_one_button(qtbot: QtBot, pa
 )  # fmt: skip
 def test_tokens_are_written_short(tokens: int, text: str) -> None:
     """No number of tokens is longer than six signs."""
-    assert tokens_text(tokens) == text
+    assert format_tokens(tokens) == text
 
 
 @pytest.mark.parametrize(
@@ -236,11 +236,11 @@ def test_tokens_are_written_short(tokens: int, text: str) -> None:
 )  # fmt: skip
 def test_recent_times_are_counted(ago: int, text: str) -> None:
     """Minutes within the hour."""
-    assert when_text(NOW_MS - ago, NOW_MS) == text
+    assert format_relative_time(NOW_MS - ago, NOW_MS) == text
 
 
 def test_older_times_are_named() -> None:
     """A day and more is a day's name, with its year when that is another."""
-    yesterday = when_text(NOW_MS - 24 * HOUR, NOW_MS, clock=True)
+    yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
     assert yesterday.startswith("Yesterday ")
-    assert when_text(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")
+    assert format_relative_time(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.ui.cache_browser.pages import FOLD_CHARACTERS, PAGE_LINES, PagedContent
+from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, WRAP_CHARACTERS, PagedContent
 
 LINE = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=60)
 
@@ -16,32 +16,32 @@ def test_rows_joined_are_the_text(lines: list[str], long: int) -> None:
     """Nothing is lost or doubled by lines, pages and folds."""
     text = "\n".join([*lines, "é" * long])
     content = PagedContent(text.encode())
-    rows = [row for page in range(content.pages) for row in content.page(page)]
-    joined = "".join(("\n" if row.number > 1 else "") + row.text for row in rows)
+    rows = [row for page in range(content.page_count) for row in content.page(page)]
+    joined = "".join(("\n" if row.line_number > 1 else "") + row.text for row in rows)
     assert joined == text.removesuffix("\n")
-    assert max((len(row.text.encode()) for row in rows), default=0) <= FOLD_CHARACTERS
+    assert max((len(row.text.encode()) for row in rows), default=0) <= WRAP_CHARACTERS
 
 
 def test_pages_number_their_lines() -> None:
     """A page goes on where the former one ended."""
     content = PagedContent(b"".join(b"line %d\n" % number for number in range(1, 1_001)))
-    assert (content.lines, content.pages) == (1_000, 3)
-    assert content.page(1)[0].number == PAGE_LINES + 1
+    assert (content.line_count, content.page_count) == (1_000, 3)
+    assert content.page(1)[0].line_number == PAGE_LINES + 1
     assert content.page(2)[-1].text == "line 1000"
 
 
 def test_a_folded_line_keeps_its_number() -> None:
     """The rows of one long line carry its number once."""
-    content = PagedContent(b"a\n" + b"x" * (2 * FOLD_CHARACTERS + 10) + b"\nb")
-    assert [row.number for row in content.page(0)] == [1, 2, 0, 0, 3]
+    content = PagedContent(b"a\n" + b"x" * (2 * WRAP_CHARACTERS + 10) + b"\nb")
+    assert [row.line_number for row in content.page(0)] == [1, 2, 0, 0, 3]
     assert content.line_at(3) == 2
 
 
 def test_millions_of_characters_in_one_line_stay_pages() -> None:
     """A line of 3.6 million characters is many rows, none long."""
     content = PagedContent(b"y" * 3_600_000)
-    assert content.lines == 1
-    assert content.pages == 5
+    assert content.line_count == 1
+    assert content.page_count == 5
     assert len(content.page(0)) == PAGE_LINES
 
 
@@ -49,7 +49,7 @@ def test_millions_of_characters_in_one_line_stay_pages() -> None:
 def test_what_is_no_text_is_hexadecimal(data: bytes) -> None:
     """Bytes are shown as they are."""
     content = PagedContent(data)
-    assert content.binary
+    assert content.is_binary
     assert content.page(0)[0].text.startswith(f"00000000  {data[:4].hex(' ')}")
 
 
@@ -73,5 +73,5 @@ def test_search_finds_what_is_there(lines: list[str], needle: str) -> None:
 def test_share_of_lines_is_their_part_of_the_bytes() -> None:
     """The cost of recalling some lines follows from their bytes."""
     content = PagedContent(b"12345\n" * 10)
-    assert content.share(1, 10) == pytest.approx(1.0)
-    assert content.share(3, 4) == pytest.approx(0.2)
+    assert content.byte_share(1, 10) == pytest.approx(1.0)
+    assert content.byte_share(3, 4) == pytest.approx(0.2)

@@ -17,24 +17,24 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.cache_browser.content_card import ContentCard
-from helix_desktop.ui.elements import Line, Words
-from helix_desktop.ui.pill import Pill
-from helix_desktop.ui.theme import DARK
-from helix_desktop.ui.timeline.cards import SweepView
-from helix_desktop.ui.timeline.flow import BulletView
-from helix_desktop.ui.timeline.fold_view import FoldView
-from helix_desktop.ui.timeline.handover_view import HandoverView, duration_text
-from helix_desktop.ui.timeline.observations_view import ObservationsView
-from helix_desktop.ui.timeline.rows import (
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.themed_widgets import SelectableText, TextLine
+from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.ui.timeline.card_data import (
     HandoverCard,
-    Point,
     RunningCard,
     SweepCard,
     TimelineState,
-    group_of,
+    UsagePoint,
+    card_group,
 )
-from helix_desktop.ui.timeline.sparkline import point_text, thinned
+from helix_desktop.ui.timeline.cards import SweepView
+from helix_desktop.ui.timeline.fold_view import FoldView
+from helix_desktop.ui.timeline.handover_view import HandoverView, format_duration
+from helix_desktop.ui.timeline.observations_view import ObservationsView
+from helix_desktop.ui.timeline.sparkline import downsample, point_text
 from helix_desktop.ui.timeline.view import Timeline
 from tests.support.panes_samples import NOW_MS, fold, handover, long_timeline, observations, points, timeline
 
@@ -134,12 +134,12 @@ def test_five_hundred_cards_are_built_as_they_come_into_sight(qtbot: QtBot, pane
     pane.set_state(TimelineState(cards, points(), 14_600, 24_000))
     bar = pane._scroll.verticalScrollBar()
     qtbot.waitUntil(lambda: bar.maximum() > 0)
-    few = pane.built
+    few = pane.card_count
     assert few < 80
 
     def more() -> bool:
         bar.setValue(bar.maximum())
-        return pane.built > few
+        return pane.card_count > few
 
     qtbot.waitUntil(more)
     pane.reveal(1_000)
@@ -223,8 +223,8 @@ def test_a_click_on_the_curve_leads_to_the_event(qtbot: QtBot, pane: Timeline) -
 
 def test_thinning_keeps_peaks_and_drops() -> None:
     """A long session's curve has few points, but every rewrite is on it."""
-    many = [Point(seq, seq % 997, "sweep" if seq % 5_000 == 0 else "turn") for seq in range(1, 50_001)]
-    few = thinned(many, 1_000)
+    many = [UsagePoint(seq, seq % 997, "sweep" if seq % 5_000 == 0 else "turn") for seq in range(1, 50_001)]
+    few = downsample(many, 1_000)
     assert len(few) < 1_100
     assert sum(point.kind == "sweep" for point in few) == 10
     assert max(point.used for point in few) == 996
@@ -245,7 +245,7 @@ def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> N
 )
 def test_durations(milliseconds: int, text: str) -> None:
     """Short ones exact, long ones readable."""
-    assert duration_text(milliseconds) == text
+    assert format_duration(milliseconds) == text
 
 
 def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeline) -> None:
@@ -256,9 +256,9 @@ def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeli
     pills = [one.text() for one in view.findChildren(Pill)]
     assert "9.9k → 790 tokens" in pills
     assert view.accessibleName().startswith("Fold 4, 28 steps folded into a note, 9,900 to 790 tokens")
-    assert not view.findChildren(Words)
+    assert not view.findChildren(SelectableText)
     view.note.head.click()
-    assert [one.text() for one in view.findChildren(Words)] == [fold(4, 497).text]
+    assert [one.text() for one in view.findChildren(SelectableText)] == [fold(4, 497).text]
     with qtbot.waitSignal(pane.digest_clicked) as digest:
         button(view, fold(4, 497).index[:8]).click()
     assert digest.args == [fold(4, 497).index]
@@ -268,7 +268,7 @@ def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeli
     with qtbot.waitSignal(pane.undo_requested) as undo:
         button(view, "Undo").click()
     assert undo.args == [497]
-    pane.set_state(TimelineState((fold(4, 497, undone=True),), points(), 14_600, 24_000))
+    pane.set_state(TimelineState((fold(4, 497, is_undone=True),), points(), 14_600, 24_000))
     assert card(pane, 497).accessibleName().endswith("undone")
     assert button(card(pane, 497), "Redo")
     assert isinstance(again := card(pane, 497), FoldView)
@@ -281,7 +281,7 @@ def test_a_long_note_scrolls_in_a_frame_and_is_whole(pane: Timeline) -> None:
     view = card(pane, 5)
     assert isinstance(view, FoldView)
     view.note.head.click()
-    frame = view.findChildren(ContentCard)[0]
+    frame = view.findChildren(ContentViewer)[0]
     assert frame.height() < 500
     frame.copy_content()
     assert QApplication.clipboard().text() == text
@@ -300,7 +300,7 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
         "useful",
         "minor",
     ]
-    days = [one.text for one in view.findChildren(Line) if one.text.startswith("20")]
+    days = [one.text for one in view.findChildren(TextLine) if one.text.startswith("20")]
     assert len(days) == 2
     assert days == sorted(days)
     facts = [one.accessibleName() for one in view.findChildren(BulletView)]
@@ -310,13 +310,17 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     assert source.args == [17]
     assert button(view, "unsupported")
     view.parts[1].head.click()
-    assert [one.text() for one in view.findChildren(Words)] == [observations(3, 498).quotes[0].text]
+    assert [one.text() for one in view.findChildren(SelectableText)] == [observations(3, 498).quotes[0].text]
     assert [part.head.text() for part in view.parts][-1] == "Ledger"
 
 
 @pytest.mark.parametrize(
     ("changes", "said", "undo"),
-    [({}, "waiting", 0), ({"placed": 9}, "in place", 9), ({"placed": 9, "undone": True}, "undone", 9)],
+    [
+        ({}, "waiting", 0),
+        ({"placed_seq": 9}, "in place", 9),
+        ({"placed_seq": 9, "is_undone": True}, "undone", 9),
+    ],
 )
 def test_observations_wait_stand_in_place_or_are_undone(
     qtbot: QtBot, pane: Timeline, changes: dict[str, object], said: str, undo: int
@@ -343,11 +347,11 @@ def test_what_stands_inside_something_later_says_so(pane: Timeline) -> None:
 
 def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     """2.05M, 322k and 38k in a window of 128k: each at its height, each with its value."""
-    small = Point(1, 38_000, "handover", 32_000)
-    found = (small, Point(2, 2_050_000, "turn", 128_000), Point(3, 322_000, "sweep", 128_000))
+    small = UsagePoint(1, 38_000, "handover", 32_000)
+    found = (small, UsagePoint(2, 2_050_000, "turn", 128_000), UsagePoint(3, 322_000, "sweep", 128_000))
     height = pane.spark.sizeHint().height()
-    pane.set_state(TimelineState((), (*found, Point(4, 38_000, "handover", 128_000)), 61_000, 128_000))
-    assert pane.spark.overfull
+    pane.set_state(TimelineState((), (*found, UsagePoint(4, 38_000, "handover", 128_000)), 61_000, 128_000))
+    assert pane.spark.is_overfull
     assert pane.spark.sizeHint().height() > height
     floor = pane.spark.y_of(0)
     drawn = [
@@ -359,7 +363,7 @@ def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
     assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after handover · e1"
     assert "now 61k of 128k, at most 2.05M, 3 drops" in pane.spark.accessibleName()
     pane.set_state(TimelineState((), points(), 14_600, 24_000))
-    assert not pane.spark.overfull
+    assert not pane.spark.is_overfull
 
 
 def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: QtBot, pane: Timeline) -> None:
@@ -382,7 +386,7 @@ def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: Qt
     assert pane.card_widget(497) is not None
     assert pane.filter_bar.group is None
     button(pane.filter_bar, "Pins and forms").click()
-    pane.set_state(replace(state, cards=tuple(one for one in state.cards if group_of(one) != "yours")))
+    pane.set_state(replace(state, cards=tuple(one for one in state.cards if card_group(one) != "yours")))
     assert pane.filter_bar.group is None
     assert pane.card_widget(497) is not None
 
@@ -433,7 +437,7 @@ def test_a_card_is_brought_into_sight_in_a_timeline_that_was_not_laid_out_yet(
 
 def test_who_wrote_it_says_how_often_and_by_which_words(pane: Timeline) -> None:
     """Calls, instructions, the person's own changes; why it was not done as usual."""
-    made = handover(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", edited=True)
+    made = handover(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", is_edited=True)
     seen = observations(1, 9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
     pane.set_state(TimelineState((seen, made), points(), 14_600, 24_000))
     pills = {one.text(): one.toolTip() for one in card(pane, 5).findChildren(Pill)}
@@ -460,13 +464,13 @@ def test_the_place_in_a_long_timeline_comes_back(qtbot: QtBot, pane: Timeline) -
     bar = next(one for one in pane.findChildren(QAbstractSlider) if one.orientation() == VERTICAL)
     qtbot.waitUntil(lambda: bar.maximum() > 2_000)
     bar.setValue(1_500)
-    first = pane.first_card
+    first = pane.first_visible_seq
     assert first
     again = Timeline(lambda: NOW_MS)
     qtbot.addWidget(again)
     again.resize(800, 700)
     again.set_state(long_timeline())
     again.show()
-    assert again.first_card == 0
+    assert again.first_visible_seq == 0
     again.reveal(first, at_top=True)
-    qtbot.waitUntil(lambda: again.first_card == first)
+    qtbot.waitUntil(lambda: again.first_visible_seq == first)

@@ -8,8 +8,8 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts
-from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.shell.main_window import MainWindow
 from tests.support.bare_window import make_window
 
 

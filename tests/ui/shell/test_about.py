@@ -8,12 +8,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.settings.about_page import AboutPage
-from helix_desktop.ui.settings.rows import AboutInfo, Terms
+from helix_desktop.ui.settings.about.page import AboutPage
+from helix_desktop.ui.settings.forms import AboutInfo, License
 
 TERMS = (
-    Terms("Inter", "4", "OFL-1.1", "The font's terms"),
-    Terms("Qt", "6", "LGPL-3.0-only", "Qt's terms"),
+    License("Inter", "4", "OFL-1.1", "The font's terms"),
+    License("Qt", "6", "LGPL-3.0-only", "Qt's terms"),
 )
 
 
@@ -21,7 +21,7 @@ def test_it_names_build_folder_and_terms(qtbot: QtBot) -> None:
     about = AboutPage()
     qtbot.addWidget(about)
     about.show_about(AboutInfo("Helix 0.1.0 (deb)", (("Qt", "6.11.3"),), "/data/helix"))
-    about.terms.show_terms(TERMS)
+    about.licenses.show_licenses(TERMS)
     about.show()
 
     said = "\n".join(one.text() for one in about.findChildren(QLabel))
@@ -31,11 +31,11 @@ def test_it_names_build_folder_and_terms(qtbot: QtBot) -> None:
     QTest.mouseClick(copy, Qt.MouseButton.LeftButton)
     assert QGuiApplication.clipboard().text() == "Helix 0.1.0 (deb)\nQt: 6.11.3"
 
-    QTest.keyClicks(about.terms.field, "lgpl")
-    listed = about.terms.list
+    QTest.keyClicks(about.licenses.field, "lgpl")
+    listed = about.licenses.list
     assert [listed.item(at).text() for at in range(listed.count())] == ["Qt 6 · LGPL-3.0-only"]
-    assert about.terms.text.isHidden()
+    assert about.licenses.text.isHidden()
     listed.setCurrentRow(0)
-    assert about.terms.text.toPlainText() == "Qt's terms"
-    about.terms.field.clear()
+    assert about.licenses.text.toPlainText() == "Qt's terms"
+    about.licenses.field.clear()
     assert listed.count() == 2

@@ -7,23 +7,23 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.frame.command_panel import CommandPanel
-from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.shell.command_palette import CommandPalette
+from helix_desktop.ui.shell.main_window import MainWindow
 
 _CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
 
 
-def opened(window: MainWindow) -> CommandPanel:
+def opened(window: MainWindow) -> CommandPalette:
     """The panel, opened by its key."""
     QTest.keyClick(window, Qt.Key.Key_P, _CTRL_SHIFT)
-    panel = window.helps.panel
+    panel = window.help_windows.command_palette
     assert panel is not None
     assert panel.isVisible()
     assert QApplication.focusWidget() is panel.search
     return panel
 
 
-def words(panel: CommandPanel) -> list[str]:
+def words(panel: CommandPalette) -> list[str]:
     """What is offered, in order."""
     return [panel.items.item(place).text() for place in range(panel.items.rowCount())]
 
@@ -46,7 +46,7 @@ def test_a_menus_name_finds_its_commands(window: MainWindow) -> None:
 
 
 def test_only_what_can_be_used_now_is_offered(window: MainWindow) -> None:
-    window.show_place("welcome")
+    window.show_center_page("welcome")
     panel = opened(window)
     assert "Open folder…" in words(panel)
     assert "Hand over older messages…" not in words(panel)

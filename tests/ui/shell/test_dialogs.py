@@ -12,21 +12,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.app.window import name_application
-from helix_desktop.context.errors import HelixError
-from helix_desktop.ui.dialogs import (
+from helix_desktop.app.window import set_application_identity
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.dialogs import (
     Choice,
-    Notice,
-    Question,
-    TextQuestion,
+    ErrorDialog,
+    QuestionDialog,
+    TextInputDialog,
     ask,
     get_text,
     pick_folder,
     pick_save_file,
-    show_notice,
+    show_error_dialog,
 )
-from helix_desktop.ui.style import Appearance
-from helix_desktop.ui.theme import DARK, LIGHT
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window_rig import until
 
 CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))
@@ -58,7 +58,7 @@ def parent(qtbot: QtBot) -> QWidget:
 async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
         answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "Its data is kept.", CHOICES))
-        dialog = await opened(parent, Question)
+        dialog = await opened(parent, QuestionDialog)
         drop = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Drop")
         QTest.mouseClick(drop, Qt.MouseButton.LeftButton)
 
@@ -69,13 +69,13 @@ async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
 async def test_esc_answers_nothing(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
         answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
-        QTest.keyClick(await opened(parent, Question), Qt.Key.Key_Escape)
+        QTest.keyClick(await opened(parent, QuestionDialog), Qt.Key.Key_Escape)
 
     assert answer.result() == ""
 
 
-def _notices(app: QApplication) -> list[Notice]:
-    return [one for one in app.topLevelWidgets() if isinstance(one, Notice)]
+def _notices(app: QApplication) -> list[ErrorDialog]:
+    return [one for one in app.topLevelWidgets() if isinstance(one, ErrorDialog)]
 
 
 @pytest.mark.qt_loop
@@ -85,11 +85,11 @@ async def test_a_refusal_looks_like_the_other_dialogs_and_shows_all_its_words(
 ) -> None:
     name = "/somewhere/" + "aNameWithoutABreak" * 8 + ".helix"
     error = HelixError(f"{name} is not a file.", "It was moved.", "Look for it.")
-    name_application(qapp)  # without it, closing the last window stops the loop
+    set_application_identity(qapp)  # without it, closing the last window stops the loop
     appearance = Appearance(qapp, mode)
-    appearance.dress()
+    appearance.apply_stylesheet()
     async with asyncio.TaskGroup() as tasks:
-        read = tasks.create_task(show_notice(error, appearance))
+        read = tasks.create_task(show_error_dialog(error, appearance))
         await until(lambda: [one for one in _notices(qapp) if one.isVisible()], "the notice")
         (notice,) = _notices(qapp)
         words = [one for one in notice.findChildren(QLabel) if one.text()]
@@ -108,18 +108,18 @@ async def test_a_refusal_looks_like_the_other_dialogs_and_shows_all_its_words(
 async def test_a_cancelled_question_leaves_the_screen(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
         answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
-        await opened(parent, Question)
+        await opened(parent, QuestionDialog)
         answer.cancel()
         await asyncio.wait([answer])
 
-    assert not any(dialog.isVisible() for dialog in parent.findChildren(Question))
+    assert not any(dialog.isVisible() for dialog in parent.findChildren(QuestionDialog))
 
 
 @pytest.mark.qt_loop
 async def test_text_is_stripped_and_never_empty(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
         name = tasks.create_task(get_text(parent, "Rename", "Old", "Rename"))
-        dialog = await opened(parent, TextQuestion)
+        dialog = await opened(parent, TextInputDialog)
         accept = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Rename")
         dialog.field.setText("   ")
         assert not accept.isEnabled()
@@ -192,7 +192,7 @@ def test_enter_presses_the_button_with_the_keyboard_and_no_other(
     qtbot: QtBot, parent: QWidget, key: Qt.Key
 ) -> None:
     for choice in CHOICES:
-        question = Question(parent, "Remove it?", "Its data is kept.", CHOICES)
+        question = QuestionDialog(parent, "Remove it?", "Its data is kept.", CHOICES)
         qtbot.addWidget(question)
         with qtbot.waitExposed(question):
             question.show()
@@ -206,7 +206,7 @@ def test_enter_presses_the_button_with_the_keyboard_and_no_other(
 
 
 def test_enter_on_cancel_cancels_also_beside_a_default_button(qtbot: QtBot, parent: QWidget) -> None:
-    question = TextQuestion(parent, "Name?", "text", "Rename")
+    question = TextInputDialog(parent, "Name?", "text", "Rename")
     qtbot.addWidget(question)
     with qtbot.waitExposed(question):
         question.show()

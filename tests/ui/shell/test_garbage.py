@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import QObject, QTimer
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.app.garbage import MainThreadGarbage, collect_what_is_due
+from helix_desktop.app.gc_policy import MainThreadCollector, collect_due_generation
 
 
 class Node(QObject):
@@ -30,7 +30,7 @@ def owner(qapp: object) -> QObject:
 
 
 def test_a_worker_that_allocates_ends_no_qt_object(qtbot: QtBot, owner: QObject) -> None:
-    MainThreadGarbage(owner)
+    MainThreadCollector(owner)
     deaths: list[int] = []
     Node(deaths)
     worker = threading.Thread(target=lambda: [[n] for n in range(200_000)])
@@ -42,10 +42,10 @@ def test_a_worker_that_allocates_ends_no_qt_object(qtbot: QtBot, owner: QObject)
 
 
 def test_what_is_due_is_collected(owner: QObject) -> None:
-    MainThreadGarbage(owner)
+    MainThreadCollector(owner)
     deaths: list[int] = []
     Node(deaths)
     kept = [[n] for n in range(gc.get_threshold()[0] + 10)]
-    collect_what_is_due()
+    collect_due_generation()
     assert deaths == [threading.get_ident()]
     assert kept

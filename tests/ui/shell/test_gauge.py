@@ -10,11 +10,11 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor, QImage, QPainter
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.budget import Gauge
-from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.frame.rows import GaugeDetail, GaugeState, gauge_text
-from helix_desktop.ui.theme import LIGHT
-from helix_desktop.ui.usage_bar import Pressure, paint_share, pressure_of
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.usage_bar import Pressure, paint_usage_bar, pressure_of
+from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, gauge_text
 
 CALM = GaugeState(14_600, 24_000, True, "estimated", 0.85, "calm")
 
@@ -49,12 +49,12 @@ def test_without_a_window_nothing_is_claimed() -> None:
 
 @given(st.integers(min_value=0, max_value=99_000_000))
 def test_token_counts_stay_short(tokens: int) -> None:
-    assert len(tokens_text(tokens)) <= 6
+    assert len(format_tokens(tokens)) <= 6
 
 
 @given(st.integers(min_value=0, max_value=10**8), st.integers(min_value=1, max_value=10**8))
 def test_what_is_left_is_never_negative(used: int, window: int) -> None:
-    assert GaugeState(used, window, False, "", 0.85, "calm").left >= 0
+    assert GaugeState(used, window, False, "", 0.85, "calm").tokens_left >= 0
 
 
 def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
@@ -63,7 +63,7 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
     def painted(share: float) -> list[str]:
         image = QImage(100, 8, QImage.Format.Format_RGB32)
         painter = QPainter(image)
-        paint_share(painter, QRectF(0, 0, 100, 8), share, LIGHT.error, LIGHT)
+        paint_usage_bar(painter, QRectF(0, 0, 100, 8), share, LIGHT.error, LIGHT)
         painter.end()
         return [image.pixelColor(x, 4).name() for x in (25, 50, 75)]
 
@@ -75,6 +75,8 @@ def test_a_bar_above_its_window_is_drawn_to_scale(qapp: QApplication) -> None:
 
 def test_a_bar_warns_before_the_handover_and_after_panic() -> None:
     """One rule of colour for the top bar and the list."""
-    calm = Gauge(used=0, window=1_000, reserve=0, threshold=850, reported=True, panic=950)
+    calm = UsageGauge(
+        used=0, window=1_000, reserve=0, handover_threshold=850, is_reported=True, panic_threshold=950
+    )
     at = [msgspec.structs.replace(calm, used=used) for used in (600, 680, 849, 850, 950, 2_000)]
     assert [pressure_of(one) for one in at] == ["calm", "near", "near", "over", "over", "over"]

@@ -11,12 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.context import cut as cuts
-from helix_desktop.context.cut import Cut
-from helix_desktop.ui.elements import Words
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.themed_widgets import SelectableText
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.handover.rows import DraftRow, Reach, reaches
-from helix_desktop.ui.pill import Pill
+from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, handover_ranges
 from tests.support.histories import Maker, histories, played
 
 SECTIONS = "## Project Background\n- A thing. [e2]\n"
@@ -29,7 +29,7 @@ def dialog(qtbot: QtBot) -> Iterator[HandoverDialog]:
     parent = QWidget()
     qtbot.addWidget(parent)
     made = HandoverDialog(parent)
-    made.show_reaches([Reach(148, "As far as possible"), Reach(96, "Up to e96")])
+    made.show_ranges([HandoverRange(148, "As far as possible"), HandoverRange(96, "Up to e96")])
     with qtbot.waitExposed(made):
         made.show()
     yield made
@@ -39,33 +39,37 @@ def dialog(qtbot: QtBot) -> Iterator[HandoverDialog]:
 
 def visible(dialog: HandoverDialog) -> set[str]:
     """The words on the buttons at the bottom that can be seen."""
-    return {one.text() for one in (dialog.leave, dialog.write, dialog.commit) if not one.isHidden()}
+    return {
+        one.text()
+        for one in (dialog.cancel_button, dialog.draft_button, dialog.commit_button)
+        if not one.isHidden()
+    }
 
 
 def test_what_is_asked_for_comes_out_with_range_and_focus(qtbot: QtBot, dialog: HandoverDialog) -> None:
     assert visible(dialog) == {"Cancel", "Write a draft"}
-    dialog.reach.setCurrentIndex(1)
-    QTest.keyClicks(dialog.focus, " the open questions ")
+    dialog.range_box.setCurrentIndex(1)
+    QTest.keyClicks(dialog.focus_input, " the open questions ")
     with qtbot.waitSignal(dialog.write_requested) as asked:
-        QTest.keyClick(dialog.focus, Qt.Key.Key_Return)
+        QTest.keyClick(dialog.focus_input, Qt.Key.Key_Return)
     assert asked.args == ["the open questions", 96]
 
 
 def test_the_writing_streams_and_can_be_stopped(qtbot: QtBot, dialog: HandoverDialog) -> None:
     dialog.show_writing("Read")
     assert visible(dialog) == {"Stop writing"}
-    assert not dialog.reach.isEnabled()
+    assert not dialog.range_box.isEnabled()
     for end in (8, 20, len(SECTIONS)):
         dialog.show_writing("Summarise", SECTIONS[:end])
-        assert dialog.said.toPlainText() == SECTIONS[:end]
+        assert dialog.model_output.toPlainText() == SECTIONS[:end]
     dialog.show_writing("Summarise", "## Begun anew")
-    assert dialog.said.toPlainText() == "## Begun anew"
-    assert dialog.steps.accessibleName() == "Summarise, step 2 of 4"
+    assert dialog.model_output.toPlainText() == "## Begun anew"
+    assert dialog.phase_steps.accessibleName() == "Summarise, step 2 of 4"
     with qtbot.waitSignal(dialog.cancel_requested):
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
     assert dialog.isVisible()
     dialog.show_choice()
-    assert dialog.stage == "choose"
+    assert dialog.step == "choose"
 
 
 def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDialog) -> None:
@@ -75,7 +79,7 @@ def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDi
     assert pills == ["104k → 31.4k tokens", "46 messages", "gpt-oss:20b", "13.4 s"]
     dialog.editor.appendPlainText("- Mine.")
     with qtbot.waitSignal(dialog.commit_requested) as told:
-        dialog.commit.click()
+        dialog.commit_button.click()
     assert told.args == [dialog.editor.toPlainText()]
     assert told.args[0].endswith("- Mine.")
 
@@ -84,7 +88,7 @@ def test_the_ledger_can_be_read_and_not_written(dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     head = next(one for one in dialog.findChildren(QAbstractButton) if one.text() == "Ledger")
     head.click()
-    (ledger,) = dialog.findChildren(Words)
+    (ledger,) = dialog.findChildren(SelectableText)
     assert ledger.text() == DRAFT.ledger
     assert not ledger.textInteractionFlags() & Qt.TextInteractionFlag.TextEditable
 
@@ -130,19 +134,19 @@ def test_tab_leaves_the_text_for_the_buttons(dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
     QTest.keyClick(dialog.editor, Qt.Key.Key_Tab)
     assert "\t" not in dialog.editor.toPlainText()
-    names = [one.accessibleName() for one in (dialog.editor, dialog.said)]
+    names = [one.accessibleName() for one in (dialog.editor, dialog.model_output)]
     assert all(names)
-    assert dialog.reach.accessibleName() == "Covers"
-    assert dialog.focus.accessibleName() == "Focus"
+    assert dialog.range_box.accessibleName() == "Covers"
+    assert dialog.focus_input.accessibleName() == "Focus"
 
 
 def test_ranges_say_where_they_end_and_what_they_hold() -> None:
     maker = played(4)
     upto = maker.transcript.items[4].seq
     last = maker.transcript.items[-1].seq
-    shown = list(reaches([Cut(last, 0, 9, 4_100), Cut(upto, 0, 1, 900)], maker.transcript))
+    shown = list(handover_ranges([CutPoint(last, 0, 9, 4_100), CutPoint(upto, 0, 1, 900)], maker.transcript))
     every = len(maker.transcript.items)
-    assert shown[0] == Reach(last, f"As far as possible · {every} messages · 4.1k tokens in context")
+    assert shown[0] == HandoverRange(last, f"As far as possible · {every} messages · 4.1k tokens in context")
     assert shown[1].upto == upto
     assert shown[1].text.startswith(f"Up to e{upto} “")
     assert shown[1].text.endswith("5 messages · 900 tokens in context")
@@ -151,7 +155,7 @@ def test_ranges_say_where_they_end_and_what_they_hold() -> None:
 @given(histories())
 def test_ranges_count_the_messages_that_the_card_counts_after_it(maker: Maker) -> None:
     """Also behind an earlier handover, and inside a turn whose message stays."""
-    legal = cuts.possible(maker.transcript, 0)
-    for cut, shown in zip(legal, reaches(legal, maker.transcript), strict=True):
+    legal = cuts.available_cuts(maker.transcript, 0)
+    for cut, shown in zip(legal, handover_ranges(legal, maker.transcript), strict=True):
         made = maker.handover_at(cut)
         assert f" · {made.messages:,} message" in shown.text

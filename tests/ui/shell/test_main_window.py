@@ -13,14 +13,14 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QProgressBar, QPushBu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts, style
-from helix_desktop.ui.frame.rows import Banner, BannerAction, GaugeState, JobRow, SessionHeader
-from helix_desktop.ui.main_window import MainWindow
-from helix_desktop.ui.on_screen import fit_screen, fitted
-from helix_desktop.ui.sidebar.rows import SessionItem, WorkspaceRow
-from helix_desktop.ui.theme import DARK
-from helix_desktop.ui.top_bar import DEMO_BADGE, TopBar
-from helix_desktop.ui.widgets import Badge, IconButton
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.widgets import Badge, IconButton
+from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
+from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, JobRow, SessionHeader
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
+from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
 from tests.support.bare_window import make_window
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -38,7 +38,7 @@ def work(window: MainWindow) -> None:
     )
     window.top_bar.show_session(HEADER)
     window.top_bar.show_gauge(GAUGE)
-    window.show_place("work")
+    window.show_center_page("work")
 
 
 def inspector_of(window: MainWindow) -> QWidget:
@@ -149,9 +149,9 @@ def test_the_title_yields_last(qtbot: QtBot, window: MainWindow, width: int, ins
     bar = window.top_bar
 
     def check() -> None:
-        room = min(_TITLE_PX, bar.title.whole_width())
+        room = min(_TITLE_PX, bar.title.full_width())
         assert bar.width() < _LEAST_BAR_PX or bar.title.width() >= room
-        if bar.title.width() < bar.title.whole_width():
+        if bar.title.width() < bar.title.full_width():
             assert "compacts" not in bar.gauge.text(), "the gauge gives up words first"
             assert "/" not in bar.gauge.text() or bar.title.width() >= 2 * _TITLE_PX
         for control in (bar.pages, bar.gauge, bar.mode, bar.more):
@@ -216,7 +216,7 @@ def test_the_layout_is_kept_when_it_changes_not_at_the_end_only(
 
 
 def test_session_commands_need_a_session(window: MainWindow) -> None:
-    window.show_place("welcome")
+    window.show_center_page("welcome")
     assert not window.commands.compact_now.isEnabled()
     assert not window.sidebar.isVisible()
 
@@ -251,7 +251,7 @@ def test_the_edit_menu_acts_on_the_field_in_focus(qtbot: QtBot, window: MainWind
 
 def test_next_pane_goes_round(qtbot: QtBot, window: MainWindow) -> None:
     work(window)
-    panes = {"rail": window.rail, "sidebar": window.sidebar, "centre": window._centre}
+    panes = {"rail": window.rail, "sidebar": window.sidebar, "centre": window._center}
     visited: list[str] = []
     for _ in range(4):
         window.commands.next_pane.trigger()
@@ -273,7 +273,7 @@ def test_a_banner_says_what_why_and_fix_and_can_be_acted_on(qtbot: QtBot, window
     assert all(part in texts for part in ("No answer.", "It is down.", "Start it."))
 
     button = next(b for b in window.banners.findChildren(QPushButton) if b.text() == "Try again")
-    with qtbot.waitSignal(window.banners.acted) as acted:
+    with qtbot.waitSignal(window.banners.action_clicked) as acted:
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert acted.args == ["b", "retry"]
 
@@ -371,13 +371,13 @@ def test_every_word_has_the_chosen_font_whatever_was_built_first(
     qapp.setFont(QFont("Sans Serif", 10))
     if window_first:
         window = make_window({})
-        appearance = style.Appearance(qapp, "light", 18)
+        appearance = stylesheet.Appearance(qapp, "light", 18)
     else:
-        appearance = style.Appearance(qapp, "light", 18)
+        appearance = stylesheet.Appearance(qapp, "light", 18)
         window = make_window({})
     qtbot.addWidget(window)
 
-    window.follow(appearance)
+    window.bind_appearance(appearance)
     window.show()
 
     words = window.findChildren(QLabel)
@@ -401,7 +401,7 @@ def test_every_word_has_the_chosen_font_whatever_was_built_first(
 def test_a_window_lies_within_what_the_screen_leaves_free(
     place: tuple[int, int, int, int], wanted: tuple[int, int, int, int]
 ) -> None:
-    assert fitted(QRect(*place), QRect(0, 36, 1366, 692)) == QRect(*wanted)
+    assert fitted_rect(QRect(*place), QRect(0, 36, 1366, 692)) == QRect(*wanted)
 
 
 def test_a_window_larger_than_its_screen_is_made_to_fit(qtbot: QtBot) -> None:
@@ -414,8 +414,8 @@ def test_a_window_larger_than_its_screen_is_made_to_fit(qtbot: QtBot) -> None:
 
 
 def test_with_larger_words_panes_fold_away_sooner(qapp: QApplication, window: MainWindow) -> None:
-    appearance = style.Appearance(qapp, "light")
-    window.follow(appearance)
+    appearance = stylesheet.Appearance(qapp, "light")
+    window.bind_appearance(appearance)
     work(window)
     window.resize(900, 600)
     assert window.sidebar.isVisible()
@@ -430,8 +430,8 @@ def test_with_larger_words_panes_fold_away_sooner(qapp: QApplication, window: Ma
 
 
 def test_themes_and_zoom_are_in_the_menu(qapp: QApplication, window: MainWindow) -> None:
-    appearance = style.Appearance(qapp, "light")
-    window.follow(appearance)
+    appearance = stylesheet.Appearance(qapp, "light")
+    window.bind_appearance(appearance)
     assert window.commands.theme_light.isChecked()
 
     window.rail.theme_requested.emit()

@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.main_window import MainWindow
+from helix_desktop.ui.shell.main_window import MainWindow
 
 
 def press(qtbot: QtBot, root: QWidget, text: str) -> None:
@@ -47,7 +47,7 @@ def test_cards_stack_where_it_is_narrow(qtbot: QtBot, window: MainWindow) -> Non
 
 def test_an_empty_workspace_begins_a_session(qtbot: QtBot, window: MainWindow) -> None:
     window.no_session.show_workspace("helix", 0)
-    window.show_place("empty")
+    window.show_center_page("empty")
     assert "No session in helix yet." in [words.text() for words in window.no_session.findChildren(QLabel)]
 
     with qtbot.waitSignal(window.commands.new_session.triggered):
@@ -55,13 +55,13 @@ def test_an_empty_workspace_begins_a_session(qtbot: QtBot, window: MainWindow) -
 
 
 def test_a_missing_folder_can_be_located_read_or_removed(qtbot: QtBot, window: MainWindow) -> None:
-    window.missing.show_workspace("Invoices", "/documents/invoices")
-    window.show_place("missing")
+    window.missing_folder.show_workspace("Invoices", "/documents/invoices")
+    window.show_center_page("missing")
 
     for text, signal in (
-        ("Locate…", window.missing.locate_requested),
-        ("Open read-only", window.missing.read_only_requested),
-        ("Remove from list", window.missing.remove_requested),
+        ("Locate…", window.missing_folder.locate_requested),
+        ("Open read-only", window.missing_folder.read_only_requested),
+        ("Remove from list", window.missing_folder.remove_requested),
     ):
         with qtbot.waitSignal(signal):
-            press(qtbot, window.missing, text)
+            press(qtbot, window.missing_folder, text)

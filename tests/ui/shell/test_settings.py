@@ -12,31 +12,31 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.config.catalogue import Catalogue
+from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.context.figures import Figures, Said
-from helix_desktop.context.policy import PROFILES, Policy, policy_from
-from helix_desktop.context.trial import Tick
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.providers.local_servers import LocalModel, LocalServer
+from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.ui.design.style.stylesheet import apply
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.widgets import IconButton, PushButton, Switch, retint
 from helix_desktop.ui.settings.dialog import SettingsDialog
-from helix_desktop.ui.settings.policy_form import policy_form, refusal
-from helix_desktop.ui.settings.rows import (
+from helix_desktop.ui.settings.forms import (
     PermissionRow,
     PolicyField,
     ProviderForm,
     ProviderStatus,
-    policy_fault,
-    provider_faults,
+    validate_policy_value,
+    validate_provider,
 )
-from helix_desktop.ui.style import apply
-from helix_desktop.ui.theme import LIGHT
-from helix_desktop.ui.widgets import IconButton, PushButton, Switch, retint
+from helix_desktop.ui.settings.policy.form import policy_error_text, policy_form
 
 QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
 GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
 DEMO = ProviderForm("demo", "Offline demo", "", demo=True)
-CATALOGUE = Catalogue.load(resources_dir() / "models.toml")
+CATALOGUE = ModelCatalog.load(resources_dir() / "models.toml")
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
     parent = QWidget()
     qtbot.addWidget(parent)
     made = SettingsDialog(parent)
-    made.providers.use_catalogue(CATALOGUE)
+    made.providers.set_catalog(CATALOGUE)
     made.providers.show_providers(
         (DEMO, GOOD),
         (
@@ -177,13 +177,10 @@ def test_a_vendor_is_one_click_and_a_key_away(qtbot: QtBot, dialog: SettingsDial
     with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
         QTest.mouseClick(button(dialog, "Save"), Qt.MouseButton.LeftButton)
     form = saved.args[0]
-    assert (form.name, form.base_url, form.dialect) == (
-        "anthropic",
-        "https://api.anthropic.com/v1",
-        "anthropic",
-    )
-    assert form.usual == "claude-opus-5-5"
-    first = dialog.providers.editor.models.table.texts()[0]
+    anthropic = ("anthropic", "https://api.anthropic.com/v1", "anthropic")
+    assert (form.name, form.base_url, form.dialect) == anthropic
+    assert form.default_model == "claude-opus-5-5"
+    first = dialog.providers.editor.models.table.cell_texts()[0]
     assert first == ["claude-opus-5-5", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalogue"]
 
 
@@ -202,7 +199,7 @@ def test_save_says_what_is_wrong_instead(qtbot: QtBot, dialog: SettingsDialog) -
 
     with qtbot.assertNotEmitted(dialog.providers.editor.saved):
         QTest.mouseClick(button(dialog, "Save"), Qt.MouseButton.LeftButton)
-    assert set(dialog.providers.editor.faults()) == {"name", "base_url", "models"}
+    assert set(dialog.providers.editor.errors()) == {"name", "base_url", "models"}
 
 
 def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
@@ -213,8 +210,11 @@ def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: Se
     assert asked.args == [GOOD]
 
     editor.show_testing(True)
-    ticks = [Tick("reach", "ok", "41 ms"), Tick("auth", "failed", "No.", "401: wrong key.", "Enter another.")]
-    editor.show_ticks(ticks)
+    ticks = [
+        CheckStep("reach", "ok", "41 ms"),
+        CheckStep("auth", "failed", "No.", "401: wrong key.", "Enter another."),
+    ]
+    editor.show_steps(ticks)
     assert {"41 ms", "No. 401: wrong key.", "Enter another."} <= set(words(editor.footer).split("\n"))
     with qtbot.waitSignal(editor.stop_requested):
         QTest.mouseClick(button(dialog, "Stop"), Qt.MouseButton.LeftButton)
@@ -225,24 +225,24 @@ def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: Se
 def test_figures_that_a_person_types_win_and_can_be_forgotten(dialog: SettingsDialog) -> None:
     dialog.providers.add_vendor(next(one for one in CATALOGUE.vendors if one.name == "anthropic"))
     models = dialog.providers.editor.models
-    window = models.figures.field("window")
+    window = models.spec_form.field("window")
     assert (window.text(), window.placeholderText()) == ("", "1,000,000")
-    assert "Anthropic, Models overview" in models.figures.source("window")
+    assert "Anthropic, Models overview" in models.spec_form.source("window")
 
     window.setText("200k")
     window.editingFinished.emit()
     assert models.entries[0].window == 200_000
-    assert models.table.texts()[0][1] == "200,000"
-    assert models.table.texts()[0][6] == "you, catalogue"
-    assert models.figures.source("window") == "you"
+    assert models.table.cell_texts()[0][1] == "200,000"
+    assert models.table.cell_texts()[0][6] == "you, catalogue"
+    assert models.spec_form.source("window") == "you"
 
     window.setText("many")
     window.editingFinished.emit()
     assert window.property("invalid")
     assert models.entries[0].window == 200_000
 
-    models.figures.choice("images").setCurrentIndex(2)
-    models.figures.choice("images").activated.emit(2)
+    models.spec_form.choice("images").setCurrentIndex(2)
+    models.spec_form.choice("images").activated.emit(2)
     assert models.entries[0].images is False
     QTest.mouseClick(tool(dialog, "Forget my own figures of this model"), Qt.MouseButton.LeftButton)
     assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
@@ -251,28 +251,28 @@ def test_figures_that_a_person_types_win_and_can_be_forgotten(dialog: SettingsDi
 def test_models_are_added_removed_and_one_is_the_usual_one(dialog: SettingsDialog) -> None:
     dialog.providers.list.setCurrentRow(1)
     models = dialog.providers.editor.models
-    told = Said("server", "its list of models", Figures(window=8_192, tools=True))
-    models.offer({"small": told, "qwen3": told})
-    assert models.table.texts()[0][1] == "32,768", "the person's own figure stays"
-    models.name.setEditText("small")
+    told = SourcedSpec("server", "its list of models", ModelSpec(window=8_192, tools=True))
+    models.set_offered({"small": told, "qwen3": told})
+    assert models.table.cell_texts()[0][1] == "32,768", "the person's own figure stays"
+    models.name_field.setEditText("small")
     QTest.mouseClick(button(dialog, "Add"), Qt.MouseButton.LeftButton)
-    assert models.table.texts()[1][:2] == ["small", "8,192"]
-    assert models.chosen == "small"
+    assert models.table.cell_texts()[1][:2] == ["small", "8,192"]
+    assert models.selected_model == "small"
 
     QTest.mouseClick(tool(dialog, "Let this model answer when no other is named"), Qt.MouseButton.LeftButton)
-    assert dialog.providers.editor.form().usual == "small"
-    models.table.choose("qwen3")
+    assert dialog.providers.editor.form().default_model == "small"
+    models.table.select_model("qwen3")
     QTest.mouseClick(tool(dialog, "Remove this model"), Qt.MouseButton.LeftButton)
     assert [entry.name for entry in dialog.providers.editor.form().models] == ["small"]
 
 
 def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDialog) -> None:
-    found = dialog.providers.found
-    model = LocalModel("qwen3:8b", Figures(window=32_768), "Ollama: loaded with it", True)
+    found = dialog.providers.found_servers
+    model = LocalModel("qwen3:8b", ModelSpec(window=32_768), "Ollama: loaded with it", True)
     server = LocalServer("ollama", "http://127.0.0.1:11434/v1", (model,))
-    with qtbot.waitSignal(dialog.providers.look_requested):
+    with qtbot.waitSignal(dialog.providers.scan_requested):
         QTest.mouseClick(button(dialog, "Find local servers"), Qt.MouseButton.LeftButton)
-    found.show_looking()
+    found.show_scanning()
     found.show_servers((server,), ())
     qtbot.waitUntil(lambda: "qwen3:8b (32.8k window, loaded)" in words(found))
     add = next(one for one in found.findChildren(QPushButton) if one.accessibleName() == "Add Ollama")
@@ -297,17 +297,17 @@ def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDi
     ],
 )
 def test_provider_rules(form: ProviderForm, field: str) -> None:
-    assert provider_faults(GOOD) == {}
-    assert field in provider_faults(form)
+    assert validate_provider(GOOD) == {}
+    assert field in validate_provider(form)
 
 
 POLICY = policy_form("helix", PROFILES["balanced"])
-FIELDS = tuple(name for name in Policy.__struct_fields__ if name != "profile")
+FIELDS = tuple(name for name in ContextPolicy.__struct_fields__ if name != "profile")
 
 
 def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
     """Type into a number of the policy and leave it with Enter."""
-    entry = dialog.policy.input(key)
+    entry = dialog.policy.control(key)
     assert isinstance(entry, QLineEdit)
     entry.setFocus()
     entry.selectAll()
@@ -340,11 +340,11 @@ def test_the_form_bounds_a_number_as_the_policy_does(field: PolicyField) -> None
     # Only the bounds of the field itself: the rules between fields are told by the policy's own words.
     free = {"sweep_min": 0, "sweep_max": 10_000_000, "observe_at": 0.0, "observe_place_at": 0.9,
             "panic_to": 0.1, "handover_at": 0.3, "panic_at": 1.0}  # fmt: skip
-    base = {**free, field.key: field.least}
+    base = {**free, field.key: field.minimum}
     policy_from(base)
-    if field.percent:
-        policy_from({**free, field.key: field.most})
-        for beyond in (field.least - 0.01, field.most + 0.01):
+    if field.is_percent:
+        policy_from({**free, field.key: field.maximum})
+        for beyond in (field.minimum - 0.01, field.maximum + 0.01):
             with pytest.raises(ValueError, match=field.key):
                 policy_from({**free, field.key: beyond})
     else:
@@ -370,8 +370,8 @@ def test_each_profile_has_a_sentence_and_one_click_chooses_it(qtbot: QtBot, dial
     dialog.show_page("policy")
     shown = words(dialog)
     for one in POLICY.profiles:
-        assert one.sentence in shown
-        assert dialog.policy.profiles.button(one.name).accessibleDescription() == one.sentence
+        assert one.description in shown
+        assert dialog.policy.profiles.button(one.name).accessibleDescription() == one.description
     assert dialog.policy.profiles.button("balanced").isChecked()
     with qtbot.waitSignal(dialog.policy.profile_chosen) as chosen:
         dialog.policy.profiles.button("lean").click()
@@ -386,7 +386,7 @@ def test_valid_policy_changes_come_out_one_by_one(qtbot: QtBot, dialog: Settings
     page.changed.connect(seen.append)
 
     typed(dialog, "protect_steps", "12")
-    switch = page.input("enabled")
+    switch = page.control("enabled")
     assert isinstance(switch, Switch)
     switch.click()
     typed(dialog, "handover_at", "80")
@@ -423,10 +423,10 @@ def test_what_differs_from_the_profile_shows_the_way_back(qtbot: QtBot, dialog: 
 def test_while_it_is_off_no_number_can_be_changed(dialog: SettingsDialog) -> None:
     dialog.policy.show_policy(policy_form("helix", PROFILES["off"]))
     dialog.show_page("policy")
-    assert not dialog.policy.input("handover_at").isEnabled()
-    assert dialog.policy.input("enabled").isEnabled()
+    assert not dialog.policy.control("handover_at").isEnabled()
+    assert dialog.policy.control("enabled").isEnabled()
     dialog.policy.show_policy(POLICY)
-    assert dialog.policy.input("handover_at").isEnabled()
+    assert dialog.policy.control("handover_at").isEnabled()
 
 
 def test_a_wrong_policy_number_is_marked_and_kept_back(qtbot: QtBot, dialog: SettingsDialog) -> None:
@@ -435,11 +435,12 @@ def test_a_wrong_policy_number_is_marked_and_kept_back(qtbot: QtBot, dialog: Set
     dialog.show_page("policy")
     with qtbot.assertNotEmitted(page.changed):
         typed(dialog, "handover_at", "20")
-    assert page.fault("handover_at") == "Between 30 and 95."
-    page.refuse(
-        "observe_place_at", refusal(ValueError("observe_at must not be above observe_place_at"), POLICY)
+    assert page.error_text("handover_at") == "Between 30 and 95."
+    page.show_error(
+        "observe_place_at",
+        policy_error_text(ValueError("observe_at must not be above observe_place_at"), POLICY),
     )
-    assert page.fault("observe_place_at") == (
+    assert page.error_text("observe_place_at") == (
         "“Prepare when unobserved turns pass” must not be above “Put in place at”."
     )
 
@@ -448,9 +449,9 @@ def test_another_value_does_not_take_the_keyboard(dialog: SettingsDialog) -> Non
     """Fields stay while their values change, so that who types goes on in the same one."""
     dialog.policy.show_policy(POLICY)
     dialog.show_page("policy")
-    entry = dialog.policy.input("protect_steps")
+    entry = dialog.policy.control("protect_steps")
     dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]))
-    assert dialog.policy.input("protect_steps") is entry
+    assert dialog.policy.control("protect_steps") is entry
     assert isinstance(entry, QLineEdit)
     assert entry.text() == "5"
 
@@ -460,16 +461,16 @@ def test_another_value_does_not_take_the_keyboard(dialog: SettingsDialog) -> Non
     [("abc", "Type a number."), ("2.5", "Type a whole number."), ("1,0", ""), ("201", "Between 2 and 200.")],
 )
 def test_policy_numbers(text: str, fault: str) -> None:
-    assert policy_fault(PolicyField("k", "K", 10, least=2, most=200), text) == fault
+    assert validate_policy_value(PolicyField("k", "K", 10, minimum=2, maximum=200), text) == fault
 
 
 @pytest.mark.parametrize(("text", "fault"), [("38", ""), ("38.5 %", ""), ("91", "Between 0 and 90.")])
 def test_policy_shares_are_typed_as_percent(text: str, fault: str) -> None:
-    field = PolicyField("k", "K", 0.38, most=0.9, percent=True)
-    assert policy_fault(field, text) == fault
+    field = PolicyField("k", "K", 0.38, maximum=0.9, is_percent=True)
+    assert validate_policy_value(field, text) == fault
     assert field.text(0.38) == "38"
     if not fault:
-        assert field.value_of(text) == pytest.approx(float(text.removesuffix("%")) / 100)
+        assert field.parse(text) == pytest.approx(float(text.removesuffix("%")) / 100)
 
 
 def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:

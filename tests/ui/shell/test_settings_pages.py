@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.context.figures import Figures, Said
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.ui.settings.dialog import SettingsDialog
-from helix_desktop.ui.settings.provider_editor import ProviderEditor
-from helix_desktop.ui.settings.rows import ProviderForm, ProviderStatus
+from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
+from helix_desktop.ui.settings.providers.editor import ProviderEditor
 
 
 def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
@@ -35,9 +35,9 @@ def test_never_two_pages_are_highlighted(qtbot: QtBot) -> None:
     data = buttons["data"]
     assert data is not None
     QTest.mouseClick(data, Qt.MouseButton.LeftButton)
-    assert (dialog.page(), highlighted()) == ("data", {"data"})
+    assert (dialog.current_page(), highlighted()) == ("data", {"data"})
     QTest.keyClick(data, Qt.Key.Key_Down)
-    assert (dialog.page(), highlighted()) == ("about", {"about"})
+    assert (dialog.current_page(), highlighted()) == ("about", {"about"})
     dialog.show_page("roles")
     assert highlighted() == {"roles"}
 
@@ -47,11 +47,11 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     qtbot.addWidget(editor)
     qtbot.addWidget(editor.footer)
     kept = (ModelEntry(name="kept"),)
-    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=kept, usual="kept")
+    form = ProviderForm("box", "box", "http://127.0.0.1:1/v1", models=kept, default_model="kept")
     editor.show_provider(form, ProviderStatus("box", False, "none", ""))
-    priced = Said("server", "its list", Figures(window=8_192, price_in=1, price_out=2))
-    bare = Said("server", "its list", Figures())
-    editor.offer({"kept": bare, "small": priced, "small-vision": bare, "large": bare})
+    priced = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
+    bare = SourcedSpec("server", "its list", ModelSpec())
+    editor.show_offered({"kept": bare, "small": priced, "small-vision": bare, "large": bare})
     checklist = editor.models.checklist
     assert not checklist.isHidden()
 
@@ -68,6 +68,6 @@ def test_listed_models_are_checked_and_added_together(qtbot: QtBot) -> None:
     assert checklist.add.text() == "Add 2 models", "what the filter hides stays checked"
     checklist.add.click()
     assert [entry.name for entry in editor.form().models] == ["kept", "small", "large"]
-    assert editor.form().models[1].told == Figures(window=8_192, price_in=1, price_out=2)
-    assert editor.form().usual == "kept"
+    assert editor.form().models[1].told == ModelSpec(window=8_192, price_in=1, price_out=2)
+    assert editor.form().default_model == "kept"
     assert checklist.isHidden()

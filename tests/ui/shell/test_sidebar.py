@@ -12,21 +12,21 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.ui.main_window import MainWindow
-from helix_desktop.ui.sidebar.drops import dropped_folder
-from helix_desktop.ui.sidebar.rail import Rail
-from helix_desktop.ui.sidebar.rows import (
+from helix_desktop.ui.design.drops import dropped_folder
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.shell.sidebar.rail import Rail
+from helix_desktop.ui.shell.sidebar.rows import (
     SessionItem,
     WorkspaceRow,
-    color_of,
-    colors_of,
-    group_of,
-    initials_of,
-    matches,
-    told_apart,
-    when_text,
+    day_group,
+    default_color,
+    default_initials,
+    disambiguate,
+    distinct_colors,
+    format_session_time,
+    matches_query,
 )
-from helix_desktop.ui.sidebar.sidebar import Sidebar
+from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
 
 _NONE = Qt.KeyboardModifier.NoModifier
 NOW = datetime(2026, 11, 20, 15, 4)
@@ -58,7 +58,7 @@ SESSIONS = (
 def sidebar(qtbot: QtBot) -> Sidebar:
     """A sidebar with three sessions."""
     made = Sidebar()
-    made.furnish()
+    made.add_session_list()
     qtbot.addWidget(made)
     made.resize(280, 700)
     made.show_workspace("helix-desktop")
@@ -70,7 +70,7 @@ def sidebar(qtbot: QtBot) -> Sidebar:
 
 def shown(sidebar: Sidebar) -> list[str]:
     """What the list shows, headings too."""
-    model = sidebar.list.model()
+    model = sidebar.session_list.model()
     return [str(model.index(at, 0).data()) for at in range(model.rowCount())]
 
 
@@ -90,7 +90,7 @@ def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sid
     QTest.keyClicks(sidebar.search, "NOTES rel")
     assert shown(sidebar) == ["Yesterday", "Release notes"]
 
-    with qtbot.waitSignal(sidebar.session_chosen) as chosen:
+    with qtbot.waitSignal(sidebar.session_selected) as chosen:
         QTest.keyClick(sidebar.search, Qt.Key.Key_Return)
     assert chosen.args == ["b"]
     QTest.keyClick(sidebar.search, Qt.Key.Key_Escape)
@@ -103,7 +103,7 @@ def test_a_search_without_hits_can_be_cleared(qtbot: QtBot, sidebar: Sidebar) ->
     assert button.isVisible()
 
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-    assert sidebar.list.isVisible()
+    assert sidebar.session_list.isVisible()
 
 
 def test_an_empty_workspace_offers_a_session(qtbot: QtBot, sidebar: Sidebar) -> None:
@@ -125,7 +125,7 @@ def test_a_workspace_that_is_not_open_says_so_and_claims_nothing(sidebar: Sideba
 
     sidebar.show_sessions(SESSIONS, NOW)
     sidebar.show_closed("")
-    assert sidebar.list.isVisible()
+    assert sidebar.session_list.isVisible()
 
 
 @pytest.mark.parametrize(
@@ -137,11 +137,11 @@ def test_a_workspace_that_is_not_open_says_so_and_claims_nothing(sidebar: Sideba
     ],
 )
 def test_folders_of_one_name_are_told_apart(paths: list[str], words: list[str]) -> None:
-    assert told_apart(paths) == words
+    assert disambiguate(paths) == words
 
 
 def test_workspaces_that_look_alike_have_different_colours() -> None:
-    colors = colors_of([f"w{number}" for number in range(8)])
+    colors = distinct_colors([f"w{number}" for number in range(8)])
 
     assert len(set(colors.values())) == 8
 
@@ -149,17 +149,17 @@ def test_workspaces_that_look_alike_have_different_colours() -> None:
 def test_arrows_skip_headings_and_enter_opens(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.search.setFocus()
     QTest.keyClick(sidebar.search, Qt.Key.Key_Down)
-    QTest.keyClick(sidebar.list, Qt.Key.Key_Down)
+    QTest.keyClick(sidebar.session_list, Qt.Key.Key_Down)
 
-    with qtbot.waitSignal(sidebar.session_chosen) as chosen:
-        QTest.keyClick(sidebar.list, Qt.Key.Key_Return)
+    with qtbot.waitSignal(sidebar.session_selected) as chosen:
+        QTest.keyClick(sidebar.session_list, Qt.Key.Key_Return)
     assert chosen.args == ["b"]
 
 
 def test_f2_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
-    sidebar.list.focus_first()
-    QTest.keyClick(sidebar.list, Qt.Key.Key_F2)
-    field = sidebar.list.findChild(QLineEdit)
+    sidebar.session_list.focus_first()
+    QTest.keyClick(sidebar.session_list, Qt.Key.Key_F2)
+    field = sidebar.session_list.findChild(QLineEdit)
     assert isinstance(field, QLineEdit)
     assert field.text() == "Fix the parser"
 
@@ -170,13 +170,13 @@ def test_f2_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
 
 
 def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> None:
-    index = sidebar.list.index_of("c")
-    with qtbot.waitSignal(sidebar.session_chosen) as chosen:
-        place = sidebar.list.visualRect(index).center()
-        QTest.mouseClick(sidebar.list.viewport(), Qt.MouseButton.LeftButton, _NONE, place)
+    index = sidebar.session_list.index_of("c")
+    with qtbot.waitSignal(sidebar.session_selected) as chosen:
+        place = sidebar.session_list.visualRect(index).center()
+        QTest.mouseClick(sidebar.session_list.viewport(), Qt.MouseButton.LeftButton, _NONE, place)
     assert chosen.args == ["c"]
 
-    menu = sidebar.list.menu_for(index)
+    menu = sidebar.session_list.menu_for(index)
     assert [action.text() for action in menu.actions()] == [
         "Open",
         "Rename…\tF2",
@@ -188,9 +188,9 @@ def test_a_click_opens_and_the_menu_renames(qtbot: QtBot, sidebar: Sidebar) -> N
 
 
 def test_an_update_keeps_an_open_rename(qtbot: QtBot, sidebar: Sidebar) -> None:
-    sidebar.list.focus_first()
-    QTest.keyClick(sidebar.list, Qt.Key.Key_F2)
-    field = sidebar.list.findChild(QLineEdit)
+    sidebar.session_list.focus_first()
+    QTest.keyClick(sidebar.session_list, Qt.Key.Key_F2)
+    field = sidebar.session_list.findChild(QLineEdit)
     assert isinstance(field, QLineEdit)
 
     sidebar.show_sessions((session("a", "Fix the parser", timedelta(minutes=4)), *SESSIONS[1:]), NOW)
@@ -202,10 +202,10 @@ def test_two_thousand_sessions_are_laid_out_once(sidebar: Sidebar) -> None:
     many = [session(str(at), f"Session {at}", timedelta(hours=at)) for at in range(2_000)]
     sidebar.show_sessions(many, NOW)
 
-    assert len(sidebar.list.sessions()) == 2_000
-    sidebar.list.scrollToBottom()
-    assert sidebar.list.index_of("1999").isValid()
-    assert not sidebar.list.grab().isNull()
+    assert len(sidebar.session_list.sessions()) == 2_000
+    sidebar.session_list.scrollToBottom()
+    assert sidebar.session_list.index_of("1999").isValid()
+    assert not sidebar.session_list.grab().isNull()
 
 
 @pytest.fixture
@@ -221,7 +221,7 @@ def rail(qtbot: QtBot) -> Rail:
 
 
 def test_a_square_switches(qtbot: QtBot, rail: Rail) -> None:
-    with qtbot.waitSignal(rail.chosen) as chosen:
+    with qtbot.waitSignal(rail.workspace_selected) as chosen:
         QTest.mouseClick(rail.button("w2"), Qt.MouseButton.LeftButton)
     assert chosen.args == ["w2"]
 
@@ -275,8 +275,8 @@ def test_the_switcher_finds_by_path_and_goes(qtbot: QtBot, window: MainWindow) -
     assert QApplication.focusWidget() is switcher.search
 
     QTest.keyClicks(switcher.search, "documents")
-    assert [workspace.id for workspace in switcher.found()] == ["w3"]
-    with qtbot.waitSignal(switcher.chosen) as chosen:
+    assert [workspace.id for workspace in switcher.matching_workspaces()] == ["w3"]
+    with qtbot.waitSignal(switcher.workspace_selected) as chosen:
         QTest.keyClick(switcher.search, Qt.Key.Key_Return)
     assert chosen.args == ["w3"]
     assert not switcher.isVisible()
@@ -286,12 +286,12 @@ def test_enter_goes_to_the_other_workspace_and_arrows_move_on(qtbot: QtBot, wind
     window.show_workspaces(WORKSPACES)
     window.switcher.open()
     QTest.keyClick(window.switcher.search, Qt.Key.Key_Down)
-    with qtbot.waitSignal(window.switcher.chosen) as chosen:
+    with qtbot.waitSignal(window.switcher.workspace_selected) as chosen:
         QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
     assert chosen.args == ["w3"]
 
     window.switcher.open()
-    with qtbot.waitSignal(window.switcher.chosen) as chosen:
+    with qtbot.waitSignal(window.switcher.workspace_selected) as chosen:
         QTest.keyClick(window.switcher.search, Qt.Key.Key_Return)
     assert chosen.args == ["w2"]
 
@@ -319,12 +319,12 @@ def test_esc_and_a_click_beside_leave_the_switcher(qtbot: QtBot, window: MainWin
     ],
 )
 def test_initials(name: str, initials: str) -> None:
-    assert initials_of(name) == initials
+    assert default_initials(name) == initials
 
 
 def test_a_workspace_keeps_its_color() -> None:
-    assert color_of("4f9b") == color_of("4f9b")
-    assert WorkspaceRow("x", "n", "/p", color="#123456").shown_color() == "#123456"
+    assert default_color("4f9b") == default_color("4f9b")
+    assert WorkspaceRow("x", "n", "/p", color="#123456").display_color() == "#123456"
 
 
 @pytest.mark.parametrize(
@@ -338,13 +338,13 @@ def test_a_workspace_keeps_its_color() -> None:
     ],
 )
 def test_moments_in_words(ago: timedelta, group: str, when: str) -> None:
-    assert group_of(ms(NOW - ago), NOW) == group
-    assert when_text(ms(NOW - ago), NOW) == when
+    assert day_group(ms(NOW - ago), NOW) == group
+    assert format_session_time(ms(NOW - ago), NOW) == when
 
 
 def test_search_needs_every_word() -> None:
-    assert matches("fix PARSER", "Fix the parser", "opus")
-    assert not matches("fix lexer", "Fix the parser", "opus")
+    assert matches_query("fix PARSER", "Fix the parser", "opus")
+    assert not matches_query("fix lexer", "Fix the parser", "opus")
 
 
 def test_tab_stays_in_the_switcher_and_enter_presses_its_button(qtbot: QtBot, window: MainWindow) -> None:

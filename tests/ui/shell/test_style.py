@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QApplication, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui import fonts, style
-from helix_desktop.ui.inspector.gauge import SEGMENT_INKS
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.widgets import Dot, retint
+from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.rows import RowKind
-from helix_desktop.ui.sidebar.rows import WORKSPACE_COLORS
-from helix_desktop.ui.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.widgets import Dot, retint
+from helix_desktop.ui.shell.sidebar.rows import WORKSPACE_COLORS
 
 AA = 4.5
 """Least contrast of text, WCAG 2.2 criterion 1.4.3."""
@@ -73,12 +73,12 @@ def test_text_is_readable_on_every_surface_it_stands_on(theme: Theme, ink: str, 
 @pytest.mark.parametrize("kind", get_args(RowKind))
 def test_each_part_of_the_bar_stands_out_from_its_ground(theme: Theme, kind: RowKind) -> None:
     for ground in ("surface", "side", "canvas"):
-        assert contrast(SEGMENT_INKS[kind](theme), getattr(theme, ground)) >= GRAPHIC
+        assert contrast(SEGMENT_COLORS[kind](theme), getattr(theme, ground)) >= GRAPHIC
 
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_no_two_parts_of_the_bar_share_a_colour(theme: Theme) -> None:
-    inks = [SEGMENT_INKS[kind](theme) for kind in (*get_args(RowKind), "reserve", "free")]
+    inks = [SEGMENT_COLORS[kind](theme) for kind in (*get_args(RowKind), "reserve", "free")]
     assert len(set(inks)) == len(inks)
 
 
@@ -90,12 +90,12 @@ def test_initials_are_readable_on_every_workspace_color(color: str) -> None:
 
 @pytest.mark.parametrize("theme", [LIGHT, DARK], ids=["light", "dark"])
 def test_the_style_sheet_names_no_unknown_token(theme: Theme) -> None:
-    assert "$" not in style.stylesheet(theme)
+    assert "$" not in stylesheet.stylesheet(theme)
 
 
 def test_text_size_scales_what_the_sheet_fixes() -> None:
-    assert "font-size: 26px" in style.stylesheet(LIGHT, 13)
-    assert "font-size: 32px" in style.stylesheet(LIGHT, 16)
+    assert "font-size: 26px" in stylesheet.stylesheet(LIGHT, 13)
+    assert "font-size: 32px" in stylesheet.stylesheet(LIGHT, 16)
 
 
 def test_both_families_are_bundled(qapp: QApplication) -> None:
@@ -111,7 +111,7 @@ def test_a_painted_font_follows_the_text_size(qapp: QApplication) -> None:
 
 
 def test_appearance_switches_theme_and_text_size_live(qapp: QApplication) -> None:
-    appearance = style.Appearance(qapp, "light")
+    appearance = stylesheet.Appearance(qapp, "light")
     seen: list[Theme] = []
     appearance.changed.connect(seen.append)
 

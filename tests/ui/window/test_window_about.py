@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__
-from helix_desktop.ui.settings.about_page import AboutPage
+from helix_desktop.ui.settings.about.page import AboutPage
 from tests.support.web_server import moved, opened_site, page
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -24,7 +24,7 @@ ASK = "Look for a newer release"
 
 async def opened_about(rig: Rig, releases: str) -> AboutPage:
     """The About page of a build that names this place to ask."""
-    origin = rig.opened.desk.origin
+    origin = rig.opened.services.build_info
     origin.build = replace(origin.build, releases=releases)
     await rig.opened.settings.show("about")
     return rig.opened.settings.dialog.about
@@ -32,7 +32,7 @@ async def opened_about(rig: Rig, releases: str) -> AboutPage:
 
 def says(about: AboutPage, words: str) -> bool:
     """Whether the answer holds these words."""
-    return words in about.release
+    return words in about.release_text
 
 
 async def test_nothing_is_asked_before_the_person_asks(qapp: QApplication, tmp_path: Path) -> None:
@@ -40,10 +40,10 @@ async def test_nothing_is_asked_before_the_person_asks(qapp: QApplication, tmp_p
         {"/latest": page(NEWEST, "application/json", more="Set-Cookie: who=you\r\n")}
     ) as site:
         async with opened_window(qapp, tmp_path) as rig:
-            await rig.opened.shell.begin()
+            await rig.opened.workspace_controller.restore_last()
             about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
             await asyncio.sleep(0.2)
-            assert (site.asked, about.release) == ([], "")
+            assert (site.asked, about.release_text) == ([], "")
             for _ in range(2):
                 about.show_release("")
                 press(about, ASK)
@@ -62,8 +62,8 @@ async def test_the_page_is_shown_before_it_is_opened(qapp: QApplication, tmp_pat
     async with opened_site({"/latest": page(NEWEST)}) as site, opened_window(qapp, tmp_path) as rig:
         about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
         wanted: list[str] = []
-        about.page_requested.disconnect()
-        about.page_requested.connect(wanted.append)
+        about.release_page_requested.disconnect()
+        about.release_page_requested.connect(wanted.append)
         press(about, ASK)
         await until(partial(says, about, "is out"), "the answer")
         assert wanted == []
@@ -105,7 +105,7 @@ async def test_what_went_wrong_is_told(qapp: QApplication, tmp_path: Path) -> No
 async def test_a_place_that_does_not_answer_is_given_up(
     qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("helix_desktop.app.origin.LIMIT_S", 0.3)
+    monkeypatch.setattr("helix_desktop.services.build_info.TIMEOUT_S", 0.3)
 
     async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read()
@@ -122,7 +122,7 @@ async def test_a_place_that_does_not_answer_is_given_up(
 async def test_a_build_that_names_no_place_cannot_ask(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
         about = await opened_about(rig, "")
-        assert about.release == "This build names no place to ask for a newer release."
+        assert about.release_text == "This build names no place to ask for a newer release."
         with pytest.raises(AssertionError, match="there is no button"):
             press(about, ASK)
 
@@ -130,7 +130,7 @@ async def test_a_build_that_names_no_place_cannot_ask(qapp: QApplication, tmp_pa
 async def test_the_terms_are_shown_in_place(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
         about = await opened_about(rig, "")
-        about.terms.field.setText("pyside")
-        assert about.terms.list.count() == 1
-        about.terms.list.setCurrentRow(0)
-        assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.terms.text.toPlainText()
+        about.licenses.field.setText("pyside")
+        assert about.licenses.list.count() == 1
+        about.licenses.list.setCurrentRow(0)
+        assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.licenses.text.toPlainText()

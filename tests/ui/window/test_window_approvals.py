@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.context.event import ApprovalGiven, ToolAnswered
-from helix_desktop.ui.chat.rows import ApprovalRow, ToolRow
-from helix_desktop.ui.dialogs import TextQuestion
-from helix_desktop.ui.settings.permissions_page import PermissionsPage
+from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
+from helix_desktop.ui.design.dialogs import TextInputDialog
+from helix_desktop.ui.settings.permissions.page import PermissionsPage
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -66,14 +66,14 @@ async def test_always_saves_the_rule_it_showed_until_it_is_revoked(
         rig.typed("Go")
         asked = await rig.decide("always")
         await rig.turn_over()
-        assert [rule.text for rule in rig.opened.desk.registry.get(rig.room.id).rules] == [asked.rule]
+        assert [rule.text for rule in rig.opened.services.registry.get(rig.room.id).rules] == [asked.rule]
 
         await rig.say("Again")
         assert rig.facts(ApprovalGiven)[-1].rule == asked.rule
         await rig.opened.settings.show("permissions")
         page = rig.opened.settings.dialog.permissions
         press(page, "Revoke")
-        assert rig.opened.desk.registry.get(rig.room.id).rules == ()
+        assert rig.opened.services.registry.get(rig.room.id).rules == ()
         rig.opened.settings.dialog.close()
 
         rig.typed("Once more")
@@ -100,8 +100,8 @@ async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: P
         await until(lambda: rig.rows(ApprovalRow), "a question")
         asked = rig.rows(ApprovalRow)[0]
         rig.chat.view.approval_decided.emit(asked.call_id, "words", 0)
-        await until(lambda: rig.window.findChildren(TextQuestion), "the field")
-        (field,) = rig.window.findChildren(TextQuestion)
+        await until(lambda: rig.window.findChildren(TextInputDialog), "the field")
+        (field,) = rig.window.findChildren(TextInputDialog)
         QTest.keyClicks(field.field, "Write it to out.txt")
         press(field, "Deny and tell it")
         await rig.turn_over()
@@ -117,8 +117,8 @@ async def test_for_this_session_is_not_saved(qapp: QApplication, tmp_path: Path)
         await rig.turn_over()
         await rig.say("Again")
         assert [one.decision for one in rig.facts(ApprovalGiven)] == ["session", "session"]
-        assert rig.opened.desk.registry.get(rig.room.id).rules == ()
-        await rig.opened.shell.new_session()
+        assert rig.opened.services.registry.get(rig.room.id).rules == ()
+        await rig.opened.workspace_controller.new_session()
         rig.typed("Elsewhere")
         await rig.decide("deny")
         await rig.turn_over()
@@ -130,7 +130,7 @@ async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path
         rig.typed("Go")
         asked = await rig.decide("never")
         await rig.turn_over()
-        (rule,) = rig.opened.desk.registry.get(rig.room.id).rules
+        (rule,) = rig.opened.services.registry.get(rig.room.id).rules
         assert (rule.effect, rule.text) == ("deny", "Never: run: echo done > made.txt")
         assert asked.rule.startswith("Run: echo done > made.txt")
         await rig.say("Again")
@@ -161,18 +161,18 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
         assert "You trust this folder" in said_on(page)
 
         press(page, "Revoke")
-        assert rig.opened.desk.registry.get(rig.room.id).rules == ()
+        assert rig.opened.services.registry.get(rig.room.id).rules == ()
         await until(lambda: f"Revoked: {sentence}" in said_on(page), "the way back")
         press(page, "Undo")
-        assert [rule.text for rule in rig.opened.desk.registry.get(rig.room.id).rules] == [sentence]
+        assert [rule.text for rule in rig.opened.services.registry.get(rig.room.id).rules] == [sentence]
         await until(lambda: "used 2 times" in said_on(page), "it is back with its uses")
 
-        page.form.words.setText("../elsewhere")
+        page.form.pattern.setText("../elsewhere")
         page.form.kind.setCurrentIndex(1)
         press(page, "Add rule")
         assert "no folder of the workspace" in said_on(page)
         page.form.kind.setCurrentIndex(0)
-        page.form.words.setText("echo *")
+        page.form.pattern.setText("echo *")
         press(page, "Add rule")
         await until(lambda: "Never: run commands like: echo *" in said_on(page), "the new rule")
         await rig.say("Once more")
@@ -191,7 +191,7 @@ async def test_rules_of_the_session_are_listed_while_it_runs(qapp: QApplication,
         await until(lambda: "Until this run ends" in said_on(page), "the rule")
         press(page, "Revoke")
         await until(lambda: "Until this run ends" not in said_on(page), "the rule gone")
-        assert rig.talk.leeway.rules == ()
+        assert rig.talk.permissions.rules == ()
         press(page, "Take trust back")
         await until(lambda: "nothing runs in it" in said_on(page), "no trust")
         assert not rig.composer.isEnabled()
@@ -210,11 +210,15 @@ async def test_several_questions_say_which_they_are(qapp: QApplication, tmp_path
     async with ChatServer(three) as server, opened_window(qapp, tmp_path) as rig:
         await _asked(rig, server)
         rig.typed("Go")
-        await until(lambda: [row.place for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions")
+        await until(
+            lambda: [row.position for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions"
+        )
         await rig.decide("once")
-        await until(lambda: [row.place for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left")
+        await until(
+            lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left"
+        )
         await rig.decide("deny")
-        await until(lambda: [row.place for row in rig.rows(ApprovalRow)] == [""], "one left")
+        await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == [""], "one left")
         await rig.decide("deny")
         await rig.turn_over()
         assert [row.state for row in rig.rows(ToolRow)] == ["ok", "denied", "denied"]
@@ -230,12 +234,12 @@ async def test_a_question_waits_while_another_workspace_is_on_screen(
         await until(lambda: rig.rows(ApprovalRow), "a question")
         await rig.open_folder("other")
         rig.window.commands.switch_workspace.trigger()
-        badges = {row.id: row.badge for row in rig.window.switcher.found()}
+        badges = {row.id: row.badge for row in rig.window.switcher.matching_workspaces()}
         assert badges[first] == "waiting"
         rig.window.switcher.hide()
         assert not rig.rows(ApprovalRow)
 
-        await rig.opened.shell.open_workspace(first)
+        await rig.opened.workspace_controller.open_workspace(first)
         assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
         await rig.decide("once")
         await rig.turn_over()
@@ -258,8 +262,8 @@ async def test_what_commands_may_reach_is_switched_there(qapp: QApplication, tmp
         await rig.open_folder("project")
         page = rig.opened.settings.dialog.permissions
         await rig.opened.settings.show("permissions")
-        page.reach.switches["sandbox"].click()
-        await until(lambda: not rig.opened.desk.registry.get(rig.room.id).sandbox, "no sandbox")
-        await until(lambda: not page.reach.switches["network"].isVisible(), "nothing to let through")
-        assert not await rig.opened.desk.tooling.confines(rig.room.id)
+        page.sandbox.switches["sandbox"].click()
+        await until(lambda: not rig.opened.services.registry.get(rig.room.id).sandbox, "no sandbox")
+        await until(lambda: not page.sandbox.switches["network"].isVisible(), "nothing to let through")
+        assert not await rig.opened.services.tools.is_sandboxed(rig.room.id)
         rig.opened.settings.dialog.close()

@@ -12,12 +12,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.event import BudgetSet, TurnEnded
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.http import Http
-from helix_desktop.ui.chat.rows import DividerRow, NoticeRow
-from helix_desktop.ui.field import Field
-from helix_desktop.ui.spending.dialog import BudgetDialog
+from helix_desktop.domain.events.session import BudgetSet, TurnEnded
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.ui.budget.dialog import BudgetDialog
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.design.form_field import FormField
 from tests.support.chat_server import Call, ChatServer, Counts, Reply, Stream, Text
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -62,7 +62,7 @@ async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, 
     async with ChatServer(reader(5)) as server, opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.use_server(server)
-        line = rig.window.spending
+        line = rig.window.cost_line
         await until(line.isVisible, "the line")
         assert line.text() == "Session usage: 0 tokens sent and received"
         QTest.mouseClick(line, Qt.MouseButton.LeftButton)
@@ -101,7 +101,7 @@ async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         await rig.change_policy(budget_tokens=5_000, budget_cost=1.5)
         await rig.say("Go")
         assert (
-            rig.window.spending.text()
+            rig.window.cost_line.text()
             == "Session usage: 1k tokens sent and received · 20 % of budget (5k tokens or $1.50)"
         )
         rig.window.commands.set_budget.trigger()
@@ -109,14 +109,14 @@ async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         assert (dialog.tokens.text(), dialog.cost.text()) == ("5,000", "1.50")
         QTest.keyClicks(dialog.tokens, "x")
         before = dialog.budget
-        assert "Type a number." in [one.fault() for one in dialog.findChildren(Field)]
+        assert "Type a number." in [one.error_text() for one in dialog.findChildren(FormField)]
         press(dialog, "Set")
         assert rig.facts(BudgetSet) == []
         assert dialog.budget == before
         await set_to(rig, "")
         assert rig.facts(BudgetSet) == [BudgetSet()]
         await until(
-            lambda: rig.window.spending.text() == "Session usage: 1k tokens sent and received", "no budget"
+            lambda: rig.window.cost_line.text() == "Session usage: 1k tokens sent and received", "no budget"
         )
 
 
@@ -126,9 +126,9 @@ async def test_dollars_show_where_prices_are_known(qapp: QApplication, tmp_path:
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.use_server(server)
         info = msgspec.structs.replace(rig.room.model.info, price_in=100.0, price_out=1_000.0)
-        http = Http()
-        await rig.room.use(model_behind("openai-chat", info, server.base_url, http=http))
+        http = HttpClient()
+        await rig.room.set_models(create_model("openai-chat", info, server.base_url, http=http))
         await rig.say("Go")
         await http.aclose()
-        assert rig.window.spending.text() == "Session usage: 2k tokens sent and received · $0.38"
-        assert rig.window.sidebar.list.sessions()[0].subtitle.endswith(" · $0.38")
+        assert rig.window.cost_line.text() == "Session usage: 2k tokens sent and received · $0.38"
+        assert rig.window.sidebar.session_list.sessions()[0].subtitle.endswith(" · $0.38")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade
-from helix_desktop.context.layout import PinnedCopy
-from helix_desktop.ui.chat.rows import DividerRow, ToolRow
+from helix_desktop.context.log.window_layout import PinnedCopy
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.window_rig import Rig, opened_window, until
 
@@ -71,16 +71,16 @@ async def test_a_fold_shows_and_its_undo_brings_the_steps_back(qapp: QApplicatio
 async def test_a_card_leads_to_what_became_of_it(qapp: QApplication, tmp_path: Path) -> None:
     async with works() as server, opened_window(qapp, tmp_path) as rig:
         await _work(rig, server, **FOLDS)
-        rig.chat.view.card_chosen.emit(card(rig, "part0.txt").key, "timeline")
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "timeline")
         assert rig.window.page() == "timeline"
         seq = next(one.seq for one in rig.talk.session.log if isinstance(one.event, FoldMade))
         await until(lambda: rig.screens.timeline.card_widget(seq), "the fold's card")
 
-        rig.chat.view.card_chosen.emit(card(rig, "part0.txt").key, "cache")
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "cache")
         assert rig.window.page() == "cache"
         digest = card(rig, "part0.txt").digest
         await until(lambda: rig.screens.cache.preview.digest == digest, "the preview")
-        rig.chat.view.card_chosen.emit(card(rig, "part1.txt").key, "recall")
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part1.txt").key, "recall")
         await until(rig.attachments, "the chip")
         assert "part1.txt" in rig.attachments()[0]
 
@@ -91,17 +91,17 @@ async def test_a_pin_brings_a_folded_output_back_and_taking_it_off_lets_it_go(
     async with works() as server, opened_window(qapp, tmp_path) as rig:
         await _work(rig, server, **FOLDS)
         before = rig.talk.measure()[0]
-        rig.chat.view.card_chosen.emit(card(rig, "part0.txt").key, "pin")
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "pin")
         await until(lambda: card(rig, "part0.txt").badge == "pinned", "the pin on the card")
-        copies = [one for one in rig.talk.session.transcript.live() if isinstance(one, PinnedCopy)]
-        assert [one.item.seq for one in copies] == [card(rig, "part0.txt").answer]
+        copies = [one for one in rig.talk.session.transcript.window_entries() if isinstance(one, PinnedCopy)]
+        assert [one.item.seq for one in copies] == [card(rig, "part0.txt").answer_seq]
         pinned = rig.rows(DividerRow)[-1]
-        assert (pinned.kind, pinned.about) == ("pin", card(rig, "part0.txt").answer)
+        assert (pinned.kind, pinned.about_seq) == ("pin", card(rig, "part0.txt").answer_seq)
         rig.window.show_page("cache")
         rig.chat.view.action_triggered.emit(pinned.key, "show")
         assert rig.window.page() == "chat"
 
-        rig.chat.view.card_chosen.emit(card(rig, "part0.txt").key, "unpin")
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "unpin")
         await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")
         assert rig.talk.measure()[0] == before
 
@@ -122,12 +122,12 @@ async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplicati
         assert row.arguments_cached
         sweep = next(one for one in rig.rows(DividerRow) if "arguments" in one.text)
         assert sweep.kind == "sweep"
-        rig.chat.view.card_chosen.emit(row.key, f"argument:{row.arguments[0]}")
+        rig.chat.view.tool_action_triggered.emit(row.key, f"argument:{row.arguments[0]}")
         await until(lambda: rig.screens.cache.preview.digest == row.arguments[0], "the argument in the cache")
         assert (await rig.room.store.get(row.arguments[0])).decode() == BODY
 
         for made in [one for one in rig.talk.session.log if isinstance(one.event, SweepMade)]:
-            rig.opened.shell.rewriting.undo(made.seq)
+            rig.opened.workspace_controller.rewrites.undo(made.seq)
         await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
 
 
@@ -140,17 +140,17 @@ async def test_an_output_shown_in_part_opens_onto_its_original(qapp: QApplicatio
         assert row.form == "preview"
         assert row.original is None
         rig.chat.view.jump_to(row.key)
-        rig.chat.view.content_wanted.emit(row.key, False)
+        rig.chat.view.content_requested.emit(row.key, False)
         await until(lambda: card(rig, "part3.txt").original, "the original")
         original = card(rig, "part3.txt").original
         assert original is not None
-        assert original.ends.lines == FILES["part3.txt"].count("\n")
-        assert original.ends.head.startswith("Part 3.")
+        assert original.head_and_tail.lines == FILES["part3.txt"].count("\n")
+        assert original.head_and_tail.head.startswith("Part 3.")
         assert original.tokens > row.tokens
         assert card(rig, "part3.txt").head == row.head
 
-        rig.chat.view.content_wanted.emit(row.key, True)
-        await until(lambda: not card(rig, "part3.txt").original.ends.hidden, "all lines")  # type: ignore[union-attr]  # it is there
+        rig.chat.view.content_requested.emit(row.key, True)
+        await until(lambda: not card(rig, "part3.txt").original.head_and_tail.hidden_lines, "all lines")  # type: ignore[union-attr]  # it is there
         answer = next(one for one in rig.facts(ToolAnswered) if one.target == "part3.txt")
         whole = (await rig.room.store.get(answer.digest)).decode()
-        assert card(rig, "part3.txt").original.ends.head == whole.removesuffix("\n")  # type: ignore[union-attr]  # it is there
+        assert card(rig, "part3.txt").original.head_and_tail.head == whole.removesuffix("\n")  # type: ignore[union-attr]  # it is there

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
 
-from helix_desktop.context.archive import Progress
-from helix_desktop.context.event import UserSpoke
-from helix_desktop.ui.carrying import Carrying
-from helix_desktop.ui.dialogs import Question
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.workspaces.import_export import ImportExportController
 from tests.support.chat_server import ChatServer, Hang, Stream, Text, in_turn, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -74,17 +74,19 @@ async def test_what_runs_is_stopped_only_when_the_person_says_so(qapp: QApplicat
         await pick(rig, tmp_path / "a.helix")
         await until(lambda: "was written" in rig.banners(), "the notice")
         rig.typed("Second")
-        await until(lambda: rig.talk.running, "a turn")
+        await until(lambda: rig.talk.is_running, "a turn")
         for answer, stays in (("Keep it running", True), ("Stop and import", False)):
             choose(rig, "Import from a file…", identity)
             await pick(rig, tmp_path / "a.helix")
-            press(await shown(rig, Question), answer)
+            press(await shown(rig, QuestionDialog), answer)
             if stays:
-                await until(lambda: not any(one.isVisible() for one in rig.window.findChildren(Question)), "")
-                assert rig.talk.running
+                await until(
+                    lambda: not any(one.isVisible() for one in rig.window.findChildren(QuestionDialog)), ""
+                )
+                assert rig.talk.is_running
         await until(lambda: "was imported" in rig.banners(), "the notice")
         assert "1 known." in rig.banners()
-        assert not rig.talk.running
+        assert not rig.talk.is_running
         assert [one.text for one in rig.facts(UserSpoke)] == ["First", "Second"]
 
 
@@ -98,14 +100,16 @@ async def test_a_file_that_is_none_is_told_and_the_workspace_is_there_again(
         choose(rig, "Import from a file…", identity)
         await pick(rig, tmp_path / "broken.helix")
         await until(lambda: "cannot be imported" in rig.banners(), "the refusal")
-        await until(lambda: rig.opened.shell.work.room is not None, "the workspace")
+        await until(
+            lambda: rig.opened.workspace_controller.session_controller.workspace is not None, "the workspace"
+        )
         assert rig.room.id == identity
         assert rig.facts(UserSpoke)
 
 
 async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
-        carrying = rig.window.findChild(Carrying)
+        carrying = rig.window.findChild(ImportExportController)
         assert carrying is not None
         ended: list[object] = []
 
@@ -115,9 +119,9 @@ async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication,
             return "never"
 
         async def run() -> None:
-            ended.append(await carrying.run("Exporting all of it", go_on_for_ever))
+            ended.append(await carrying.run_cancellable_job("Exporting all of it", go_on_for_ever))
 
-        rig.front.intents.start(run(), "a job")
+        rig.front.actions.start(run(), "a job")
         bar = rig.window.jobs
         await until(lambda: any("75 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "75 %")
         press(bar, "Cancel")
@@ -146,9 +150,9 @@ async def test_all_workspaces_are_backed_up_and_a_broken_one_is_named(
 
         broken = await rig.open_folder("third")
         await rig.say("Hello once more")
-        await rig.opened.desk.close_room(broken)
-        (rig.opened.desk.registry.store_folder(broken) / "format").write_text("nothing")
-        (rig.opened.desk.registry.store_folder(broken) / "db" / "CURRENT").write_text("nothing")
+        await rig.opened.services.close_workspace(broken)
+        (rig.opened.services.registry.store_folder(broken) / "format").write_text("nothing")
+        (rig.opened.services.registry.store_folder(broken) / "db" / "CURRENT").write_text("nothing")
         again = tmp_path / "again"
         again.mkdir()
         rig.window.commands.back_up.trigger()
@@ -164,7 +168,7 @@ async def test_a_backup_that_is_cancelled_says_how_far_it_came(
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("first")
         await rig.say("Hello")
-        carrier = rig.opened.desk.carrier
+        carrier = rig.opened.services.backup
 
         async def never(*_: object) -> None:
             await asyncio.Event().wait()
@@ -179,7 +183,7 @@ async def test_a_backup_that_is_cancelled_says_how_far_it_came(
 
 async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
-        carrying = rig.window.findChild(Carrying)
+        carrying = rig.window.findChild(ImportExportController)
         assert carrying is not None
         ended: list[object] = []
         told, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
@@ -192,9 +196,9 @@ async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, t
             return "mended"
 
         async def run() -> None:
-            ended.append(await carrying.watch("project is being mended", mend))
+            ended.append(await carrying.run_job("project is being mended", mend))
 
-        rig.front.intents.start(run(), "a mending")
+        rig.front.actions.start(run(), "a mending")
         await until(on.is_set, "the work")
         bar = rig.window.jobs
         assert not bar.job_ids()

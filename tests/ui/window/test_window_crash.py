@@ -10,11 +10,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.desk import now_ms
-from helix_desktop.app.last_run import LastRun
-from helix_desktop.app.recovery import recovery_of
-from helix_desktop.context.event import MessageQueued, Recorded, UserSpoke
-from helix_desktop.ui.crash_notice import CrashNotice, LogDialog, Recovery
+from helix_desktop.app.recovery import find_unfinished
+from helix_desktop.app.run_marker import LastRun
+from helix_desktop.domain.events.session import MessageQueued, RecordedEvent, UserSpoke
+from helix_desktop.services.app_services import now_ms
+from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
 from tests.support.store_making import summary
 from tests.support.window_rig import opened_window, press, until
 
@@ -27,23 +27,28 @@ async def test_what_a_crash_left_is_found_before_and_after_its_session_is_opened
     async with opened_window(qapp, tmp_path) as rig:
         began = now_ms()
         identity = await rig.open_folder("project")
-        log = [Recorded(1, began, UserSpoke("Go", 1)), Recorded(2, began, MessageQueued("And then"))]
+        log = [
+            RecordedEvent(1, began, UserSpoke("Go", 1)),
+            RecordedEvent(2, began, MessageQueued("And then")),
+        ]
         await rig.room.store.commit("cut-off", log, summary=summary("cut-off", began))
         await rig.room.store.save_draft("cut-off", "half a thought")
         run = LastRun(began, workspaces=(identity, "removed"))
         started = now_ms()
-        expected = Recovery(turns=1, queued=1, drafts=1)
-        assert await recovery_of(rig.opened.desk, run, started) == expected
-        await rig.opened.shell.open_session("cut-off")
-        assert await recovery_of(rig.opened.desk, run, started) == expected
-        assert await recovery_of(rig.opened.desk, run, now_ms() + 1) == Recovery(queued=1, drafts=1)
+        expected = RecoverySummary(turns=1, queued=1, drafts=1)
+        assert await find_unfinished(rig.opened.services, run, started) == expected
+        await rig.opened.workspace_controller.open_session("cut-off")
+        assert await find_unfinished(rig.opened.services, run, started) == expected
+        assert await find_unfinished(rig.opened.services, run, now_ms() + 1) == RecoverySummary(
+            queued=1, drafts=1
+        )
 
 
 async def test_the_notice_says_it_and_shows_the_log(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        notice = CrashNotice(rig.window, rig.front.intents, lambda: "the stacks", tmp_path)
-        notice.show(Recovery(turns=1, drafts=2))
+        notice = CrashNotice(rig.window, rig.front.actions, lambda: "the stacks", tmp_path)
+        notice.show(RecoverySummary(turns=1, drafts=2))
         assert "didn't close properly" in rig.banners()
         assert "1 interrupted turn, 2 drafts" in rig.banners()
         press(rig.window.banners, "Show log")
@@ -56,5 +61,5 @@ async def test_the_notice_says_it_and_shows_the_log(qapp: QApplication, tmp_path
 
 
 def test_a_crash_in_which_nothing_ran_says_so() -> None:
-    assert Recovery().text.startswith("Nothing was in progress.")
-    assert Recovery(queued=2).text.startswith("Recovered: 2 queued messages.")
+    assert RecoverySummary().text.startswith("Nothing was in progress.")
+    assert RecoverySummary(queued=2).text.startswith("Recovered: 2 queued messages.")

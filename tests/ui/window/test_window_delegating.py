@@ -12,8 +12,8 @@ from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.chat.rows import ToolRow
-from helix_desktop.ui.sidebar.rows import SessionItem
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -54,19 +54,19 @@ def cards(rig: Rig) -> list[ToolRow]:
 
 def listed(rig: Rig) -> list[SessionItem]:
     """The session list as it is shown."""
-    return rig.window.sidebar.list.sessions()
+    return rig.window.sidebar.session_list.sessions()
 
 
 def place(rig: Rig, at: int, button: bool) -> QPoint:
     """Where the button of a card is, or else its title, in the viewport."""
-    board = rig.chat.view.board
+    board = rig.chat.view.chat_viewport
     index = board.model.index_of(cards(rig)[at].key)
     assert index is not None
-    placed = next(one for one in board.flow.placed if one.row == index)
-    found = board.sheet(index).hot("subagent:card")
+    placed = next(one for one in board.scroll_layout.placed if one.row_index == index)
+    found = board.item(index).hit_area("subagent:card")
     assert found is not None
     spot = found.rect.center() if button else QPointF(60, 20)
-    top = board.sheets.gap(index) + placed.y
+    top = board.item_cache.gap(index) + placed.y
     return QPoint(round(board.column.left + spot.x()), round(top + spot.y()))
 
 
@@ -75,7 +75,10 @@ async def begun(rig: Rig, server: ChatServer) -> None:
     await rig.open_folder("project", {"a.txt": "words"})
     await rig.use_server(server)
     rig.typed("Go")
-    await until(lambda: [one.errand and one.errand.steps for one in cards(rig)] == [1, 1], "both at work")
+    await until(
+        lambda: [one.subagent_status and one.subagent_status.steps for one in cards(rig)] == [1, 1],
+        "both at work",
+    )
 
 
 async def test_their_cards_show_how_it_goes(qapp: QApplication, tmp_path: Path) -> None:
@@ -84,26 +87,34 @@ async def test_their_cards_show_how_it_goes(qapp: QApplication, tmp_path: Path) 
     async with ChatServer(house) as server, opened_window(qapp, tmp_path) as rig:
         await begun(rig, server)
         await until(
-            lambda: all(one.errand and one.errand.phase == "thinking" for one in cards(rig)), "thinking"
+            lambda: all(
+                one.subagent_status and one.subagent_status.phase == "thinking" for one in cards(rig)
+            ),
+            "thinking",
         )
         for card, title in zip(cards(rig), TASKS, strict=True):
-            assert card.errand is not None
+            assert card.subagent_status is not None
             assert (card.target, card.state) == (title, "running")
-            assert (card.errand.tool, card.errand.window) == ("read_file a.txt", 32_000)
-            assert card.errand.use > 0 < card.errand.began
-            assert card.errand.figures(card.errand.began + 61_000).endswith(" · 1:01")
+            assert (card.subagent_status.current_tool, card.subagent_status.window) == (
+                "read_file a.txt",
+                32_000,
+            )
+            assert card.subagent_status.used > 0 < card.subagent_status.started_at_ms
+            assert card.subagent_status.summary(card.subagent_status.started_at_ms + 61_000).endswith(
+                " · 1:01"
+            )
         assert rig.window.jobs.job_ids() == ("subagents",)
         house.go.set()
         await rig.turn_over()
         done = cards(rig)
         for card in done:
-            assert card.errand is not None
-            assert (card.errand.phase, card.errand.steps, card.state) == ("done", 2, "ok")
-            assert card.errand.spent > 0
+            assert card.subagent_status is not None
+            assert (card.subagent_status.phase, card.subagent_status.steps, card.state) == ("done", 2, "ok")
+            assert card.subagent_status.spent_tokens > 0
         assert not rig.window.jobs.job_ids()
         parent = rig.talk.session.id
-        await rig.opened.shell.open_session(done[0].subagent)
-        await rig.opened.shell.open_session(parent)
+        await rig.opened.workspace_controller.open_session(done[0].subagent_session)
+        await rig.opened.workspace_controller.open_session(parent)
         assert cards(rig) == done
         assert house.told[0] == [*house.told[1], "delegate"], "a subagent has all tools but that one"
 
@@ -114,18 +125,20 @@ async def test_a_click_or_two_lead_to_a_session_and_a_button_back(qapp: QApplica
     async with ChatServer(house) as server, opened_window(qapp, tmp_path) as rig:
         await begun(rig, server)
         parent, viewport = rig.talk, rig.chat.view.viewport()
-        first, second = (one.subagent for one in cards(rig))
+        first, second = (one.subagent_session for one in cards(rig))
         QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
         await until(lambda: rig.talk.session.id == first, "the first one's session")
-        assert rig.talk.running
+        assert rig.talk.is_running
         await until(lambda: "session of a subagent" in rig.banners(), "whose session it is")
         press(rig.window.banners, "Back to that session")
         await until(lambda: rig.talk is parent and len(cards(rig)) == len(TASKS), "back")
-        assert [one.errand and one.errand.steps for one in cards(rig)] == [1, 1], "caught up with"
+        assert [one.subagent_status and one.subagent_status.steps for one in cards(rig)] == [1, 1], (
+            "caught up with"
+        )
         QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 1, button=False))
         await until(lambda: rig.talk.session.id == second, "the second one's session")
         house.go.set()
-        await until(lambda: not parent.running, "the end")
+        await until(lambda: not parent.is_running, "the end")
 
 
 async def test_the_list_shows_them_below_their_session(qapp: QApplication, tmp_path: Path) -> None:
@@ -133,7 +146,7 @@ async def test_the_list_shows_them_below_their_session(qapp: QApplication, tmp_p
     house = House()
     async with ChatServer(house) as server, opened_window(qapp, tmp_path) as rig:
         await begun(rig, server)
-        await rig.opened.shell.refresh()
+        await rig.opened.workspace_controller.refresh()
         parent = rig.talk.session.id
         assert sorted(one.title for one in listed(rig)[1:]) == sorted(TASKS)
         assert (listed(rig)[0].id, listed(rig)[0].parent) == (parent, "")
@@ -141,11 +154,11 @@ async def test_the_list_shows_them_below_their_session(qapp: QApplication, tmp_p
         house.go.set()
         await rig.turn_over()
         await rig.say("Thanks")
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         await rig.say("Hello")
         assert [one.parent for one in listed(rig)] == ["", ""], "they show where the person is"
         rig.window.sidebar.search.setText("callers")
         assert [one.title for one in listed(rig)] == ["Go", "Find the callers"]
-        sessions = rig.window.sidebar.list
+        sessions = rig.window.sidebar.session_list
         words = [one.text() for one in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()]
         assert words == ["Open", "Rename…\tF2", "Copy a link"]

@@ -12,12 +12,12 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.distil import OBSERVE, REFINE
-from helix_desktop.context.errors import CompactionRefused, FormRefused
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.summary import OPENING
+from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
+from helix_desktop.context.summaries.summary_task import OPENING
+from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.chat_server import Call, ChatServer, Counts, Stream, Text, in_turn, say
 from tests.support.cli_rig import Cli
 from tests.support.figure_watch import (
@@ -58,21 +58,21 @@ async def test_the_sidebar_follows_each_change_and_keeps_it(qapp: QApplication, 
             swept = _true(rig)
             assert listed(rig).used == swept
             seq = next(one.seq for one in rig.talk.session.log if isinstance(one.event, SweepMade))
-            rig.opened.shell.rewriting.undo(seq)
+            rig.opened.workspace_controller.rewrites.undo(seq)
             await until(lambda: _true(rig) > swept and listed(rig).used == _true(rig), "the undo listed")
             session, used = rig.talk.session.id, rig.talk.measure()[1].used
-            await rig.opened.shell.new_session()
+            await rig.opened.workspace_controller.new_session()
 
         async with opened_window(qapp, tmp_path) as rig:
-            await rig.opened.shell.open_workspace(identity)
+            await rig.opened.workspace_controller.open_workspace(identity)
             assert rig.talk.session.id != session
-            assert rig.room.known(session) is None
+            assert rig.room.find_open(session) is None
             await until(lambda: listed(rig, session).used == used / 32_000, "the closed session's figure")
             await rig.use_server(server, window=64_000)
             await until(
                 lambda: listed(rig, session).used == used / 64_000, "the closed one in the new window"
             )
-            await rig.opened.shell.open_session(session)
+            await rig.opened.workspace_controller.open_session(session)
             assert listed(rig).used == _true(rig) == used / 64_000
 
 
@@ -84,15 +84,15 @@ async def test_what_an_older_version_stored_is_counted_again(qapp: QApplication,
             await rig.use_server(server)
             await rig.say("Read everything")
             session, true = rig.talk.session.id, _true(rig)
-            await rig.opened.shell.new_session()
+            await rig.opened.workspace_controller.new_session()
             stored = next(one for one in await rig.room.sessions() if one.id == session)
 
             old = msgspec.structs.replace(stored, used=31_000, count=None)
             await rig.room.store.commit(session, summary=old)
 
         async with opened_window(qapp, tmp_path) as rig:
-            await rig.opened.shell.open_workspace(identity)
-            assert rig.room.known(session) is None
+            await rig.opened.workspace_controller.open_workspace(identity)
+            assert rig.room.find_open(session) is None
             await until(lambda: listed(rig, session).used == true, "the true figure")
             (again,) = [one for one in await rig.room.sessions() if one.id == session]
             assert again == stored
@@ -165,7 +165,7 @@ class _Play:
 
     async def _undo(self) -> None:
         known = self.rig.talk.session.transcript
-        if held := [seq for seq in known.rewrites.made if known.can_undo(seq)]:
+        if held := [seq for seq in known.rewrites.by_seq if known.can_undo(seq)]:
             await self.rig.talk.undo(self._random.choice(held))
 
     async def _redo(self) -> None:
@@ -183,13 +183,13 @@ class _Play:
         await self.rig.talk.unpin(max(self.rig.talk.session.transcript.rewrites.pinned, default=0))
 
     async def _form(self) -> None:
-        with suppress(FormRefused):
+        with suppress(OutputFormUnavailable):
             await self.rig.talk.choose_form(self._output(), "preview")
 
     async def _policy(self) -> None:
         fields = {"user_text_tokens": self._random.choice((0, 20, 20_000)), "handover_at": 0.9}
         await self.rig.change_policy(**fields, protect_tokens=self._random.choice((100, 50_000)))
-        self.rig.opened.shell.work.refresh_soon()
+        self.rig.opened.workspace_controller.session_controller.schedule_refresh()
 
     async def _model(self) -> None:
         assert self._server is not None
@@ -216,13 +216,13 @@ async def test_every_place_shows_what_the_next_request_contains(
             assert len(play.fixed) == 1, "the system prompt and the tools keep their count"
             session, share = rig.talk.session.id, rig.talk.measure()[1].share
             said = await check_totals(rig)
-            await rig.opened.shell.new_session()
+            await rig.opened.workspace_controller.new_session()
 
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.open_workspace(identity)
-        assert rig.room.known(session) is None
+        await rig.opened.workspace_controller.open_workspace(identity)
+        assert rig.room.find_open(session) is None
         await until(lambda: listed(rig, session).used == share, "the same share after a restart")
-        await rig.opened.shell.open_session(session)
+        await rig.opened.workspace_controller.open_session(session)
         assert listed(rig).used == rig.talk.measure()[1].share == share
         events = msgspec.json.decode(msgspec.json.encode(await rig.stored()))
 

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication, QDialog
 
-from helix_desktop.context.event import OutputHeld, ToolAnswered
-from helix_desktop.context.event_rewrite import FormChosen
-from helix_desktop.context.intake_choice import OPENING as QUESTION
-from helix_desktop.ui.chat.rows import DividerRow, ToolRow
-from helix_desktop.ui.dialogs import TextQuestion
+from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
+from helix_desktop.domain.events.rewrite import FormChosen
+from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
+from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
+from helix_desktop.ui.design.dialogs import TextInputDialog
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -66,15 +66,15 @@ async def test_the_agents_choice_shows_while_it_is_made_and_stays_on_the_card(
         await rig.use_server(server)
         await rig.change_policy(**LARGE)
         rig.typed("Read it")
-        await until(lambda: rig.facts(OutputHeld) and card(rig).choosing, "the output held")
+        await until(lambda: rig.facts(OutputHeld) and card(rig).is_choosing_form, "the output held")
         await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")
         assert card(rig).digest
         reader.go.set()
         await rig.turn_over()
         row = card(rig)
-        assert (row.form, row.chosen, row.choosing) == ("compact", "agent", False)
-        assert row.asked == "the number of lines"
-        assert "tokens" in row.cost
+        assert (row.form, row.chosen_by, row.is_choosing_form) == ("compact", "agent", False)
+        assert row.instructions == "the number of lines"
+        assert "tokens" in row.form_cost
         assert "The gist of it." in row.head
         assert "intake" not in rig.window.jobs.job_ids()
 
@@ -84,10 +84,10 @@ async def test_the_person_shows_all_of_it_and_takes_that_back(qapp: QApplication
         await _read(rig, server)
         before = rig.talk.measure()[0]
         assert card(rig).form == "preview"
-        rig.chat.view.card_chosen.emit(card(rig).key, "form:full")
+        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:full")
         await until(lambda: card(rig).form == "full", "all of it")
         assert card(rig).lines == 600
-        assert card(rig).chosen == "user"
+        assert card(rig).chosen_by == "user"
         assert rig.talk.measure()[0].estimate > before.estimate + 3_000
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "form")
         assert "read_file long.txt" in divider.text
@@ -100,14 +100,14 @@ async def test_the_person_asks_for_an_extract_in_their_own_words(qapp: QApplicat
     reader = Reader()
     async with ChatServer(reader) as server, opened_window(qapp, tmp_path) as rig:
         await _read(rig, server)
-        rig.chat.view.card_chosen.emit(card(rig).key, "form:compact")
-        await until(lambda: rig.window.findChildren(TextQuestion), "the question")
-        dialog = rig.window.findChildren(TextQuestion)[0]
+        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:compact")
+        await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
+        dialog = rig.window.findChildren(TextInputDialog)[0]
         dialog.field.setText("every tenth line")
         press(dialog, "Extract")
         await until(lambda: card(rig).form == "compact", "the extract")
         assert "every tenth line" in reader.wanted[0]
-        assert card(rig).asked == "every tenth line"
+        assert card(rig).instructions == "every tenth line"
         assert "The gist of it." in card(rig).head
         assert [one.form for one in rig.facts(FormChosen)] == ["compact"]
 
@@ -116,9 +116,9 @@ async def test_leaving_the_question_changes_nothing(qapp: QApplication, tmp_path
     reader = Reader()
     async with ChatServer(reader) as server, opened_window(qapp, tmp_path) as rig:
         await _read(rig, server)
-        rig.chat.view.card_chosen.emit(card(rig).key, "form:compact")
-        await until(lambda: rig.window.findChildren(TextQuestion), "the question")
-        dialog = rig.window.findChildren(TextQuestion)[0]
+        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:compact")
+        await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
+        dialog = rig.window.findChildren(TextInputDialog)[0]
         press(dialog, "Cancel")
         await until(
             lambda: not [one for one in rig.window.findChildren(QDialog) if one.isVisible()], "closed"
@@ -138,7 +138,7 @@ async def test_a_form_that_does_not_fit_is_refused_where_the_person_looks(
         await rig.use_server(server)
         await rig.change_policy(**LARGE)
         await rig.say("Read it")
-        rig.chat.view.card_chosen.emit(card(rig).key, "form:full")
+        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:full")
         await until(lambda: "does not fit" in rig.banners(), "the refusal")
         assert card(rig).form == "preview"
         answer = rig.facts(ToolAnswered)[-1]

@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame
 
-from helix_desktop.context.event_summary import (
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
+from helix_desktop.domain.events.summary import (
     SECTIONS,
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.context.rewrite_kind import PlacementReason, SummaryProblem, Trigger
-from helix_desktop.ui.chat.rows import DividerRow, NoticeRow
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from tests.support.chat_server import Call, ChatServer, Refusal, Reply, Stream, Text, Wait, error, say
 from tests.support.window_rig import Rig, opened_window, press, until
@@ -71,15 +71,17 @@ async def _work(rig: Rig, server: ChatServer, **policy: object) -> HandoverDialo
 
 async def _open(rig: Rig) -> HandoverDialog:
     rig.window.commands.compact_now.trigger()
-    await until(lambda: rig.opened.shell.rewriting.by_hand, "the dialog")
-    by_hand = rig.opened.shell.rewriting.by_hand
+    await until(lambda: rig.opened.workspace_controller.rewrites.handover_presenter, "the dialog")
+    by_hand = rig.opened.workspace_controller.rewrites.handover_presenter
     assert by_hand is not None
     await until(by_hand.dialog.isVisible, "the dialog on screen")
     return by_hand.dialog
 
 
 async def _closed(rig: Rig) -> None:
-    await until(lambda: rig.opened.shell.rewriting.by_hand is None, "the dialog closed")
+    await until(
+        lambda: rig.opened.workspace_controller.rewrites.handover_presenter is None, "the dialog closed"
+    )
 
 
 async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_path: Path) -> None:
@@ -87,9 +89,9 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
     async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
         before = rig.talk.measure()[0]
-        dialog.focus.setText("the fourth file")
+        dialog.focus_input.setText("the fourth file")
         press(dialog, "Write a draft")
-        await until(lambda: dialog.stage == "draft", "the draft")
+        await until(lambda: dialog.step == "draft", "the draft")
         assert "the fourth file" in model.asked[0]
         assert rig.facts(HandoverMade) == []
         assert rig.talk.measure()[0] == before
@@ -101,24 +103,24 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
         press(dialog, "Hand over")
         await _closed(rig)
         (made,) = rig.facts(HandoverMade)
-        assert (made.trigger, made.edited, made.focus) == (Trigger.MANUAL, True, "the fourth file")
+        assert (made.trigger, made.edited, made.focus) == (HandoverTrigger.MANUAL, True, "the fourth file")
         assert made.sections[0].bullets[0].text == "My own words."
         assert rig.talk.measure()[0].estimate < before.estimate
         await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
 
         rig.window.commands.undo_compaction.trigger()
-        await until(lambda: any(row.undone for row in rig.rows(DividerRow)), "undone")
+        await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
         assert rig.talk.measure()[0] == before
 
 
 async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(Summariser()) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
-        assert dialog.reach.count() > 1
-        dialog.reach.setCurrentIndex(dialog.reach.count() - 1)
-        wanted = dialog.reach.currentData()
+        assert dialog.range_box.count() > 1
+        dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
+        wanted = dialog.range_box.currentData()
         press(dialog, "Write a draft")
-        await until(lambda: dialog.stage == "draft", "the draft")
+        await until(lambda: dialog.step == "draft", "the draft")
         press(dialog, "Hand over")
         await _closed(rig)
         assert rig.facts(HandoverMade)[0].upto == wanted
@@ -130,13 +132,13 @@ async def test_the_writing_can_be_stopped_and_begun_again(qapp: QApplication, tm
     async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
         press(dialog, "Write a draft")
-        await until(lambda: "- Wor" in dialog.said.toPlainText(), "what has arrived")
+        await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "what has arrived")
         press(dialog, "Stop writing")
-        await until(lambda: dialog.stage == "choose", "the choice again")
+        await until(lambda: dialog.step == "choose", "the choice again")
         assert dialog.problem == ""
         model.summary = say(SUMMARY)
         press(dialog, "Write a draft")
-        await until(lambda: dialog.stage == "draft", "the draft")
+        await until(lambda: dialog.step == "draft", "the draft")
         press(dialog, "Cancel")
         await _closed(rig)
         assert rig.facts(HandoverMade) == []
@@ -148,7 +150,7 @@ async def test_a_text_that_cannot_be_read_is_told_in_place(qapp: QApplication, t
     async with ChatServer(Summariser()) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
         press(dialog, "Write a draft")
-        await until(lambda: dialog.stage == "draft", "the draft")
+        await until(lambda: dialog.step == "draft", "the draft")
         whole = dialog.editor.toPlainText()
         dialog.editor.setPlainText("## Something else\n- Words.")
         press(dialog, "Hand over")
@@ -156,7 +158,7 @@ async def test_a_text_that_cannot_be_read_is_told_in_place(qapp: QApplication, t
         assert "none of the six headings" in dialog.problem
         assert rig.facts(HandoverMade) == []
         dialog.editor.setPlainText(whole)
-        await until(dialog.commit.isEnabled, "ready again")
+        await until(dialog.commit_button.isEnabled, "ready again")
         press(dialog, "Hand over")
         await _closed(rig)
         assert len(rig.facts(HandoverMade)) == 1
@@ -168,7 +170,7 @@ async def test_without_a_model_the_draft_says_why_it_is_as_it_is(qapp: QApplicat
     async with ChatServer(Summariser(refused)) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
         press(dialog, "Write a draft")
-        await until(lambda: dialog.stage == "draft", "the draft")
+        await until(lambda: dialog.step == "draft", "the draft")
         press(dialog, "Hand over")
         await _closed(rig)
         (made,) = rig.facts(HandoverMade)
@@ -185,12 +187,12 @@ async def test_one_line_is_not_taken_for_a_long_history(qapp: QApplication, tmp_
         press(dialog, "Write a draft")
         await until(lambda: dialog.problem, "the refusal")
         assert "tokens of history" in dialog.problem
-        assert dialog.refused.isVisible()
-        assert dialog.refused.toPlainText() == thin
+        assert dialog.rejected_text.isVisible()
+        assert dialog.rejected_text.toPlainText() == thin
         assert rig.facts(HandoverMade) == []
         model.summary = say(SUMMARY)
         press(dialog, "Try again")
-        await until(lambda: dialog.stage == "draft", "the draft")
+        await until(lambda: dialog.step == "draft", "the draft")
         assert dialog.problem == ""
         press(dialog, "Cancel")
         await _closed(rig)
@@ -254,7 +256,7 @@ async def test_older_messages_are_observed_when_the_person_asks(qapp: QApplicati
         assert [one.priority for one in made.observations] == [1, 3]
         assert rig.facts(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
         assert rig.talk.measure()[0].estimate < before.estimate
-        divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.quiet)
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.is_quiet)
         rig.chat.view.action_triggered.emit(divider.key, "view")
         await until(lambda: rig.screens.timeline.card_widget(divider.event_seq), "the card")
         rig.chat.view.action_triggered.emit(divider.key, "undo")

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.event import ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
-from helix_desktop.context.window import marker_of
-from helix_desktop.ui.cache_browser.rows import CacheFilter
-from helix_desktop.ui.cache_browser.source import RoomSource
-from helix_desktop.ui.chat.rows import DividerRow, ToolRow, UserRow
+from helix_desktop.context.window.window import output_marker
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.ui.cache.rows import CacheFilter
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.window_rig import Rig, opened_window, until
 
@@ -38,7 +38,7 @@ async def _read_all(rig: Rig, server: ChatServer, **policy: object) -> None:
 
 async def _states(rig: Rig) -> dict[str, str]:
     """The state of every cached output, as the cache browser shows it."""
-    source = RoomSource(rig.room, lambda: rig.talk.session.transcript)
+    source = WorkspaceCacheSource(rig.room, lambda: rig.talk.session.transcript)
     ids = await source.ids(CacheFilter())
     rows = await source.rows([ids[at : at + 32].hex() for at in range(0, len(ids), 32)])
     return {row.target: row.state for row in rows}
@@ -62,7 +62,7 @@ async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp
         assert f"{len(swept.masked)} output" in divider.text
 
         rig.chat.view.action_triggered.emit(divider.key, "undo")
-        await until(lambda: rig.rows(DividerRow)[0].undone, "the sweep undone in the chat")
+        await until(lambda: rig.rows(DividerRow)[0].is_undone, "the sweep undone in the chat")
         await rig.turn_over()
         assert _badges(rig)["part0.txt"] == "in window"
         assert (await _states(rig))["part0.txt"] == "in window"
@@ -70,7 +70,7 @@ async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp
 
         rig.window.show_page("timeline")
         rig.screens.timeline.redo_requested.emit(divider.event_seq)
-        await until(lambda: not rig.rows(DividerRow)[0].undone, "the sweep holds again")
+        await until(lambda: not rig.rows(DividerRow)[0].is_undone, "the sweep holds again")
         await rig.turn_over()
         assert _badges(rig)["part0.txt"] == "cached"
         assert rig.talk.measure()[0] == sent
@@ -102,12 +102,12 @@ async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, t
         assert rig.window.page() == "chat"
 
         rig.window.commands.undo_compaction.trigger()
-        await until(lambda: any(row.undone for row in rig.rows(DividerRow)), "undone")
+        await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
         await rig.turn_over()
         assert rig.talk.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in window"
-        rig.opened.shell.rewriting.redo(divider.event_seq)
-        await until(lambda: not any(row.undone for row in rig.rows(DividerRow)), "redone")
+        rig.opened.workspace_controller.rewrites.redo(divider.event_seq)
+        await until(lambda: not any(row.is_undone for row in rig.rows(DividerRow)), "redone")
         assert rig.talk.measure()[0] == after[0]
 
 
@@ -117,7 +117,7 @@ async def test_recall_goes_along_with_the_message_whole_or_by_lines(
     async with reads_all() as server, opened_window(qapp, tmp_path) as rig:
         await _read_all(rig, server)
         digest = rig.output("read_file").digest
-        rig.opened.shell.history.show_digest(digest)
+        rig.opened.workspace_controller.navigation.show_cache_entry(digest)
         assert rig.window.page() == "cache"
         await until(lambda: rig.screens.cache.preview.digest == digest, "the preview")
         rig.screens.cache.recall_requested.emit(digest, 2, 4)
@@ -157,7 +157,7 @@ async def test_three_failed_handovers_raise_a_banner_that_goes_with_the_next_goo
         first = rig.room.id
         await rig.open_folder("other")
         assert "Automatic compaction paused" not in rig.banners()
-        await rig.opened.shell.open_workspace(first)
+        await rig.opened.workspace_controller.open_workspace(first)
         assert "Automatic compaction paused" in rig.banners()
 
         rig.talk.compact()
@@ -174,6 +174,6 @@ async def test_the_preview_is_the_request(qapp: QApplication, tmp_path: Path) ->
         masked = rig.talk.session.transcript.item(rig.facts(SweepMade)[0].masked[0])
         assert masked is not None
         assert isinstance(masked.event, ToolAnswered)
-        marker = marker_of(masked.event)
+        marker = output_marker(masked.event)
         await until(lambda: marker in shown.toPlainText(), "the marker in the request")
         assert "== system" in shown.toPlainText()

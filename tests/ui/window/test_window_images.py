@@ -11,9 +11,9 @@ from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, 
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.context.event import UserSpoke
-from helix_desktop.context.image import LONGEST_EDGE, image_of
-from helix_desktop.ui.chat.rows import DividerRow, NoticeRow, UserRow
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, UserRow
 from tests.support.chat_server import ChatServer, error, in_turn, say
 from tests.support.pictures import png
 from tests.support.window_rig import Rig, opened_window, press, until
@@ -77,8 +77,8 @@ async def test_a_large_screenshot_that_was_pasted_is_made_small_enough(
         (said,) = rig.facts(UserSpoke)
         image = said.attachments[0].image
         assert image is not None
-        assert (image.width, image.height) == (LONGEST_EDGE, LONGEST_EDGE // 2)
-        assert image_of(await rig.room.store.get(image.digest), image.digest, image.label) == image
+        assert (image.width, image.height) == (MAX_EDGE_PX, MAX_EDGE_PX // 2)
+        assert identify_image(await rig.room.store.get(image.digest), image.digest, image.label) == image
 
 
 async def test_a_model_that_sees_none_is_named_on_the_chip(qapp: QApplication, tmp_path: Path) -> None:
@@ -115,19 +115,19 @@ async def test_what_goes_along_with_a_draft_survives_a_restart(qapp: QApplicatio
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project", {"a.txt": "words"})
         await rig.say("Hello")
-        await rig.opened.shell.history.recall(rig.output("list_directory").digest, 0, 0)
+        await rig.opened.workspace_controller.navigation.recall(rig.output("list_directory").digest, 0, 0)
         drop(rig, tmp_path / "lamp.png")
         await until(lambda: len(rig.attachments()) == 2, "both stand above the text")
         labels, session = rig.attachments(), rig.talk.session.id
         await rig.room.store.save_draft("behind", "what was written before it")
         saved = await rig.room.store.draft(session)
         assert len(saved.attachments) == 2, "saved at once, not at the end"
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         assert rig.attachments() == []
 
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.begin()
-        await rig.opened.shell.open_session(session)
+        await rig.opened.workspace_controller.restore_last()
+        await rig.opened.workspace_controller.open_session(session)
         assert rig.attachments() == labels
         rig.typed("What is this?")
         await until(lambda: len(rig.facts(UserSpoke)) == 2, "the message on record")

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.event import ToolAnswered, TurnEnded
-from helix_desktop.ui.chat.rows import ToolRow
+from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
+from helix_desktop.ui.chat.rows.row_types import ToolRow
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.window_rig import Rig, opened_window, until
 
@@ -32,19 +32,19 @@ def card(rig: Rig) -> ToolRow:
 
 def lines(rig: Rig) -> tuple[str, ...]:
     """What the newest card shows of a call at work."""
-    live = card(rig).live
+    live = card(rig).running_output
     return live.lines if live else ()
 
 
 def press_stop(rig: Rig) -> None:
     """Click the button in the newest card."""
-    board = rig.chat.view.board
+    board = rig.chat.view.chat_viewport
     index = board.model.index_of(card(rig).key)
     assert index is not None
-    hot = board.sheet(index).hot("stop:card")
-    placed = next(one for one in board.flow.placed if one.row == index)
+    hot = board.item(index).hit_area("stop:card")
+    placed = next(one for one in board.scroll_layout.placed if one.row_index == index)
     assert hot is not None
-    left, top = board.column.left, placed.y + board.sheets.gap(index)
+    left, top = board.column.left, placed.y + board.item_cache.gap(index)
     point = QPoint(round(left + hot.rect.center().x()), round(top + hot.rect.center().y()))
     QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
 
@@ -59,7 +59,7 @@ async def test_the_newest_lines_come_while_it_runs(qapp: QApplication, tmp_path:
         assert card(rig).state == "running"
         (Path(rig.folder) / "project" / "go").write_text("on\n")
         await rig.turn_over()
-        assert (card(rig).state, card(rig).live) == ("ok", None)
+        assert (card(rig).state, card(rig).running_output) == ("ok", None)
         assert rig.output("run_command").text.endswith("first\nsecond\nthird\n")
 
 
@@ -69,7 +69,7 @@ async def test_one_call_is_stopped_and_the_agent_goes_on(qapp: QApplication, tmp
         await rig.use_server(server)
         rig.typed("Run it")
         await rig.decide("once")
-        await until(lambda: card(rig).live, "output")
+        await until(lambda: card(rig).running_output, "output")
         press_stop(rig)
         await rig.turn_over()
         answer = rig.output("run_command")
@@ -89,10 +89,10 @@ async def test_a_call_at_work_is_seen_again_after_looking_elsewhere(
         await rig.use_server(server)
         rig.typed("Run it")
         await rig.decide("once")
-        await until(lambda: card(rig).live, "output")
+        await until(lambda: card(rig).running_output, "output")
         talk = rig.talk
-        await rig.opened.shell.work.chat.show(None)
-        await rig.opened.shell.work.chat.show(talk)
-        assert card(rig).live
+        await rig.opened.workspace_controller.session_controller.chat.show(None)
+        await rig.opened.workspace_controller.session_controller.chat.show(talk)
+        assert card(rig).running_output
         press_stop(rig)
         await rig.turn_over()

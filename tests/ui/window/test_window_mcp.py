@@ -10,9 +10,9 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.mcp_server import ServerEntry
-from helix_desktop.ui.settings.mcp_card import ServerCard
-from helix_desktop.ui.settings.mcp_page import McpPage
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.ui.settings.mcp.page import McpPage
+from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.mcp_rig import HERE, raw
 from tests.support.window_rig import Rig, opened_window, press, until
@@ -28,15 +28,15 @@ async def shown(rig: Rig) -> McpPage:
     return rig.opened.settings.dialog.mcp
 
 
-def record(rig: Rig) -> tuple[ServerEntry, ...]:
+def record(rig: Rig) -> tuple[McpServerConfig, ...]:
     """The servers as they are kept."""
-    return rig.opened.desk.registry.get(rig.room.id).servers
+    return rig.opened.services.registry.get(rig.room.id).servers
 
 
-def kept(rig: Rig, *entries: ServerEntry) -> None:
+def kept(rig: Rig, *entries: McpServerConfig) -> None:
     """Write servers into the record as somebody might by hand."""
-    rig.opened.desk.registry.change(rig.room.id, servers=entries)
-    rig.opened.desk.servers.begin(rig.room.id)
+    rig.opened.services.registry.change(rig.room.id, servers=entries)
+    rig.opened.services.mcp_servers.start(rig.room.id)
 
 
 async def ready(page: McpPage, name: str) -> ServerCard:
@@ -47,7 +47,7 @@ async def ready(page: McpPage, name: str) -> ServerCard:
 
 def state(card: ServerCard) -> str:
     """What a card says of the state."""
-    return card._state.whole()
+    return card._state.full_text()
 
 
 def told(rig: Rig) -> list[str]:
@@ -66,16 +66,16 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         page = await shown(rig)
         page.open_add()
         page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
-        form = page.add_box.editing.form
+        form = page.add_box.editor.form
         form._name.setText("box")
         press(page.add_box, "Test")
-        await until(lambda: "6 tools" in page.add_box.editing.line.text(), "the test")
+        await until(lambda: "6 tools" in page.add_box.editor.status.text(), "the test")
         assert record(rig) == ()
         press(page.add_box, "Add and start")
         card = await ready(page, "box")
         assert page.add_box.isHidden()
         (entry,) = record(rig)
-        assert (entry.env, entry.secret_env, entry.agreed) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
+        assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
         written = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
         assert "LEVEL" in written
         assert "abcdef" not in written
@@ -98,7 +98,7 @@ async def test_switches_hold_at_once(qapp: QApplication, tmp_path: Path) -> None
         kept(rig, raw(name="box"))
         card = await ready(page, "box")
         assert "mcp__box__bang" in told(rig)
-        card.open("tools")
+        card.set_open("tools")
         card.tools.switched.emit(["bang", "hang"])
         await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
         assert record(rig)[0].off == ("bang", "hang")
@@ -121,22 +121,22 @@ async def test_what_was_changed_by_others_waits_for_consent(qapp: QApplication, 
         await until(lambda: "box" in page.cards, "the card")
         card = page.cards["box"]
         await until(lambda: "consent" in state(card), "the question")
-        assert rig.opened.desk.servers.entries(rig.room.id)[0].approved != swapped.fingerprint
+        assert rig.opened.services.mcp_servers.entries(rig.room.id)[0].approved != swapped.fingerprint
         assert not [name for name in told(rig) if name.startswith("mcp__")]
-        assert "EVIL=1" in card._exactly.text()
+        assert "EVIL=1" in card._consent_details.text()
         assert "The MCP server box waits for your consent." in rig.banners()
-        assert "mcp_raw.py" in card._exactly.text()
-        rig.opened.desk.registry.change(
+        assert "mcp_raw.py" in card._consent_details.text()
+        rig.opened.services.registry.change(
             rig.room.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
         )
         press(card, "Let it start")  # of what is shown, which is not what stands there by now
-        await until(lambda: "was changed meanwhile" in page.fault(), "the refusal")
-        assert not record(rig)[0].agreed
-        rig.opened.desk.registry.change(rig.room.id, servers=(swapped,))
+        await until(lambda: "was changed meanwhile" in page.error_text(), "the refusal")
+        assert not record(rig)[0].is_consented
+        rig.opened.services.registry.change(rig.room.id, servers=(swapped,))
         await rig.opened.settings.show("mcp")
         press(card, "Let it start")
         await ready(page, "box")
-        assert record(rig)[0].agreed
+        assert record(rig)[0].is_consented
         assert "consent" not in rig.banners()
 
 
@@ -144,17 +144,17 @@ async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_
     """Trust starts the servers, and taking it back ends them."""
     async with opened_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
-        trusting = rig.opened.shell.trusting
+        trusting = rig.opened.workspace_controller.trust
         page = await shown(rig)
-        await trusting.keep(identity, trusted=False)
+        await trusting.set_trusted(identity, trusted=False)
         kept(rig, raw(name="box"))
         await until(lambda: "box" in page.cards, "the card")
         await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "nothing runs")
-        await trusting.keep(identity, trusted=True)
+        await trusting.set_trusted(identity, trusted=True)
         await ready(page, "box")
-        await trusting.keep(identity, trusted=False)
+        await trusting.set_trusted(identity, trusted=False)
         await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "ended")
-        assert rig.opened.desk.servers._hubs[identity].actor("box") is None
+        assert rig.opened.services.mcp_servers._hubs[identity].actor("box") is None
 
 
 async def test_a_failure_says_why_and_the_log_says_more(qapp: QApplication, tmp_path: Path) -> None:
@@ -165,15 +165,15 @@ async def test_a_failure_says_why_and_the_log_says_more(qapp: QApplication, tmp_
         kept(rig, raw("crash", name="box"))
         await until(lambda: "box" in page.cards and state(page.cards["box"]).startswith("Failed"), "failed")
         card = page.cards["box"]
-        assert "cannot find the database" in card._why.text()
+        assert "cannot find the database" in card._reason.text()
         assert "cannot find the database" in card.log.toPlainText()
-        card.open("edit")
-        card.editing.form._reach.setText("")
-        press(card.editing, "Save and start")
-        assert "reach" in card.editing.form.faults()
-        card.editing.form._reach.setText(LINE)
-        card.editing.form._name.setText("better")
-        press(card.editing, "Save and start")
+        card.set_open("edit")
+        card.editor.form._endpoint.setText("")
+        press(card.editor, "Save and start")
+        assert "reach" in card.editor.form.errors()
+        card.editor.form._endpoint.setText(LINE)
+        card.editor.form._name.setText("better")
+        press(card.editor, "Save and start")
         await ready(page, "better")
         assert [one.name for one in record(rig)] == ["better"]
 
@@ -186,7 +186,7 @@ async def test_a_removed_server_can_be_brought_back_with_its_secret(
         await rig.open_folder("project")
         page = await shown(rig)
         secret = raw(name="second", secret_env=("TOKEN",))
-        desk, identity = rig.opened.desk, rig.room.id
+        desk, identity = rig.opened.services, rig.room.id
         await desk.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
         kept(rig, raw(name="first"), secret, raw(name="third"))
         await ready(page, "second")
@@ -207,7 +207,7 @@ async def test_what_cannot_be_read_is_said_where_it_is_typed(qapp: QApplication,
         assert page.cards == {}
         page.open_add()
         page.add_box.paste.setPlainText('{"mcpServers": ')
-        assert "no valid JSON" in page.add_box._fault.text()
+        assert "no valid JSON" in page.add_box._error.text()
         two = msgspec.json.encode(
             {name: {"command": sys.executable, "args": ["-S", str(HERE / "mcp_raw.py")]} for name in "ab"}
         )
@@ -216,6 +216,6 @@ async def test_what_cannot_be_read_is_said_where_it_is_typed(qapp: QApplication,
         await ready(page, "b")
         page.open_add()
         page.add_box.paste.setPlainText(LINE)
-        page.add_box.editing.form._name.setText("a")
+        page.add_box.editor.form._name.setText("a")
         press(page.add_box, "Add and start")
-        assert "already" in page.add_box.editing.form.faults()["name"]
+        assert "already" in page.add_box.editor.form.errors()["name"]

@@ -18,14 +18,14 @@ async def _with_key(folder: Path, qapp: QApplication, server: ChatServer) -> str
     """Enter a key in a run without keychain; the workspace's id."""
     async with opened_window(qapp, folder) as rig:
         identity = await rig.open_folder("project")
-        desk = rig.opened.desk
+        desk = rig.opened.services
         entry = ModelEntry(name="small", window=32_000, reserve=1_000)
         await desk.save_settings(
             desk.settings.with_provider(Provider(name="lab", base_url=server.base_url, models=(entry,)))
         )
-        await desk.keep_key("lab", "sesame")
+        await desk.save_key("lab", "sesame")
         await desk.use_model(identity, "lab/small")
-        await rig.opened.shell.work.show_model()
+        await rig.opened.workspace_controller.session_controller.show_model()
         await rig.say("Hello")
         assert server.requests[-1].headers["authorization"] == "Bearer sesame"
         assert not _said(rig)
@@ -37,7 +37,7 @@ def _files_with(folder: Path, text: bytes) -> list[Path]:
 
 
 def _said(rig: Rig) -> bool:
-    return "missing-key" in rig.window.banners.banner_ids() or rig.chat.key.isVisible()
+    return "missing-key" in rig.window.banners.banner_ids() or rig.chat.key_strip.isVisible()
 
 
 async def test_a_key_of_one_run_is_missed_in_the_next(qapp: QApplication, tmp_path: Path) -> None:
@@ -45,12 +45,12 @@ async def test_a_key_of_one_run_is_missed_in_the_next(qapp: QApplication, tmp_pa
         identity = await _with_key(tmp_path, qapp, server)
         assert _files_with(tmp_path, b"sesame") == []
         async with opened_window(qapp, tmp_path) as rig:
-            await rig.opened.shell.open_workspace(identity)
-            await until(rig.chat.key.isVisible, "the strip above the message field")
-            assert rig.chat.key.accessibleName().startswith("The key for lab is missing.")
+            await rig.opened.workspace_controller.open_workspace(identity)
+            await until(rig.chat.key_strip.isVisible, "the strip above the message field")
+            assert rig.chat.key_strip.accessibleName().startswith("The key for lab is missing.")
             assert "The key for lab ended with the last run." in rig.banners()
 
-            press(rig.chat.key, "Enter key")
+            press(rig.chat.key_strip, "Enter key")
             dialog = rig.opened.settings.dialog
             await until(dialog.isVisible, "the settings")
             editor = dialog.providers.editor
@@ -73,6 +73,6 @@ async def test_a_key_in_the_environment_is_not_missed(
         identity = await _with_key(tmp_path, qapp, server)
         monkeypatch.setenv("HELIX_LAB_KEY", "given")
         async with opened_window(qapp, tmp_path) as rig:
-            await rig.opened.shell.open_workspace(identity)
-            assert await rig.opened.desk.missing_keys() == ()
+            await rig.opened.workspace_controller.open_workspace(identity)
+            assert await rig.opened.services.missing_keys() == ()
             assert not _said(rig)

@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.event import ModeChanged
-from helix_desktop.ui.chat.rows import ApprovalRow, DividerRow, ToolRow
+from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
 from tests.support.window_rig import Rig, opened_window, until
 
@@ -57,12 +57,12 @@ async def test_a_mode_is_chosen_told_and_kept(qapp: QApplication, tmp_path: Path
         assert [one.mode for one in rig.facts(ModeChanged)] == ["plan", "auto"]
 
         auto = rig.talk.session.id
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         assert shown(rig) == "Mode: Ask", "it is the session's"
-        await rig.opened.shell.open_session(auto)
+        await rig.opened.workspace_controller.open_session(auto)
         assert shown(rig) == "Mode: Auto"
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.begin()
+        await rig.opened.workspace_controller.restore_last()
         assert shown(rig) == "Mode: Auto", "and stays with it"
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QWidget
 
-from helix_desktop.app.moving_window import MovingWindow, move_shown
+from helix_desktop.app.data_move_window import MoveDataWindow, move_with_window
 from helix_desktop.config.paths import DataDir
-from helix_desktop.context.event import UserSpoke
-from helix_desktop.ui.dialogs import Question
-from helix_desktop.ui.style import Appearance
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.design.style.stylesheet import Appearance
 from tests.support.window_rig import Rig, opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
@@ -52,26 +52,26 @@ async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
         await rig.open_folder("project")
         await rig.say("Hello")
         await rig.opened.settings.show("about")
-        rig.opened.settings.move_agreed.connect(lambda *given: agreed.append(given))
+        rig.opened.settings.move_confirmed.connect(lambda *given: agreed.append(given))
         await ask_for(rig, full)
         await until(lambda: "is not empty" in words(rig), "the refusal")
         await ask_for(rig, target)
-        press(await shown(rig, Question), "Cancel")
+        press(await shown(rig, QuestionDialog), "Cancel")
         assert "is not empty" not in words(rig)
         await ask_for(rig, target)
-        press(await shown(rig, Question), "Move and remove it")
+        press(await shown(rig, QuestionDialog), "Move and remove it")
         await until(lambda: agreed, "the person's word")
     assert agreed == [(str(target), True)]
 
     look = Appearance(qapp)
-    assert await move_shown(DataDir(tmp_path / "data"), target, True, look) == target
+    assert await move_with_window(DataDir(tmp_path / "data"), target, True, look) == target
     assert [path.name for path in (tmp_path / "data").iterdir()] == ["moved.json"]
     moved = DataDir.locate(tmp_path / "data", {})
     assert moved.root == target
     (tmp_path / "data").rename(tmp_path / "former")
     target.rename(tmp_path / "data")
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.begin()
+        await rig.opened.workspace_controller.restore_last()
         assert [one.text for one in rig.facts(UserSpoke)] == ["Hello"]
 
 
@@ -81,12 +81,12 @@ async def test_a_move_that_is_cancelled_changes_nothing(qapp: QApplication, tmp_
     data.settings_file.write_text('theme = "dark"\n')
 
     def cancel() -> None:
-        window = next(one for one in QApplication.topLevelWidgets() if isinstance(one, MovingWindow))
+        window = next(one for one in QApplication.topLevelWidgets() if isinstance(one, MoveDataWindow))
         next(one for one in window.findChildren(QPushButton) if one.text() == "Cancel").click()
 
     from PySide6.QtCore import QTimer
 
     QTimer.singleShot(0, cancel)
-    assert await move_shown(data, tmp_path / "new", True, Appearance(qapp)) == data.root
+    assert await move_with_window(data, tmp_path / "new", True, Appearance(qapp)) == data.root
     assert DataDir.locate(data.root, {}) == data
     assert data.settings_file.read_text() == 'theme = "dark"\n'

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.errors import HelixError
+from helix_desktop.domain.errors import HelixError
 from tests.support.window_rig import opened_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -23,11 +23,11 @@ async def test_a_fault_stays_with_the_session_where_it_began(qapp: QApplication,
         raise HelixError(FAULT, "It was old.", "Change it.")
 
     async with opened_window(qapp, tmp_path) as rig:
-        shell = rig.opened.shell
+        shell = rig.opened.workspace_controller
         first = await rig.open_folder("first")
         await rig.say("Hello")
         session = rig.talk.session.id
-        work = rig.front.intents.start(fail(), "fail")
+        work = rig.front.actions.start(fail(), "fail")
         await shell.new_session()
         go.set()
         await work
@@ -57,7 +57,7 @@ async def test_what_happened_in_a_workspace_is_not_told_in_another(
         other = await rig.open_folder("other")
         rig.window.sidebar.session_deleted.emit(rig.talk.session.id)
         await until(lambda: "is in the trash" in rig.banners(), "the notice")
-        await rig.opened.shell.open_workspace(first)
+        await rig.opened.workspace_controller.open_workspace(first)
         assert "is in the trash" not in rig.banners()
-        await rig.opened.shell.open_workspace(other)
+        await rig.opened.workspace_controller.open_workspace(other)
         assert "is in the trash" in rig.banners()

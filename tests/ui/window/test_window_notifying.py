@@ -8,8 +8,8 @@ import msgspec
 import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
-from helix_desktop.ui.chat.rows import ApprovalRow
-from helix_desktop.ui.notifying import LONG_TURN_S, Notifying
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
 from tests.support.window_rig import Rig, opened_window, until
 
@@ -27,7 +27,7 @@ class Messages:
         """Keep it."""
         self.shown.append((title, text))
 
-    def withdraw(self) -> None:
+    def clear_message(self) -> None:
         """Count it."""
         self.withdrawn += 1
 
@@ -51,12 +51,12 @@ def asks(request: dict[str, object]) -> Reply:
     return say("Ended.")
 
 
-def listening(rig: Rig, watch: Watch | None = None) -> tuple[Notifying, Messages]:
+def listening(rig: Rig, watch: Watch | None = None) -> tuple[NotificationController, Messages]:
     """What is told of the workspace on screen, besides what the window tells itself."""
     messages = Messages()
-    notifying = Notifying(rig.window, rig.opened.desk, messages, watch or Watch())
+    notifying = NotificationController(rig.window, rig.opened.services, messages, watch or Watch())
     room = rig.room
-    room.listen(lambda session, update: notifying.hear(room, session, update))
+    room.listen(lambda session, update: notifying.on_update(room, session, update))
     return notifying, messages
 
 
@@ -75,7 +75,7 @@ async def test_a_question_is_told_and_a_click_leads_there(qapp: QApplication, tm
         await rig.use_server(server)
         first, session = rig.room.id, rig.talk.session.id
         notifying, messages = listening(rig)
-        notifying.wanted.connect(rig.opened.shell.notifying.wanted)
+        notifying.open_requested.connect(rig.opened.workspace_controller.notifications.open_requested)
         rig.typed("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         assert messages.shown == [], "the person looks at it"
@@ -90,7 +90,7 @@ async def test_a_question_is_told_and_a_click_leads_there(qapp: QApplication, tm
         ((title, text),) = messages.shown
         assert title == "The agent waits for your approval · project"
         assert text.startswith("Run a command in the workspace")
-        notifying.clicked()
+        notifying.on_clicked()
         await until(lambda: rig.room.id == first and rig.talk.session.id == session, "the session")
         await until(rig.window.isActiveWindow, "the window in front")
         assert messages.withdrawn
@@ -116,7 +116,7 @@ async def test_a_long_turn_is_told_at_its_end_and_a_short_one_is_not(
         rig.room.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
         await rig.talk.run("Long")
         assert messages.shown == [("The agent is done · project", "The long one")]
-        desk = rig.opened.desk
+        desk = rig.opened.services
         await desk.save_settings(msgspec.structs.replace(desk.settings, notify=False))
         await rig.talk.run("Long again")
         assert len(messages.shown) == 1, "it is switched off"
@@ -132,7 +132,7 @@ async def test_the_switch_is_kept(qapp: QApplication, tmp_path: Path) -> None:
         page = rig.opened.settings.dialog.appearance
         assert page.notify.isChecked()
         page.notify.click()
-        await until(lambda: not rig.opened.desk.settings.notify, "it is off")
+        await until(lambda: not rig.opened.services.settings.notify, "it is off")
         rig.opened.settings.dialog.close()
     async with opened_window(qapp, tmp_path) as rig:
-        assert not rig.opened.desk.settings.notify
+        assert not rig.opened.services.settings.notify

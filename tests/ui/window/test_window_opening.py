@@ -10,13 +10,13 @@ from PySide6.QtCore import QCoreApplication, QUrl
 from PySide6.QtGui import QFileOpenEvent, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMenu
 
-from helix_desktop.app.early_openings import EarlyOpenings
-from helix_desktop.app.knocking import FileOpenings, fulfil
-from helix_desktop.app.targets import FILE_WISH
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.ui.cache_browser.row_menu import row_menu
-from helix_desktop.ui.dialogs import Question
+from helix_desktop.app.early_file_events import EarlyFileOpenEvents
+from helix_desktop.app.file_open_events import FileOpenEvents, open_target
+from helix_desktop.app.launch_targets import IMPORT_PREFIX
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.ui.cache.row_menu import row_menu
+from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.window_rig import Rig, opened_window, press, until
 
 pytestmark = pytest.mark.qt_loop
@@ -25,18 +25,20 @@ DIGEST = "f" * 64
 
 def knock(rig: Rig, wish: str, fresh: bool = False) -> None:
     """Ask for something, as another start does."""
-    work = fulfil(wish, rig.opened.shell, rig.opened.opening, fresh)
-    rig.front.intents.start(work, "knock")
+    work = open_target(wish, rig.opened.workspace_controller, rig.opened.external_open, fresh)
+    rig.front.actions.start(work, "knock")
 
 
-async def question(rig: Rig) -> Question:
+async def question(rig: Rig) -> QuestionDialog:
     """The question that is asked, once it is."""
-    await until(lambda: [one for one in rig.window.findChildren(Question) if one.isVisible()], "a question")
-    (found,) = [one for one in rig.window.findChildren(Question) if one.isVisible()]
+    await until(
+        lambda: [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()], "a question"
+    )
+    (found,) = [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()]
     return found
 
 
-def said(asked: Question) -> str:
+def said(asked: QuestionDialog) -> str:
     """All words of a question."""
     return "\n".join(one.text() for one in asked.findChildren(QLabel))
 
@@ -46,7 +48,7 @@ async def exported(rig: Rig, name: str = "Fern & Söhne.helix") -> Path:
     identity = await rig.open_folder("garden", {"a.txt": "words"})
     await rig.say("What is in this folder?")
     place = rig.folder / name
-    await rig.opened.desk.carrier.export(identity, place)
+    await rig.opened.services.backup.export(identity, place)
     return place
 
 
@@ -69,7 +71,7 @@ async def test_a_file_goes_into_the_workspace_on_screen_after_a_question(
     async with opened_window(qapp, tmp_path / "here") as rig:
         identity = await rig.open_folder("shed")
         before = len(await rig.room.sessions())
-        knock(rig, FILE_WISH + str(place))
+        knock(rig, IMPORT_PREFIX + str(place))
         asked = await question(rig)
         assert "Import Fern & Söhne.helix into shed?" in said(asked)
         assert "from the workspace garden" in said(asked)
@@ -78,7 +80,7 @@ async def test_a_file_goes_into_the_workspace_on_screen_after_a_question(
         await until(lambda: not asked.isVisible(), "the question gone")
         assert len(await rig.room.sessions()) == before
 
-        knock(rig, FILE_WISH + str(place))
+        knock(rig, IMPORT_PREFIX + str(place))
         press(await question(rig), "Import")
         await until(lambda: "Fern & Söhne.helix was imported." in rig.banners(), "the notice")
         assert rig.room.id == identity
@@ -90,13 +92,15 @@ async def test_a_file_finds_the_workspace_that_it_was_made_of(qapp: QApplication
         place = await exported(rig)
         garden = rig.room.id
         await rig.open_folder("shed")
-        knock(rig, FILE_WISH + str(place))
+        knock(rig, IMPORT_PREFIX + str(place))
         asked = await question(rig)
         assert "into garden?" in said(asked)
         assert "from this workspace itself" in said(asked)
         press(asked, "Import")
         await until(lambda: "was imported." in rig.banners(), "the notice")
-        await until(lambda: rig.opened.shell.active == garden, "the workspace on screen")
+        await until(
+            lambda: rig.opened.workspace_controller.active_workspace_id == garden, "the workspace on screen"
+        )
 
 
 async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, tmp_path: Path) -> None:
@@ -104,7 +108,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         place = await exported(there)
     (tmp_path / "new").mkdir()
     async with opened_window(qapp, tmp_path / "here") as rig:
-        knock(rig, FILE_WISH + str(place), fresh=True)
+        knock(rig, IMPORT_PREFIX + str(place), fresh=True)
         asked = await question(rig)
         press(asked, "Choose a folder…")
         await until(lambda: [d for d in rig.window.findChildren(QFileDialog) if d.isVisible()], "the dialog")
@@ -115,7 +119,10 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
         field.setText(str(tmp_path / "new"))
         dialog.accept()
         await until(lambda: "was imported." in rig.banners(), "the notice")
-        await until(lambda: rig.opened.shell.work.room is not None, "the workspace on screen")
+        await until(
+            lambda: rig.opened.workspace_controller.session_controller.workspace is not None,
+            "the workspace on screen",
+        )
         assert len(await rig.room.sessions()) == 1
 
 
@@ -123,11 +130,11 @@ async def test_a_file_that_is_none_is_told_and_nothing_is_asked(qapp: QApplicati
     (tmp_path / "broken.helix").write_bytes(b"nothing")
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("shed")
-        knock(rig, FILE_WISH + str(tmp_path / "broken.helix"))
+        knock(rig, IMPORT_PREFIX + str(tmp_path / "broken.helix"))
         await until(lambda: "This file cannot be imported." in rig.banners(), "the refusal")
-        knock(rig, FILE_WISH + str(tmp_path / "gone.helix"))
+        knock(rig, IMPORT_PREFIX + str(tmp_path / "gone.helix"))
         await until(lambda: "cannot be read" in rig.banners(), "the refusal")
-        assert not rig.window.findChildren(Question)
+        assert not rig.window.findChildren(QuestionDialog)
 
 
 async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path) -> None:
@@ -137,12 +144,15 @@ async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path
         await rig.say("What is in this folder?")
         session = rig.talk.session.id
         digest = rig.facts(ToolAnswered)[0].digest
-        rig.opened.shell.history.show_digest(digest)
+        rig.opened.workspace_controller.navigation.show_cache_entry(digest)
         cache = rig.screens.cache
         await until(lambda: cache.table.current_row() is not None, "the entry")
         entry(row_menu(cache.table, cache.filter_bar, cache.preview), "Copy link")
         to_content = clipboard.text()
-        entry(rig.window.sidebar.list.menu_for(rig.window.sidebar.list.index_of(session)), "Copy a link")
+        entry(
+            rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session)),
+            "Copy a link",
+        )
         to_session = clipboard.text()
         entry(rig.window.rail.menu_for(garden), "Copy a link")
         to_garden = clipboard.text()
@@ -152,13 +162,16 @@ async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path
 
         await rig.open_folder("shed")
         knock(rig, to_garden)
-        await until(lambda: rig.opened.shell.work.room and rig.room.id == garden, "the workspace")
+        await until(
+            lambda: rig.opened.workspace_controller.session_controller.workspace and rig.room.id == garden,
+            "the workspace",
+        )
         await rig.open_folder("shed")
         rig.window.show_page("chat")
         knock(rig, to_content)
         await until(lambda: rig.window.page() == "cache", "the cache")
         await until(lambda: cache.table.current_digest() == digest, "the entry")
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         knock(rig, to_session)
         await until(lambda: rig.talk.session.id == session, "the session")
         assert rig.window.page() == "chat"
@@ -179,7 +192,7 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         knock(rig, f"helix:open?workspace={garden}")  # a second one does not ask beside the first
         press(asked, "Cancel")
         await until(lambda: not asked.isVisible(), "the question gone")
-        assert garden not in rig.opened.desk.rooms
+        assert garden not in rig.opened.services.open_workspaces
         knock(rig, f"helix:open?workspace={garden}")
         press(await question(rig), "Open")
         await until(lambda: rig.room.id == garden, "the workspace")
@@ -199,10 +212,10 @@ async def test_a_link_that_leads_nowhere_is_told_and_changes_nothing(
             knock(rig, link)
             await until(partial(has, rig, told), f"the notice {told}")
         assert rig.room.id == shed
-        assert not rig.window.findChildren(Question)
+        assert not rig.window.findChildren(QuestionDialog)
         garden = await rig.open_folder("garden")
-        await rig.opened.shell.leave(garden)
-        rig.opened.desk.registry.remove(garden)
+        await rig.opened.workspace_controller.close_workspace(garden)
+        rig.opened.services.registry.remove(garden)
         knock(rig, f"helix:open?workspace={garden}")
         await until(lambda: "garden, which was removed from the list" in rig.banners(), "the notice")
 
@@ -210,7 +223,7 @@ async def test_a_link_that_leads_nowhere_is_told_and_changes_nothing(
 async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_path: Path) -> None:
     asked: list[str] = []
     told: list[HelixError] = []
-    openings = FileOpenings(qapp, asked.append, told.append)
+    openings = FileOpenEvents(qapp, asked.append, told.append)
     (tmp_path / "a b.helix").touch()
     for event in (
         QFileOpenEvent(str(tmp_path / "a b.helix")),
@@ -219,29 +232,29 @@ async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_pat
     ):
         QCoreApplication.sendEvent(qapp, event)
     qapp.removeEventFilter(openings)
-    assert asked == [f"{FILE_WISH}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
+    assert asked == [f"{IMPORT_PREFIX}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
     assert ["is not a file" in one.what for one in told] == [True]
 
 
 async def test_what_the_system_names_before_the_first_frame_is_kept(
     qapp: QApplication, tmp_path: Path
 ) -> None:
-    early = EarlyOpenings(qapp)
+    early = EarlyFileOpenEvents(qapp)
     good, second = tmp_path / "a b.helix", tmp_path / "c.helix"
     good.touch()
     second.touch()
     for path in (tmp_path / "gone.helix", good, second):
         QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(path)))
-    named = early.hand_over()
+    named = early.drain()
     QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(good)))
-    assert early.hand_over() == []
+    assert early.drain() == []
     asked: list[str] = []
     told: list[HelixError] = []
-    openings = FileOpenings(qapp, asked.append, told.append)
-    assert openings.first(named) == f"{FILE_WISH}{good}"
+    openings = FileOpenEvents(qapp, asked.append, told.append)
+    assert openings.first_target(named) == f"{IMPORT_PREFIX}{good}"
     assert named == [str(second)]
     assert ["is not a file" in one.what for one in told] == [True]
-    assert openings.first([]) == ""
-    openings.take(named[0])
+    assert openings.first_target([]) == ""
+    openings.handle(named[0])
     qapp.removeEventFilter(openings)
-    assert asked == [f"{FILE_WISH}{second}"]
+    assert asked == [f"{IMPORT_PREFIX}{second}"]

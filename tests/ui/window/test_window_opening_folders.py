@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 
-from helix_desktop.ui.trusting.dialog import TrustDialog
+from helix_desktop.ui.trust.dialog import TrustDialog
 from tests.support.pictures import png
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -24,7 +24,7 @@ def trust_question(rig: Rig) -> list[TrustDialog]:
 async def test_a_new_folder_is_asked_about_and_then_typed_into(qapp: QApplication, tmp_path: Path) -> None:
     (tmp_path / "new").mkdir()
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.open_folder(tmp_path / "new")
+        await rig.opened.workspace_controller.open_folder(tmp_path / "new")
         await until(lambda: trust_question(rig), "the question")
         assert rig.talk.session.transcript.items == []
         press(trust_question(rig)[0], "Trust this folder")
@@ -40,7 +40,7 @@ async def test_a_folder_with_sessions_opens_the_last_one_in_the_chat(
         await rig.say("Hello")
         session = rig.talk.session.id
         rig.window.show_page("cache")
-        await rig.opened.shell.open_folder(tmp_path / "project")
+        await rig.opened.workspace_controller.open_folder(tmp_path / "project")
         assert rig.talk.session.id == session
         assert rig.window.page() == "chat"
         assert rig.composer.editor.hasFocus()

@@ -18,8 +18,8 @@ TEXT = "half a thought"
 
 def first_row(rig: Rig) -> tuple[str, bool]:
     """The first row in sight, and whether the end is followed."""
-    board = rig.chat.view.board
-    return board.model.shape(board.flow.anchor).key, board.following
+    board = rig.chat.view.chat_viewport
+    return board.model.raw_row(board.scroll_layout.anchor).key, board.is_following
 
 
 def chosen_words(rig: Rig) -> str:
@@ -39,7 +39,7 @@ async def test_scroll_selection_and_page_come_back(qapp: QApplication, tmp_path:
         cursor.setPosition(0)
         cursor.setPosition(4, QTextCursor.MoveMode.KeepAnchor)
         rig.composer.editor.setTextCursor(cursor)
-        rig.chat.view.board.show_row(2, -7.0)
+        rig.chat.view.chat_viewport.show_row(2, -7.0)
         place = first_row(rig)
         assert not place[1]
         digest = rig.output("list_directory").digest
@@ -47,24 +47,24 @@ async def test_scroll_selection_and_page_come_back(qapp: QApplication, tmp_path:
         rig.screens.cache.select(digest)
         await until(lambda: rig.screens.cache.table.current_digest() == digest, "the entry selected")
 
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         assert first_row_count(rig) == 0
-        await rig.opened.shell.open_session(session)
+        await rig.opened.workspace_controller.open_session(session)
         assert first_row(rig) == place
         assert chosen_words(rig) == TEXT[:4]
         rig.window.show_page("cache")
 
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.begin()
+        await rig.opened.workspace_controller.restore_last()
         assert rig.talk.session.id == session
         assert rig.window.page() == "cache"
         assert first_row(rig) == place
         assert chosen_words(rig) == TEXT[:4]
         await until(lambda: rig.screens.cache.table.current_digest() == digest, "the entry selected again")
-        views = rig.opened.desk.views
+        views = rig.opened.services.view_states
         views.put(session, msgspec.structs.replace(views.get(session), card=3))
-        rig.chat.view.follow()
-        await rig.opened.shell.new_session()
+        rig.chat.view.follow_end()
+        await rig.opened.workspace_controller.new_session()
         assert views.get(session) == ViewState(cursor=4, mark=0, entry=digest, card=3), "not looked at: kept"
 
 

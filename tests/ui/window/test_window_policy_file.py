@@ -14,7 +14,7 @@ pytestmark = pytest.mark.qt_loop
 
 
 def _file(rig: Rig) -> Path:
-    return rig.opened.desk.registry.policy_file(rig.room.id).path
+    return rig.opened.services.registry.policy_file(rig.room.id).path
 
 
 def _restore(rig: Rig, profile: str) -> QPushButton:
@@ -58,12 +58,12 @@ async def test_a_bad_policy_file_is_named_by_line_and_not_overwritten(
         assert rig.room.policy.handover_at == 0.85
         await rig.open_folder("other")
         assert "policy file" not in rig.banners()
-        await rig.opened.shell.open_folder(tmp_path / "project")
+        await rig.opened.workspace_controller.open_folder(tmp_path / "project")
         assert error in rig.banners()
 
         card.findChildren(QPushButton)[1].click()
         assert "policy-file" not in rig.window.banners.banner_ids()
-        assert rig.opened.desk.registry.policy(rig.room.id) == rig.room.policy
+        assert rig.opened.services.registry.load_policy(rig.room.id) == rig.room.policy
         kept = list(_file(rig).parent.glob("policy.damaged-*.toml"))
         assert [path.read_text(encoding="utf-8") for path in kept] == [bad]
         rig.opened.settings.dialog.close()
@@ -86,7 +86,7 @@ async def test_own_changes_come_back_after_another_profile(qapp: QApplication, t
         rig.opened.settings.dialog.close()
 
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.open_workspace(identity)
+        await rig.opened.workspace_controller.open_workspace(identity)
         await rig.opened.settings.show("policy")
         assert _restore(rig, "balanced").text().strip() == "Restore my changes (2)"
         _restore(rig, "balanced").click()

@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.ui.dialogs import Question
+from helix_desktop.ui.design.dialogs import QuestionDialog
 from tests.support.chat_server import ChatServer, Stream, Text, Wait
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -23,7 +23,7 @@ class TrayIcon:
     def __init__(self, rig: Rig) -> None:
         self._rig = rig
 
-    def available(self) -> bool:
+    def is_available(self) -> bool:
         """There is one."""
         return True
 
@@ -32,16 +32,16 @@ class TrayIcon:
         self._rig.window.hide()
 
 
-def question(rig: Rig) -> list[Question]:
+def question(rig: Rig) -> list[QuestionDialog]:
     """The question that is on screen, if any."""
-    return [one for one in rig.window.findChildren(Question) if one.isVisible()]
+    return [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()]
 
 
 async def test_ctrl_w_closes_the_page_and_never_the_app(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         agreed: list[bool] = []
-        rig.opened.shell.quit.agreed.connect(lambda: agreed.append(True))
+        rig.opened.workspace_controller.quit_controller.confirmed.connect(lambda: agreed.append(True))
         rig.window.show_page("timeline")
         QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
         assert rig.window.page() == "chat"
@@ -60,7 +60,7 @@ async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path:
         await rig.open_folder("project")
         await rig.use_server(server)
         agreed: list[bool] = []
-        rig.opened.shell.quit.agreed.connect(lambda: agreed.append(True))
+        rig.opened.workspace_controller.quit_controller.confirmed.connect(lambda: agreed.append(True))
         rig.typed("Count slowly")
         await until(lambda: rig.talk.partial == "One ", "the beginning")
 
@@ -72,15 +72,15 @@ async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path:
         assert len(question(rig)) == 1, "asked once"
         press(question(rig)[0], "Cancel")
         await until(lambda: not question(rig), "the question gone")
-        assert rig.talk.running
+        assert rig.talk.is_running
         assert not agreed
 
-        rig.opened.shell.quit.tray = TrayIcon(rig)
+        rig.opened.workspace_controller.quit_controller.tray = TrayIcon(rig)
         rig.window.close()
         await until(lambda: question(rig), "the question with a tray")
         press(question(rig)[0], "Keep running in tray")
         await until(lambda: not rig.window.isVisible(), "the window hidden")
-        assert rig.talk.running
+        assert rig.talk.is_running
 
         rig.window.close()
         await until(lambda: question(rig), "the question over the window, which is back")

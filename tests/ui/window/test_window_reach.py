@@ -9,21 +9,21 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.tools.sandboxes import find_sandbox
-from helix_desktop.ui.settings.reach_group import ReachGroup
+from helix_desktop.tools.shell.sandbox_detect import find_sandbox
+from helix_desktop.ui.settings.permissions.sandbox_group import SandboxGroup
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
 
-async def opened(rig: Rig) -> ReachGroup:
+async def opened(rig: Rig) -> SandboxGroup:
     """The switches, on the page of permissions."""
     await rig.opened.settings.show("permissions")
-    return rig.opened.settings.dialog.permissions.reach
+    return rig.opened.settings.dialog.permissions.sandbox
 
 
-def flip(group: ReachGroup, name: str) -> None:
+def flip(group: SandboxGroup, name: str) -> None:
     """Click a switch."""
     QTest.mouseClick(group.switches[name], Qt.MouseButton.LeftButton, pos=QPoint(15, 13))
 
@@ -41,7 +41,7 @@ async def test_pages_are_fetched_only_once_that_is_switched_on(qapp: QApplicatio
         await rig.say("Hello")
         assert "fetch_url" not in tools(server)
         flip(group, "fetch")
-        await until(lambda: rig.opened.desk.registry.get(identity).fetch, "it is on")
+        await until(lambda: rig.opened.services.registry.get(identity).fetch, "it is on")
         rig.opened.settings.dialog.close()
         await rig.say("Hello again")
         assert "fetch_url" in tools(server)
@@ -54,13 +54,13 @@ async def test_the_sandbox_and_its_network_are_switches(qapp: QApplication, tmp_
         identity = await rig.open_folder("project")
         await rig.use_server(server)
         group = await opened(rig)
-        assert "no network" in group.said
+        assert "no network" in group.status_text
         flip(group, "network")
-        await until(lambda: "the network is open" in group.said, "the network open")
+        await until(lambda: "the network is open" in group.status_text, "the network open")
         flip(group, "sandbox")
-        await until(lambda: group.said.startswith("Not sandboxed"), "the sandbox off")
+        await until(lambda: group.status_text.startswith("Not sandboxed"), "the sandbox off")
         assert not group.switches["network"].isVisible()
-        record = rig.opened.desk.registry.get(identity)
+        record = rig.opened.services.registry.get(identity)
         assert (record.sandbox, record.network) == (False, True)
         rig.opened.settings.dialog.close()
         rig.typed("Run it")

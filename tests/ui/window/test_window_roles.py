@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.ui.settings.providers_presenter import form_of
+from helix_desktop.ui.workspaces.settings.providers_presenter import form_from_provider
 from helix_desktop.workspaces.record import MAIN
 from tests.support.chat_server import ChatServer, in_turn, say
 from tests.support.window_rig import Rig, opened_window, until
@@ -24,15 +24,15 @@ async def _furnish(rig: Rig, server: ChatServer) -> None:
     names = ("large", "small", "vast")
     entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in names)
     box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
-    desk = rig.opened.desk
+    desk = rig.opened.services
     await desk.save_settings(desk.settings.with_provider(box))
     await desk.use_model(rig.room.id, "box/large")
-    await rig.opened.shell.work.show_model()
+    await rig.opened.workspace_controller.session_controller.show_model()
 
 
 def _roles(rig: Rig) -> dict[str, str]:
     """The models of the workspace on screen, by role."""
-    roles = rig.room.terms.roles
+    roles = rig.room.run_settings.roles
     models = {"main": roles.main, "fast": roles.fast, "summary": roles.summary, "long": roles.long}
     return {role: model.info.name for role, model in models.items() if model is not None}
 
@@ -44,35 +44,35 @@ async def test_roles_are_chosen_here_and_everywhere_and_kept(qapp: QApplication,
         await rig.opened.settings.show("roles")
         shown = rig.opened.settings.dialog.roles
 
-        shown.everywhere_chosen.emit("summary", "box/small")
-        shown.here_chosen.emit("fast", "box/small")
-        shown.here_chosen.emit("long", "box/vast")
+        shown.default_model_chosen.emit("summary", "box/small")
+        shown.workspace_model_chosen.emit("fast", "box/small")
+        shown.workspace_model_chosen.emit("long", "box/vast")
         await until(lambda: len(_roles(rig)) == 4, "all four roles")
         assert _roles(rig) == {"main": "large", "fast": "small", "summary": "small", "long": "vast"}
-        await until(lambda: shown.here("fast").currentData() == "box/small", "shown")
-        assert shown.here("summary").currentText() == "As everywhere (box/small)"
+        await until(lambda: shown.workspace_choice("fast").currentData() == "box/small", "shown")
+        assert shown.workspace_choice("summary").currentText() == "As everywhere (box/small)"
 
-        shown.here_chosen.emit("summary", MAIN)
+        shown.workspace_model_chosen.emit("summary", MAIN)
         await until(lambda: "summary" not in _roles(rig), "the main model again")
         rig.opened.settings.dialog.close()
         await rig.say("Hello")
         assert server.bodies[-1]["model"] == "large"
 
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.begin()
+        await rig.opened.workspace_controller.restore_last()
         assert _roles(rig) == {"main": "large", "fast": "small", "long": "vast"}
-        await rig.opened.desk.use_model(rig.room.id, "demo/offline")
+        await rig.opened.services.use_model(rig.room.id, "demo/offline")
         assert _roles(rig) == {"main": "offline"}, "nobody else is asked beside the offline demo model"
 
 
 async def test_a_role_whose_model_is_gone_falls_to_the_main_one(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
         await _furnish(rig, server)
-        desk = rig.opened.desk
+        desk = rig.opened.services
         await desk.use_model(rig.room.id, "nobody/gone", "fast")
         assert _roles(rig) == {"main": "large"}
         await rig.opened.settings.show("roles")
-        assert rig.opened.settings.dialog.roles.here("fast").currentText() == "nobody/gone (gone)"
+        assert rig.opened.settings.dialog.roles.workspace_choice("fast").currentText() == "nobody/gone (gone)"
 
 
 async def test_a_provider_that_is_renamed_or_goes_takes_its_roles_along(
@@ -80,12 +80,12 @@ async def test_a_provider_that_is_renamed_or_goes_takes_its_roles_along(
 ) -> None:
     async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
         await _furnish(rig, server)
-        desk, editor = rig.opened.desk, rig.opened.settings.dialog.providers.editor
+        desk, editor = rig.opened.services, rig.opened.settings.dialog.providers.editor
         await desk.use_model(rig.room.id, "box/small", "fast")
         await desk.save_settings(msgspec.structs.replace(desk.settings, long="box/vast"))
         box = desk.settings.provider("box")
         assert box is not None
-        editor.saved.emit(replace(form_of(box), name="crate"))
+        editor.saved.emit(replace(form_from_provider(box), name="crate"))
         await until(lambda: rig.talk.model.label == "crate/large", "renamed")
         await until(lambda: desk.registry.get(rig.room.id).fast == "crate/small", "the role too")
         assert desk.settings.long == "crate/vast"

@@ -10,9 +10,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from helix_desktop.context.event import AssistantSpoke, MessageQueued, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
-from helix_desktop.ui.figures import tokens_text
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    MessageQueued,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, error, in_turn, say
 from tests.support.window_rig import Rig, opened_window, press, until
@@ -38,7 +44,7 @@ async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication,
         assert {row.state for row in tools} <= {"ok", "failed"}
         assert not [row for row in rig.rows(AssistantRow) if row.streaming]
         assert "One test fails" in rig.ahead()[0]
-        assert rig.window.sidebar.list.sessions()[0].title.startswith("Get to know")
+        assert rig.window.sidebar.session_list.sessions()[0].title.startswith("Get to know")
 
 
 async def test_numbers_agree_everywhere(qapp: QApplication, tmp_path: Path) -> None:
@@ -50,7 +56,7 @@ async def test_numbers_agree_everywhere(qapp: QApplication, tmp_path: Path) -> N
         listed = [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
         assert len(listed) > 4
         assert sum(row.tokens for row in listed) == used
-        assert f" {tokens_text(used)} / " in rig.window.top_bar.gauge.accessibleName()
+        assert f" {format_tokens(used)} / " in rig.window.top_bar.gauge.accessibleName()
 
 
 async def test_an_answer_never_begins_with_the_words_of_a_former_one(
@@ -225,7 +231,7 @@ async def test_a_refused_key_leads_to_where_it_is_entered(qapp: QApplication, tm
         rig.chat.view.action_triggered.emit(notice.key, "provider_settings")
         await until(settings.dialog.isVisible, "the page of providers")
         settings.dialog.close()
-        rig.window.banners.acted.emit("any error", "policy_settings")
+        rig.window.banners.action_clicked.emit("any error", "policy_settings")
         await until(settings.dialog.policy.isVisible, "the page of the policy")
         settings.dialog.close()
 
@@ -255,12 +261,12 @@ async def test_whoever_speaks_while_reading_above_sees_the_answer(qapp: QApplica
         view = rig.chat.view
         view.setFocus()
         QTest.keyClick(view, Qt.Key.Key_Home)
-        assert not view.following
+        assert not view.is_following
         QTest.keyClicks(view, "Again")
         assert rig.composer.text() == "Again"
-        assert not view.following, "writing is not sending"
+        assert not view.is_following, "writing is not sending"
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
-        assert view.following
+        assert view.is_following
         await rig.turn_over()
 
 
@@ -295,7 +301,7 @@ async def _drawn(rig: Rig, words: str) -> None:
 
 def _last_words(rig: Rig) -> str:
     """What the view has drawn for the last row."""
-    board = rig.chat.view.board
-    shapes = rig.chat.model.shapes()
-    drawn = board.deck.shown.get(shapes[-1].key) if board.deck and shapes else None
+    board = rig.chat.view.chat_viewport
+    shapes = rig.chat.model.raw_rows()
+    drawn = board.widget_pool.visible.get(shapes[-1].key) if board.widget_pool and shapes else None
     return drawn.text() if drawn is not None else ""

@@ -9,8 +9,8 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu
 
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.context.event import ModelChosen
-from helix_desktop.ui.chat.rows import DividerRow
+from helix_desktop.domain.events.session import ModelChosen
+from helix_desktop.ui.chat.rows.row_types import DividerRow
 from tests.support.chat_server import ChatServer, in_turn, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -22,10 +22,10 @@ async def _furnish(rig: Rig, server: ChatServer) -> None:
     await rig.open_folder("project")
     entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
     box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
-    desk = rig.opened.desk
+    desk = rig.opened.services
     await desk.save_settings(desk.settings.with_provider(box))
     await desk.use_model(rig.room.id, "box/large")
-    await rig.opened.shell.work.show_model()
+    await rig.opened.workspace_controller.session_controller.show_model()
 
 
 async def _choose(rig: Rig, label: str) -> list[str]:
@@ -39,9 +39,9 @@ async def _choose(rig: Rig, label: str) -> list[str]:
     action.trigger()
     menu.close()
     await until(lambda: len(rig.facts(ModelChosen)) > facts, "the choice on record")
-    expected = label or rig.opened.desk.registry.get(rig.room.id).model
+    expected = label or rig.opened.services.registry.get(rig.room.id).model
     await until(lambda: rig.talk.model.label == expected, "the model that was chosen")
-    await rig.opened.shell.work.show_model()
+    await rig.opened.workspace_controller.session_controller.show_model()
     return checked
 
 
@@ -57,20 +57,20 @@ async def test_a_model_is_chosen_for_the_session_alone_and_kept(qapp: QApplicati
             assert [row.text for row in rig.rows(DividerRow)] == ["Model for this session: box/small"]
             await rig.say("Hello")
             assert server.bodies[-1]["model"] == "small"
-            assert rig.opened.desk.registry.get(rig.room.id).model == "box/large"
+            assert rig.opened.services.registry.get(rig.room.id).model == "box/large"
 
-            await rig.opened.shell.new_session()
+            await rig.opened.workspace_controller.new_session()
             assert button.text() == "large"
             await rig.say("And here?")
             assert server.bodies[-1]["model"] == "large"
-            await rig.opened.shell.open_session(first)
+            await rig.opened.workspace_controller.open_session(first)
             assert button.text() == "small"
 
         async with opened_window(qapp, tmp_path) as rig:
-            await rig.opened.shell.begin()
-            await rig.opened.shell.open_session(first)
+            await rig.opened.workspace_controller.restore_last()
+            await rig.opened.workspace_controller.open_session(first)
             assert rig.composer.model_button.text() == "small"
-            await rig.opened.desk.use_model(rig.room.id, "demo/offline")
+            await rig.opened.services.use_model(rig.room.id, "demo/offline")
             assert rig.talk.model.label == "box/small"
             assert await _choose(rig, "") == ["model:box/small"]
             assert rig.talk.model.demo
@@ -81,20 +81,20 @@ async def test_a_chosen_model_that_is_gone_holds_the_session(qapp: QApplication,
     async with ChatServer(in_turn(say("ready"))) as server, opened_window(qapp, tmp_path) as rig:
         await _furnish(rig, server)
         await _choose(rig, "box/small")
-        desk = rig.opened.desk
+        desk = rig.opened.services
         await desk.use_model(rig.room.id, "demo/offline")
         before = desk.settings
-        await desk.save_settings(before.without_provider("box"))
-        await rig.opened.shell.work.show_model()
+        await desk.save_settings(before.with_provider_removed("box"))
+        await rig.opened.workspace_controller.session_controller.show_model()
         assert "box/small is chosen for this session, but isn't set up here." in rig.banners()
-        assert rig.talk.held == "box/small"
+        assert rig.talk.blocked_model == "box/small"
 
         await desk.save_settings(before)
-        await rig.opened.shell.work.show_model()
-        assert (rig.talk.held, rig.talk.model.label) == ("", "box/small")
+        await rig.opened.workspace_controller.session_controller.show_model()
+        assert (rig.talk.blocked_model, rig.talk.model.label) == ("", "box/small")
 
-        await desk.save_settings(before.without_provider("box"))
-        await rig.opened.shell.work.show_model()
+        await desk.save_settings(before.with_provider_removed("box"))
+        await rig.opened.workspace_controller.session_controller.show_model()
         press(rig.window.banners, "Go on with the demo model")
-        await until(lambda: not rig.talk.held, "the choice")
+        await until(lambda: not rig.talk.blocked_model, "the choice")
         assert rig.talk.model.demo

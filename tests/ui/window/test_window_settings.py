@@ -10,11 +10,11 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from helix_desktop.config.settings import ModelEntry
-from helix_desktop.context.event import AssistantSpoke, TurnEnded
-from helix_desktop.context.event_rewrite import SweepMade
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.ui.figures import tokens_text
-from helix_desktop.ui.settings.rows import ProviderForm
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.settings.forms import ProviderForm
 from tests.support.chat_server import Call, ChatServer, Hang, Stream, error, in_turn, say
 from tests.support.model_servers import OLLAMA, serving
 from tests.support.window_rig import Rig, opened_window, press, until
@@ -31,7 +31,7 @@ def _form(server: ChatServer, **changed: str) -> ProviderForm:
         fields["name"],
         fields["base_url"],
         models=(entry,),
-        usual=entry.name,
+        default_model=entry.name,
         key=fields["key"],
     )
 
@@ -77,7 +77,7 @@ async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tm
 
         page.editor.saved.emit(_form(server))
         await until(lambda: "Saved: ok. my-box" in _checks(rig), "saved")
-        assert rig.opened.desk.settings.provider("my-box") is not None
+        assert rig.opened.services.settings.provider("my-box") is not None
         saved = (tmp_path / "data" / "settings.toml").read_text()
         assert "my-box" in saved
         assert "sesame" not in saved
@@ -96,18 +96,18 @@ async def test_a_provider_that_goes_leaves_no_workspace_without_a_model(
         await rig.open_folder("project")
         editor = rig.opened.settings.dialog.providers.editor
         editor.saved.emit(_form(server))
-        await until(lambda: rig.opened.desk.settings.providers, "saved")
+        await until(lambda: rig.opened.services.settings.providers, "saved")
         editor.use_requested.emit("my-box")
         await until(lambda: rig.talk.model.label == "my-box/small", "in use")
         editor.saved.emit(_form(server, id="my-box", name="Other"))
         await until(lambda: rig.talk.model.label == "other/small", "renamed")
-        assert rig.opened.desk.registry.get(rig.room.id).model == "other/small"
+        assert rig.opened.services.registry.get(rig.room.id).model == "other/small"
         editor.remove_requested.emit("other")
         await until(lambda: rig.talk.model.demo, "the demo model again")
-        assert rig.opened.desk.settings.model == ""
+        assert rig.opened.services.settings.model == ""
 
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.begin()
+        await rig.opened.workspace_controller.restore_last()
         assert rig.talk.model.demo
 
 
@@ -130,7 +130,7 @@ async def test_a_wrong_key_a_taken_name_and_half_a_form_are_told(qapp: QApplicat
         for taken in ("my box", "demo"):
             editor.saved.emit(_form(server, name=taken))
             await until(lambda: "already" in _checks(rig), "the name is taken")
-            editor.show_checks(())
+            editor.show_notices(())
 
         await rig.use_server(server)
         await rig.say("Hello")
@@ -153,25 +153,29 @@ async def test_a_local_server_is_found_when_somebody_looks_and_added_with_one_cl
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with serving(OLLAMA) as server, opened_window(qapp, tmp_path) as rig:
-        rig.opened.desk.models.ports = (server.port, 1)
+        rig.opened.services.models.local_ports = (server.port, 1)
         await rig.open_folder("project")
         await rig.opened.settings.show("providers")
         page = rig.opened.settings.dialog.providers
         assert server.asked == [], "nothing is asked before somebody wants to know"
         press(page, "Find local servers")
-        await until(lambda: "GET /api/ps" in server.asked and not page.found.text(), "the server found")
-        press(page.found, "Add")
-        await until(lambda: rig.opened.desk.settings.provider("ollama"), "added")
+        await until(
+            lambda: "GET /api/ps" in server.asked and not page.found_servers.text(), "the server found"
+        )
+        press(page.found_servers, "Add")
+        await until(lambda: rig.opened.services.settings.provider("ollama"), "added")
         await until(lambda: "Added: ok. ollama" in _checks(rig), "said so")
 
         press(page.editor.footer, "Use in workspace")
         await until(lambda: rig.talk.model.label == "ollama/qwen3:8b", "the loaded model in use")
         assert rig.talk.model.window == 32_768
-        info = rig.opened.desk.settings.find("ollama/idle:latest", rig.opened.desk.models.catalogue)[1]
+        info = rig.opened.services.settings.find_model(
+            "ollama/idle:latest", rig.opened.services.models.catalog
+        )[1]
         assert info.window == 4_096
 
     async with opened_window(qapp, tmp_path) as rig:  # what the server said is kept
-        await rig.opened.shell.begin()
+        await rig.opened.workspace_controller.restore_last()
         assert rig.talk.model.window == 32_768
 
 
@@ -180,7 +184,7 @@ async def test_a_policy_takes_effect_at_once_and_stays(qapp: QApplication, tmp_p
         identity = await rig.open_folder("project")
         await rig.opened.settings.show("policy")
         page = rig.opened.settings.dialog.policy
-        entry = page.input("protect_steps")
+        entry = page.control("protect_steps")
         assert isinstance(entry, QLineEdit)
         rig.opened.settings.dialog.activateWindow()
         await until(rig.opened.settings.dialog.isActiveWindow, "the dialog in front")
@@ -190,18 +194,18 @@ async def test_a_policy_takes_effect_at_once_and_stays(qapp: QApplication, tmp_p
         QTest.keyClicks(entry, "3")
         entry.editingFinished.emit()
         assert rig.room.policy.protect_steps == 3
-        assert page.input("protect_steps").hasFocus()
+        assert page.control("protect_steps").hasFocus()
         page.changed.emit({"handover_at": 0.5})
         now = rig.talk.measure()[1]
-        left = f"compacts in ~{tokens_text(now.window // 2 - now.used)}"
+        left = f"compacts in ~{format_tokens(now.window // 2 - now.used)}"
         await until(lambda: left in rig.window.top_bar.gauge.accessibleName(), "the gauge")
         page.changed.emit({"sweep_min": 30_000})
-        assert page.fault("sweep_min") == "“Smallest batch” must not be above “Largest batch”."
+        assert page.error_text("sweep_min") == "“Smallest batch” must not be above “Largest batch”."
         assert rig.room.policy.sweep_min == 2_000
         rig.opened.settings.dialog.close()
 
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.open_workspace(identity)
+        await rig.opened.workspace_controller.open_workspace(identity)
         assert (rig.room.policy.protect_steps, rig.room.policy.handover_at) == (3, 0.5)
         rig.opened.settings.dialog.policy.profile_chosen.emit("plain")
         assert rig.room.policy.sweep == "at once"
@@ -220,11 +224,11 @@ async def test_theme_text_size_and_enter_are_kept(qapp: QApplication, tmp_path: 
         rig.window.commands.zoom_in.trigger()
         bigger = rig.front.appearance.text_px
         rig.opened.settings.dialog.appearance.enter_sends_chosen.emit(False)
-        await until(lambda: not rig.opened.desk.settings.enter_sends, "kept")
+        await until(lambda: not rig.opened.services.settings.enter_sends, "kept")
         rig.typed("first")
         rig.typed("second", send=False)
         assert rig.composer.text() == "first\nsecond"
-        await until(lambda: rig.opened.desk.settings.theme == "dark", "the theme is kept")
+        await until(lambda: rig.opened.services.settings.theme == "dark", "the theme is kept")
 
     async with opened_window(qapp, tmp_path) as rig:
         assert rig.front.appearance.mode == "dark"

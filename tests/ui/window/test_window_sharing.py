@@ -24,18 +24,20 @@ async def test_the_endpoint_is_switched_on_copied_renewed_and_switched_off(
         assert not card.http.isChecked()
         press(card, "Copy for another program")
         (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
-        assert [server["command"], *server["args"]] == list(rig.opened.desk.endpoints.command(rig.room.id))
+        assert [server["command"], *server["args"]] == list(
+            rig.opened.services.cache_endpoints.stdio_command(rig.room.id)
+        )
         card.http.click()
-        await until(card._serving.isVisible, "the address is shown")
+        await until(card._endpoint_row.isVisible, "the address is shown")
         press(card, "Copy with token")
         (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
-        shared = await rig.opened.desk.endpoints.sharing(rig.room.id)
+        shared = await rig.opened.services.cache_endpoints.sharing_state(rig.room.id)
         assert (server["url"], server["headers"]["Authorization"]) == (shared.url, f"Bearer {shared.token}")
-        assert card._address.text() == shared.url
+        assert card._url.text() == shared.url
         press(card, "New token")
-        await until(lambda: shared.token not in card._http, "another token is shown")
+        await until(lambda: shared.token not in card._http_config, "another token is shown")
         card.http.click()
-        await until(lambda: not card._serving.isVisible(), "the address is gone")
-        assert not rig.opened.desk.registry.get(rig.room.id).share_port
+        await until(lambda: not card._endpoint_row.isVisible(), "the address is gone")
+        assert not rig.opened.services.registry.get(rig.room.id).share_port
         written = [path.read_text(errors="replace") for path in (tmp_path / "data").rglob("*.toml")]
         assert not any(shared.token in text for text in written), "a token is in no file"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from helix_desktop.context.event_summary import SECTIONS, HandoverMade, ObservationsMade
+from helix_desktop.domain.events.summary import SECTIONS, HandoverMade, ObservationsMade
+from helix_desktop.ui.design.cost_format import cost_text
+from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
-from helix_desktop.ui.pill import Pill
-from helix_desktop.ui.spending.rows import cost_text
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from tests.support.chat_server import ChatServer, Reply, say
 from tests.support.window_rig import Rig, opened_window, until
@@ -58,9 +58,9 @@ async def test_the_question_stands_in_its_session_until_it_is_answered(
         first = rig.talk.session.id
         await until(lambda: "Update observations?" in rig.banners(), "the question")
         assert "price unknown" in rig.banners()
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         assert "Update observations?" not in rig.banners()
-        await rig.opened.shell.open_session(first)
+        await rig.opened.workspace_controller.open_session(first)
         assert "Update observations?" in rig.banners()
         await rig.say("A word")
         assert "Update observations?" in rig.banners()
@@ -83,17 +83,17 @@ async def test_the_dialog_says_what_a_handover_takes(qapp: QApplication, tmp_pat
         await talked(rig, server)
         click(rig, "spend-observations:refuse")
         rig.window.commands.compact_now.trigger()
-        await until(lambda: rig.opened.shell.rewriting.by_hand, "the dialog")
-        by_hand = rig.opened.shell.rewriting.by_hand
+        await until(lambda: rig.opened.workspace_controller.rewrites.handover_presenter, "the dialog")
+        by_hand = rig.opened.workspace_controller.rewrites.handover_presenter
         assert by_hand is not None
         dialog: HandoverDialog = by_hand.dialog
-        await until(lambda: dialog.price.text().startswith("Reads ≈ "), "the price")
-        furthest = dialog.price.text()
+        await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price")
+        furthest = dialog.estimate_label.text()
         assert furthest.endswith("tokens · price unknown")
-        dialog.reach.setCurrentIndex(dialog.reach.count() - 1)
-        await until(lambda: dialog.price.text().startswith("Reads ≈ "), "the price of another end")
-        assert dialog.price.text() != furthest
-        dialog.write.click()
-        await until(lambda: dialog.stage == "draft", "the draft")
-        dialog.commit.click()
+        dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
+        await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price of another end")
+        assert dialog.estimate_label.text() != furthest
+        dialog.draft_button.click()
+        await until(lambda: dialog.step == "draft", "the draft")
+        dialog.commit_button.click()
         await until(lambda: rig.facts(HandoverMade), "the handover")

@@ -11,10 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QToolButton
 
-from helix_desktop.context.event import TurnEnded, UserSpoke
-from helix_desktop.ui.chat.editor import Editor
-from helix_desktop.ui.chat.queue_list import QueueLine
-from helix_desktop.ui.chat.rows import DividerRow, UserRow
+from helix_desktop.domain.events.session import TurnEnded, UserSpoke
+from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.composer.queue_list import QueueLine
+from helix_desktop.ui.chat.rows.row_types import DividerRow, UserRow
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -45,7 +45,7 @@ async def at_work(rig: Rig, server: ChatServer) -> None:
 
 def line(rig: Rig, text: str) -> QueueLine:
     """The line of a message that waits."""
-    queue = rig.chat.ahead.queue
+    queue = rig.chat.next_messages.queue
     return next(queue.line(one.seq) for one in queue.waiting if one.text == text)
 
 
@@ -77,7 +77,7 @@ async def test_a_message_steers_with_its_key_and_shows_where_it_took_effect(
         both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
         QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return, both)
         await until(lambda: len(rig.ahead()) == 2, "both wait in sight")
-        assert [one.steer for one in rig.chat.ahead.queue.waiting] == [False, True]
+        assert [one.steer for one in rig.chat.next_messages.queue.waiting] == [False, True]
         slow.go.set()
         await until(lambda: len(rig.facts(TurnEnded)) == 2, "both turns ended")
         await rig.turn_over()
@@ -101,10 +101,10 @@ async def test_what_waits_is_changed_in_its_list(qapp: QApplication, tmp_path: P
         QTest.keyClick(field(line(rig, "Two")), Qt.Key.Key_Return)
         await until(lambda: "Waiting to be sent: Two, better" in rig.ahead(), "other words")
         click(line(rig, "Five"), "Send it earlier")
-        await until(lambda: [one.text for one in rig.talk.queue.waiting][2] == "Five", "another order")
+        await until(lambda: [one.text for one in rig.talk.queue.pending][2] == "Five", "another order")
         click(line(rig, "Three"), "Take it back")
         click(line(rig, "Four"), "Steer")
-        await until(lambda: line(rig, "Four").one.steer and len(rig.ahead()) == 3, "another purpose")
+        await until(lambda: line(rig, "Four").message.steer and len(rig.ahead()) == 3, "another purpose")
         slow.go.set()
         await until(lambda: len(rig.facts(TurnEnded)) == 3, "all turns ended")
         await rig.turn_over()
@@ -138,7 +138,7 @@ async def test_the_buttons_say_what_they_do(qapp: QApplication, tmp_path: Path) 
         rig.typed("Only a.txt", send=False)
         press(rig.composer, "Steer")
         await until(rig.ahead, "it waits in sight")
-        assert rig.chat.ahead.queue.waiting[0].steer
+        assert rig.chat.next_messages.queue.waiting[0].steer
         assert rig.composer.text() == ""
         slow.go.set()
         await rig.turn_over()
@@ -156,7 +156,7 @@ async def test_a_turn_that_was_cut_off_goes_on_with_one_click(qapp: QApplication
             await rig.talk.send("Only a.txt", steer=True)
         slow.go.set()
         async with opened_window(qapp, tmp_path) as rig:
-            await rig.opened.shell.begin()
+            await rig.opened.workspace_controller.restore_last()
             await until(lambda: len(rig.ahead()) == 2, "both wait in sight")
             (cut,) = [row for row in rig.rows(DividerRow) if row.kind == "interrupted"]
             assert cut.actions == ("continue", "retry")

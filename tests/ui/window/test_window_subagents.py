@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.ui.chat.rows import AssistantRow, UserRow
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from tests.support.chat_server import ChatServer, Reply, Stream, Text, Wait, say
 from tests.support.window_rig import opened_window, press, until
 
@@ -40,8 +40,8 @@ async def test_a_subagent_shows_while_it_works_and_its_session_leads_back(
         assert (result.session, result.text) == (child, "Fourteen it is.")
         await until(lambda: not rig.window.jobs.job_ids(), "the line gone")
 
-        cards = rig.opened.shell.work
-        cards.session_wanted.emit(child)
+        cards = rig.opened.workspace_controller.session_controller
+        cards.session_requested.emit(child)
         await until(lambda: rig.talk.session.id == child, "the subagent's session")
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Count them"], "its task")
         assert [row.text for row in rig.rows(AssistantRow)] == ["Fourteen it is."]

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.context.errors import DigestUnknown
-from helix_desktop.context.event import TurnEnded
-from helix_desktop.store.remote.opening import join
-from helix_desktop.ui.chat.rows import AssistantRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.store.remote.open_store import connect
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, error, in_turn, say
 from tests.support.store_making import spoke, summary
 from tests.support.window_rig import opened_window, until
@@ -33,19 +33,19 @@ async def test_a_turn_goes_on_unseen_and_is_whole_when_one_comes_back(
         await rig.open_folder("second")
         assert not rig.rows(UserRow)
         assert not rig.composer.running
-        assert talk.running
+        assert talk.is_running
 
-        await rig.opened.shell.open_workspace(first)
+        await rig.opened.workspace_controller.open_workspace(first)
         assert rig.composer.running
         live = [row for row in rig.rows(AssistantRow) if row.streaming]
         assert [row.text for row in live] == ["One "]
 
-        await rig.opened.shell.open_workspace(
-            next(one.id for one in rig.opened.desk.registry.listed() if one.id != first)
+        await rig.opened.workspace_controller.open_workspace(
+            next(one.id for one in rig.opened.services.registry.list_workspaces() if one.id != first)
         )
         go.set()
-        await until(lambda: not talk.running, "the unseen turn ended")
-        await rig.opened.shell.open_workspace(first)
+        await until(lambda: not talk.is_running, "the unseen turn ended")
+        await rig.opened.workspace_controller.open_workspace(first)
         assert [row.text for row in rig.rows(AssistantRow)] == ["One two", "Three"]
         assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
         assert not rig.composer.running
@@ -63,10 +63,10 @@ async def test_a_retry_that_is_waited_for_is_still_told_when_one_comes_back(
         rig.typed("Go")
         await until(lambda: rig.rows(NoticeRow), "the announcement")
         told, waiting = rig.rows(NoticeRow)[0], rig.talk.session.id
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         assert not rig.rows(NoticeRow)
 
-        await rig.opened.shell.open_session(waiting)
+        await rig.opened.workspace_controller.open_session(waiting)
         (again,) = rig.rows(NoticeRow)
         assert again.why == told.why
         assert again.what.startswith("Retrying ")
@@ -74,8 +74,8 @@ async def test_a_retry_that_is_waited_for_is_still_told_when_one_comes_back(
 
         go.set()
         await rig.turn_over()
-        await rig.opened.shell.new_session()
-        await rig.opened.shell.open_session(waiting)
+        await rig.opened.workspace_controller.new_session()
+        await rig.opened.workspace_controller.open_session(waiting)
         assert [row.text for row in rig.rows(AssistantRow)] == ["Here."]
         assert not rig.rows(NoticeRow)
 
@@ -86,15 +86,15 @@ async def test_two_quick_switches_end_where_the_last_one_went(qapp: QApplication
         await rig.say("What is the first?")
         second = await rig.open_folder("second", {"README.md": "# Second"})
         await rig.say("What is the second?")
-        shell = rig.opened.shell
+        shell = rig.opened.workspace_controller
         for wanted, words in ((first, "What is the first?"), (second, "What is the second?")):
             other = second if wanted == first else first
             await asyncio.gather(
                 shell.open_workspace(wanted), shell.open_workspace(other), shell.open_workspace(wanted)
             )
-            assert rig.room.id == wanted == shell.active
+            assert rig.room.id == wanted == shell.active_workspace_id
             assert [row.text for row in rig.rows(UserRow)] == [words]
-            assert rig.window.sidebar.list.sessions()[0].title == words
+            assert rig.window.sidebar.session_list.sessions()[0].title == words
 
 
 async def test_drafts_belong_to_their_session_and_survive_a_restart(
@@ -104,21 +104,21 @@ async def test_drafts_belong_to_their_session_and_survive_a_restart(
         first = await rig.open_folder("first")
         await rig.say("Hello")
         rig.typed("half a thought", send=False)
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         assert rig.composer.text() == ""
         rig.typed("another", send=False)
         await rig.open_folder("second")
         assert rig.composer.text() == ""
-        await rig.opened.shell.open_workspace(first)
+        await rig.opened.workspace_controller.open_workspace(first)
         assert rig.composer.text() == "another"
         saved = {one.title: one.id for one in await rig.room.sessions()}
-        await rig.opened.shell.open_session(saved["Hello"])
+        await rig.opened.workspace_controller.open_session(saved["Hello"])
         assert rig.composer.text() == "half a thought"
         rig.front.appearance.set_mode("dark")
         rig.window.resize(700, 600)
 
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.begin()
+        await rig.opened.workspace_controller.restore_last()
         assert rig.room.id == first
         assert rig.composer.text() == "half a thought"
         assert [row.text for row in rig.rows(UserRow)] == ["Hello"]
@@ -132,8 +132,8 @@ async def test_words_typed_while_a_draft_loads_are_kept(qapp: QApplication, tmp_
         await rig.say("Hello")
         rig.typed("draft", send=False)
         old = rig.talk.session.id
-        await rig.opened.shell.new_session()
-        switching = asyncio.ensure_future(rig.opened.shell.open_session(old))  # noqa: TID251 - awaited below
+        await rig.opened.workspace_controller.new_session()
+        switching = asyncio.ensure_future(rig.opened.workspace_controller.open_session(old))  # noqa: TID251 - awaited below
         await until(lambda: rig.talk.session.id == old, "the other session is on its way")
         rig.typed(" typed", send=False)
         await switching
@@ -143,10 +143,10 @@ async def test_words_typed_while_a_draft_loads_are_kept(qapp: QApplication, tmp_
 async def test_a_key_held_down_begins_one_session(qapp: QApplication, tmp_path: Path) -> None:
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        await asyncio.gather(*(rig.opened.shell.new_session() for _ in range(5)))
+        await asyncio.gather(*(rig.opened.workspace_controller.new_session() for _ in range(5)))
         assert len(await rig.room.sessions()) == 1
         await rig.say("Hello")
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         assert len(await rig.room.sessions()) == 2
 
 
@@ -159,11 +159,11 @@ async def test_nothing_of_one_workspace_is_reached_from_the_other(qapp: QApplica
         assert entries.entries > 0
         await rig.open_folder("second", {"other.txt": "words"})
         rig.window.show_page("cache")
-        await until(rig.screens.cache.nothing.isVisible, "an empty cache")
+        await until(rig.screens.cache.empty.isVisible, "an empty cache")
         with pytest.raises(DigestUnknown):
             await rig.room.attach(digest)
         assert await rig.room.store.find(digest[:12]) == []
-        assert rig.window.sidebar.list.total() == 1
+        assert rig.window.sidebar.session_list.session_count() == 1
 
 
 async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
@@ -176,7 +176,7 @@ async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
         rig.typed("Go")
         await until(lambda: rig.talk.partial == "Half", "a part of the answer")
     async with ChatServer(in_turn(say("Whole"))) as server, opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.begin()
+        await rig.opened.workspace_controller.restore_last()
         assert [row.text for row in rig.rows(AssistantRow)] == ["Half"]
         assert len(rig.facts(TurnEnded)) == 1
         await rig.use_server(server)
@@ -191,12 +191,12 @@ async def test_sessions_of_another_process_appear_and_go_by_themselves(
     async with opened_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
         await rig.say("Hello")
-        listed = rig.window.sidebar.list
-        guest = await join(rig.opened.desk.registry.store_folder(identity), identity)
+        listed = rig.window.sidebar.session_list
+        guest = await connect(rig.opened.services.registry.store_folder(identity), identity)
         try:
             await guest.commit("of-a-guest", [spoke(1, "From outside")], summary=summary("of-a-guest"))
             await until(lambda: "a title" in [one.title for one in listed.sessions()], "the session")
-            await guest.keep.trash_session("of-a-guest")
+            await guest.retention.trash_session("of-a-guest")
             await until(lambda: "a title" not in [one.title for one in listed.sessions()], "it gone")
         finally:
             await guest.close()

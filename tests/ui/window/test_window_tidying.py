@@ -9,12 +9,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
-from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import ToolAnswered, UserSpoke
-from helix_desktop.context.keeping import DAY_MS, CleanUp
-from helix_desktop.ui.cache_browser.choices import of_state
-from helix_desktop.ui.forgetting.dialog import WORD, ForgetDialog
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.redaction.dialog import CONFIRMATION_WORD, RedactDialog
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -24,11 +24,11 @@ SECRET = "sk-live-Zq83hd02jfQ"
 
 def on_screen(rig: Rig) -> str:
     """The session on screen; empty while there is none."""
-    talk = rig.opened.shell.work.conversation
+    talk = rig.opened.workspace_controller.session_controller.conversation
     return talk.session.id if talk is not None else ""
 
 
-def labels(dialog: ForgetDialog) -> str:
+def labels(dialog: RedactDialog) -> str:
     """All words of a dialog that can be seen."""
     return "\n".join(one.text() for one in dialog.findChildren(QLabel) if one.isVisibleTo(dialog))
 
@@ -46,14 +46,14 @@ def reading() -> Stream:
     return Stream(Call("read_file", '{"path": "env.txt"}', id="r"))
 
 
-async def forget_dialog(rig: Rig) -> ForgetDialog:
+async def forget_dialog(rig: Rig) -> RedactDialog:
     """Open the dialog from the menu."""
     rig.window.commands.forget.trigger()
-    tidying = rig.opened.shell.tidying
-    await until(lambda: tidying.forgetting and tidying.forgetting.dialog, "the dialog")
-    assert tidying.forgetting is not None
-    assert tidying.forgetting.dialog is not None
-    return tidying.forgetting.dialog
+    tidying = rig.opened.workspace_controller.cleanup
+    await until(lambda: tidying.redaction and tidying.redaction.dialog, "the dialog")
+    assert tidying.redaction is not None
+    assert tidying.redaction.dialog is not None
+    return tidying.redaction.dialog
 
 
 async def test_a_deleted_session_leaves_the_list_and_comes_back_with_undo(
@@ -64,10 +64,10 @@ async def test_a_deleted_session_leaves_the_list_and_comes_back_with_undo(
         await rig.use_server(server)
         await rig.say("The first")
         first = rig.talk.session.id
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         await rig.say("The second")
         second = rig.talk.session.id
-        sessions = rig.window.sidebar.list
+        sessions = rig.window.sidebar.session_list
         sessions.setCurrentIndex(sessions.index_of(second))
         QTest.keyClick(sessions, Qt.Key.Key_Delete)
         await until(lambda: "is in the trash" in rig.banners(), "the banner")
@@ -84,9 +84,11 @@ async def test_the_only_session_can_be_deleted_too(qapp: QApplication, tmp_path:
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         rig.window.sidebar.session_deleted.emit(rig.talk.session.id)
-        await until(lambda: rig.opened.shell.work.conversation is None, "nothing open")
+        await until(
+            lambda: rig.opened.workspace_controller.session_controller.conversation is None, "nothing open"
+        )
         await until(rig.window.no_session.isVisible, "the empty page")
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         assert rig.talk.session.transcript.turns == 0
 
 
@@ -97,23 +99,26 @@ async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path
         output = rig.facts(ToolAnswered)[0]
         rig.typed(f"and {SECRET} again", send=False)
         dialog = await forget_dialog(rig)
-        assert not dialog.look.isEnabled()
-        dialog.text.setPlainText(SECRET + "\n")
+        assert not dialog.search_button.isEnabled()
+        dialog.text_input.setPlainText(SECRET + "\n")
         press(dialog, "Look where it stands")
-        await until(lambda: dialog.stage == "found", "what was found")
+        await until(lambda: dialog.step == "found", "what was found")
         assert "1 cached output: removed for good" in labels(dialog)
         assert "events of sessions: rewritten" in labels(dialog)
-        assert not dialog.forget.isEnabled()
-        QTest.keyClicks(dialog.word, WORD)
+        assert not dialog.redact_button.isEnabled()
+        QTest.keyClicks(dialog.confirm_input, CONFIRMATION_WORD)
         press(dialog, "Forget for good")
-        await until(lambda: dialog.stage == "done", "the end")
+        await until(lambda: dialog.step == "done", "the end")
         press(dialog, "Close")
-        await until(lambda: rig.opened.shell.work.conversation is not None, "the session again")
+        await until(
+            lambda: rig.opened.workspace_controller.session_controller.conversation is not None,
+            "the session again",
+        )
         assert rig.talk.session.id == session
         assert rig.facts(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
         assert SECRET not in repr(rig.talk.session.log)
         await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
-        assert await rig.room.store.forgetting.when(output.digest)
+        assert await rig.room.store.redaction.when(output.digest)
         data = tmp_path / "data"
         files = [one for one in data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
         assert files == []
@@ -123,22 +128,25 @@ async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication,
     async with ChatServer(in_turn(reading(), say("Read."))) as server, opened_window(qapp, tmp_path) as rig:
         await leaked(rig, server)
         output = rig.facts(ToolAnswered)[0]
-        rig.screens.cache.forget_requested.emit(output.digest)
-        tidying = rig.opened.shell.tidying
-        await until(lambda: tidying.forgetting and tidying.forgetting.dialog, "the dialog")
-        assert tidying.forgetting is not None
-        dialog = tidying.forgetting.dialog
+        rig.screens.cache.redact_requested.emit(output.digest)
+        tidying = rig.opened.workspace_controller.cleanup
+        await until(lambda: tidying.redaction and tidying.redaction.dialog, "the dialog")
+        assert tidying.redaction is not None
+        dialog = tidying.redaction.dialog
         assert dialog is not None
         assert "read_file env.txt" in labels(dialog)
         press(dialog, "Look where it stands")
-        await until(lambda: dialog.stage == "found", "what was found")
-        dialog.word.setText("no")
-        assert not dialog.forget.isEnabled()
-        dialog.word.setText(WORD)
+        await until(lambda: dialog.step == "found", "what was found")
+        dialog.confirm_input.setText("no")
+        assert not dialog.redact_button.isEnabled()
+        dialog.confirm_input.setText(CONFIRMATION_WORD)
         press(dialog, "Forget for good")
-        await until(lambda: dialog.stage == "done", "the end")
+        await until(lambda: dialog.step == "done", "the end")
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
-        await until(lambda: rig.opened.shell.work.conversation is not None, "the session again")
+        await until(
+            lambda: rig.opened.workspace_controller.session_controller.conversation is not None,
+            "the session again",
+        )
         assert rig.facts(ToolAnswered)[0].text.startswith("[FORGOTTEN ")
         assert rig.facts(UserSpoke)[0].text.startswith(f"My key is {SECRET}")
 
@@ -147,18 +155,18 @@ async def test_what_cannot_be_forgotten_is_said_in_the_dialog(qapp: QApplication
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         dialog = await forget_dialog(rig)
-        dialog.text.setPlainText("abc")
+        dialog.text_input.setPlainText("abc")
         press(dialog, "Look where it stands")
         await until(lambda: "fewer than 4 characters" in labels(dialog), "the refusal")
-        assert dialog.stage == "ask"
-        dialog.text.setPlainText("nowhere at all")
+        assert dialog.step == "ask"
+        dialog.text_input.setPlainText("nowhere at all")
         assert "fewer than" not in labels(dialog)
         press(dialog, "Look where it stands")
-        await until(lambda: dialog.stage == "found", "nothing")
+        await until(lambda: dialog.step == "found", "nothing")
         assert "stands nowhere" in labels(dialog)
-        assert dialog.forget.isHidden()
+        assert dialog.redact_button.isHidden()
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
-        await until(lambda: rig.opened.shell.tidying.forgetting is None, "the dialog gone")
+        await until(lambda: rig.opened.workspace_controller.cleanup.redaction is None, "the dialog gone")
 
 
 @pytest.fixture
@@ -173,7 +181,7 @@ def loose() -> list[Content]:
 async def old(rig: Rig, contents: list[Content]) -> None:
     """Store contents as if it had been long ago."""
     await rig.room.store.commit("old", contents=contents)
-    plan = await rig.room.store.keep.plan(CleanUp(grace_ms=-DAY_MS))
+    plan = await rig.room.store.retention.plan(RetentionRule(grace_ms=-DAY_MS))
     assert len(plan.going) == len(contents)
 
 
@@ -183,20 +191,20 @@ async def test_a_clean_up_is_shown_done_and_undone(
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await old(rig, loose)
-        keep, tidying = rig.room.store.keep, rig.opened.shell.tidying
+        keep, tidying = rig.room.store.retention, rig.opened.workspace_controller.cleanup
         clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
         monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
         rig.window.commands.clean_up.trigger()
-        await until(lambda: tidying.clean_dialog, "the dialog")
-        dialog = tidying.clean_dialog
+        await until(lambda: tidying.cleanup_dialog, "the dialog")
+        dialog = tidying.cleanup_dialog
         assert dialog is not None
-        await until(dialog.collect.isEnabled, "the plan")
-        assert dialog.verdict.text().startswith("3 entries would go")
-        assert dialog.list.count() == 3
+        await until(dialog.collect_button.isEnabled, "the plan")
+        assert dialog.summary.text().startswith("3 entries would go")
+        assert dialog.entry_list.count() == 3
         dialog.age.setCurrentIndex(2)
-        await until(lambda: dialog.verdict.text() == "Nothing would go.", "another plan")
+        await until(lambda: dialog.summary.text() == "Nothing would go.", "another plan")
         dialog.age.setCurrentIndex(0)
-        await until(dialog.collect.isEnabled, "the plan again")
+        await until(dialog.collect_button.isEnabled, "the plan again")
         press(dialog, "Move to the trash")
         await until(lambda: "3 entries are in the trash" in rig.banners(), "the banner")
         assert (await rig.room.store.page()).entries == ()
@@ -214,13 +222,13 @@ async def test_an_entry_goes_to_the_trash_with_a_key_and_comes_back(
         rig.window.show_page("cache")
         table = rig.screens.cache.table
         await until(lambda: table.model().rowCount() == 3, "the entries")
-        table.enter()
+        table.focus_table()
         await until(lambda: table.current_row() is not None, "what is known of it")
         digest = table.current_digest()
         QTest.keyClick(table, Qt.Key.Key_Delete)
         await until(lambda: "1 entry is in the trash" in rig.banners(), "the banner")
         await until(lambda: table.model().rowCount() == 2, "the others")
-        assert [one.digest for one in (await rig.room.store.keep.trash()).entries] == [digest]
+        assert [one.digest for one in (await rig.room.store.retention.trash()).entries] == [digest]
         press(rig.window.banners, "Undo")
         await until(lambda: table.model().rowCount() == 3, "all of them")
         assert "in the trash" not in rig.banners()
@@ -233,13 +241,13 @@ async def test_an_entry_that_is_needed_stays_and_says_why(
         await leaked(rig, server)
         output = rig.facts(ToolAnswered)[0]
         await rig.room.store.commit("old", contents=loose[:1])
-        await rig.room.store.keep.pin(loose[0].digest, True)
+        await rig.room.store.retention.pin(loose[0].digest, True)
         table = rig.screens.cache.table
         table.trash_requested.emit([output.digest])
         await until(lambda: "1 event of a session names it." in rig.banners(), "the reason")
         table.trash_requested.emit([loose[0].digest])
         await until(lambda: "It is pinned." in rig.banners(), "the other reason")
-        assert (await rig.room.store.keep.trash()).entries == ()
+        assert (await rig.room.store.retention.trash()).entries == ()
 
 
 async def test_the_trash_gives_back_and_is_emptied(
@@ -248,21 +256,23 @@ async def test_the_trash_gives_back_and_is_emptied(
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await old(rig, loose)
-        keep, tidying = rig.room.store.keep, rig.opened.shell.tidying
+        keep, tidying = rig.room.store.retention, rig.opened.workspace_controller.cleanup
         await keep.collect([one.digest for one in loose], grace_ms=-DAY_MS)
         rig.window.commands.trash.trigger()
-        await until(lambda: tidying.trash_dialog and tidying.trash_dialog.list.count() == 3, "the trash")
+        await until(
+            lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash"
+        )
         dialog = tidying.trash_dialog
         assert dialog is not None
-        assert not dialog.restore.isEnabled()
-        dialog.list.setCurrentRow(0)
+        assert not dialog.restore_button.isEnabled()
+        dialog.entry_list.setCurrentRow(0)
         press(dialog, "Bring back")
-        await until(lambda: dialog.list.count() == 2, "one less")
+        await until(lambda: dialog.entry_list.count() == 2, "one less")
         assert len((await rig.room.store.page()).entries) == 1
         press(dialog, "Empty the trash")
-        assert dialog.list.count() == 2
+        assert dialog.entry_list.count() == 2
         press(dialog, "Remove all of it for good")
-        await until(lambda: dialog.list.count() == 0, "nothing")
+        await until(lambda: dialog.entry_list.count() == 0, "nothing")
         assert (await rig.room.store.totals()).entries == 1
         press(dialog, "Close")
         await until(lambda: tidying.trash_dialog is None, "the dialog gone")
@@ -274,14 +284,14 @@ async def test_a_workspace_keeps_to_its_quota_when_it_is_opened(
     async with opened_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
         await old(rig, loose)
-        rig.opened.desk.registry.change(identity, quota=1)
-        desk = rig.opened.desk
-        await rig.opened.shell.leave(identity)
-        moved = await desk.room(identity)
-        keep = moved.store.keep
+        rig.opened.services.registry.change(identity, quota=1)
+        desk = rig.opened.services
+        await rig.opened.workspace_controller.close_workspace(identity)
+        moved = await desk.open_workspace(identity)
+        keep = moved.store.retention
         clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
         keep._clock = lambda: clock() + 2 * DAY_MS  # type: ignore[attr-defined]  # the same
-        await rig.opened.shell.open_workspace(identity)
+        await rig.opened.workspace_controller.open_workspace(identity)
 
         trashed: list[int] = []
 
@@ -301,26 +311,28 @@ async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
     async with opened_window(qapp, tmp_path) as rig:
         identity = await rig.open_folder("project")
         await old(rig, loose)
-        settings, keep = rig.opened.settings, rig.room.store.keep
+        settings, keep = rig.opened.settings, rig.room.store.retention
         await settings.show("data")
         page = settings.dialog.data
-        assert page.held.text().startswith("3 entries, ")
-        assert page.could_go.text() == "Nothing of it could go now"
+        assert page.stored.text().startswith("3 entries, ")
+        assert page.removable.text() == "Nothing of it could go now"
         clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
         monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
         page.quota.setCurrentIndex(2)
         page.quota.activated.emit(2)
-        await until(lambda: rig.opened.desk.registry.get(identity).quota == 500 << 20, "the rule on record")
-        await until(lambda: page.could_go.text().startswith("3 of them could go"), "the new plan")
+        await until(
+            lambda: rig.opened.services.registry.get(identity).quota == 500 << 20, "the rule on record"
+        )
+        await until(lambda: page.removable.text().startswith("3 of them could go"), "the new plan")
         press(page, "Clean up…")
-        tidying = rig.opened.shell.tidying
-        await until(lambda: tidying.clean_dialog, "the dialog")
+        tidying = rig.opened.workspace_controller.cleanup
+        await until(lambda: tidying.cleanup_dialog, "the dialog")
         assert not settings.dialog.isVisible()
-        assert tidying.clean_dialog is not None
-        assert tidying.clean_dialog.asked == CleanUp(quota=500 << 20)
-        assert tidying.clean_dialog.by_itself.isChecked()
-        press(tidying.clean_dialog, "Cancel")
-        await until(lambda: tidying.clean_dialog is None, "the dialog gone")
+        assert tidying.cleanup_dialog is not None
+        assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
+        assert tidying.cleanup_dialog.automatic.isChecked()
+        press(tidying.cleanup_dialog, "Cancel")
+        await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
 
 
 async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path) -> None:
@@ -332,7 +344,7 @@ async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path
 
         def kept() -> bool:
             row = cache.table.current_row()
-            return row is not None and row.kept
+            return row is not None and row.is_pinned
 
         assert not kept()
         for on in (True, False):
@@ -352,7 +364,7 @@ async def test_the_trash_is_listed_in_the_cache_browser_and_gives_back(
     async with opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await old(rig, loose)
-        await rig.room.store.keep.collect([one.digest for one in loose[:2]], grace_ms=-DAY_MS)
+        await rig.room.store.retention.collect([one.digest for one in loose[:2]], grace_ms=-DAY_MS)
         rig.window.show_page("cache")
         cache = rig.screens.cache
 
@@ -360,7 +372,7 @@ async def test_the_trash_is_listed_in_the_cache_browser_and_gives_back(
             return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
 
         await until(lambda: listed() == [loose[2].digest], "what is not in the trash")
-        cache.filter_bar.toggle(of_state("in the trash"))
+        cache.filter_bar.toggle(state_option("in the trash"))
         await until(lambda: set(listed()) == {one.digest for one in loose[:2]}, "what is")
         await until(lambda: cache.table.current_row() is not None, "a row")
         row = cache.table.current_row()

@@ -10,8 +10,8 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.ui.chat.rows import ToolRow, source_text, spoken_name
-from helix_desktop.ui.chat.todo_sheet import TodoSheet
+from helix_desktop.ui.chat.items.todo import TodoCard
+from helix_desktop.ui.chat.rows.row_types import ToolRow, accessible_name, source_text
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.window_rig import Rig, opened_window, until
 
@@ -31,13 +31,13 @@ def waits() -> Stream:
     return Stream(Call("run_command", '{"command": "true"}', id="w"))
 
 
-def sheet(rig: Rig, number: int) -> TodoSheet:
+def sheet(rig: Rig, number: int) -> TodoCard:
     """The card of a list, by its number."""
-    board = rig.chat.view.board
+    board = rig.chat.view.chat_viewport
     index = board.model.index_of(rig.rows(ToolRow)[number].key)
     assert index is not None
-    found = board.sheet(index)
-    assert isinstance(found, TodoSheet)
+    found = board.item(index)
+    assert isinstance(found, TodoCard)
     return found
 
 
@@ -46,20 +46,20 @@ async def test_the_newest_list_is_open_and_stays_in_sight(qapp: QApplication, tm
     async with ChatServer(script) as server, opened_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
         await rig.use_server(server)
-        panel = rig.chat.todo
+        panel = rig.chat.todo_panel
         rig.typed("Do it")
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
         await until(panel.isVisible, "the list above the composer")
         assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
         old, new = rig.rows(ToolRow)[:2]
-        assert (old.newest, new.newest) == (False, True)
+        assert (old.is_newest, new.is_newest) == (False, True)
         assert [len(sheet(rig, number).texts) for number in (0, 1)] == [0, 3]
-        assert spoken_name(new) == "To do, 1 of 3 done"
+        assert accessible_name(new) == "To do, 1 of 3 done"
         assert source_text(new).splitlines()[1:] == list(STEPS)
         await rig.decide("once")
         await rig.turn_over()
         assert not panel.isVisible()
-        assert [row.newest for row in rig.rows(ToolRow) if row.todo] == [False, False, True]
+        assert [row.is_newest for row in rig.rows(ToolRow) if row.todo] == [False, False, True]
 
 
 async def test_a_list_opens_with_a_click_and_so_does_the_line(qapp: QApplication, tmp_path: Path) -> None:
@@ -68,20 +68,24 @@ async def test_a_list_opens_with_a_click_and_so_does_the_line(qapp: QApplication
         await rig.open_folder("project")
         await rig.use_server(server)
         rig.typed("Do it")
-        await until(rig.chat.todo.isVisible, "the list above the composer")
+        await until(rig.chat.todo_panel.isVisible, "the list above the composer")
         await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
-        board = rig.chat.view.board
+        board = rig.chat.view.chat_viewport
         placed = next(
-            one for one in board.flow.placed if one.row == board.model.index_of(rig.rows(ToolRow)[0].key)
+            one
+            for one in board.scroll_layout.placed
+            if one.row_index == board.model.index_of(rig.rows(ToolRow)[0].key)
         )
-        point = QPointF(board.column.left + 40, placed.y + board.sheets.gap(placed.row) + 20).toPoint()
+        point = QPointF(
+            board.column.left + 40, placed.y + board.item_cache.gap(placed.row_index) + 20
+        ).toPoint()
         QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
         assert len(sheet(rig, 0).texts) == 3
-        closed = rig.chat.todo.height()
-        line = rig.chat.todo.childAt(60, 20)
+        closed = rig.chat.todo_panel.height()
+        line = rig.chat.todo_panel.childAt(60, 20)
         assert line is not None
         QTest.mouseClick(line, Qt.MouseButton.LeftButton)
-        await until(lambda: rig.chat.todo.height() > closed, "the whole list above the composer")
+        await until(lambda: rig.chat.todo_panel.height() > closed, "the whole list above the composer")
         await rig.decide("once")
         await rig.turn_over()
 
@@ -93,7 +97,7 @@ async def test_a_list_that_was_refused_is_a_call_that_failed(qapp: QApplication,
         await rig.open_folder("project")
         await rig.use_server(server)
         await rig.say("Do it")
-        board = rig.chat.view.board
+        board = rig.chat.view.chat_viewport
         index = board.model.index_of(rig.rows(ToolRow)[0].key)
         assert index is not None
-        assert not isinstance(board.sheet(index), TodoSheet)
+        assert not isinstance(board.item(index), TodoCard)

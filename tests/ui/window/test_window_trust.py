@@ -10,7 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
-from helix_desktop.ui.trusting.dialog import TrustDialog
+from helix_desktop.ui.trust.dialog import TrustDialog
 from tests.support.chat_server import ChatServer, Stream, Wait, say
 from tests.support.window_rig import Rig, opened_window, press, until
 
@@ -23,7 +23,7 @@ def asked(rig: Rig) -> TrustDialog | None:
 
 
 async def _added(rig: Rig, folder: Path) -> TrustDialog:
-    await rig.opened.shell.open_folder(folder)
+    await rig.opened.workspace_controller.open_folder(folder)
     await until(lambda: asked(rig), "the question")
     dialog = asked(rig)
     assert dialog is not None
@@ -45,24 +45,24 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
             assert said in words
         press(dialog, "Only look around")
         await until(lambda: asked(rig) is None, "the question gone")
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.new_session()
         await rig.use_server(server)
 
-        assert rig.chat.trust.isVisible()
+        assert rig.chat.trust_strip.isVisible()
         assert not rig.composer.isEnabled()
         assert "before you trust" in rig.composer.editor.placeholderText()
-        rig.opened.shell.work.composing.send("Sent all the same")
+        rig.opened.workspace_controller.session_controller.composer.send("Sent all the same")
         await until(lambda: "not trusted yet" in rig.banners(), "it says why not")
         assert server.bodies == []
         assert rig.composer.text() == "Sent all the same", "nothing typed is lost"
 
-        press(rig.chat.trust, "Trust…")
+        press(rig.chat.trust_strip, "Trust…")
         await until(lambda: asked(rig), "the question again")
         again = asked(rig)
         assert again is not None
         press(again, "Trust this folder")
-        await until(lambda: not rig.chat.trust.isVisible(), "the strip gone")
-        assert rig.opened.desk.registry.get(rig.room.id).trusted
+        await until(lambda: not rig.chat.trust_strip.isVisible(), "the strip gone")
+        assert rig.opened.services.registry.get(rig.room.id).trusted
         rig.composer.set_text("")
         await rig.say("Hello")
         assert len(server.bodies) == 1
@@ -73,11 +73,11 @@ async def test_trust_is_kept_and_not_asked_again(qapp: QApplication, tmp_path: P
     async with opened_window(qapp, tmp_path) as rig:
         dialog = await _added(rig, tmp_path / "mine")
         press(dialog, "Trust this folder")
-        await until(rig.room.trusted, "the folder trusted")
+        await until(rig.room.is_trusted, "the folder trusted")
         identity = rig.room.id
     async with opened_window(qapp, tmp_path) as rig:
-        await rig.opened.shell.open_folder(tmp_path / "mine")
-        await rig.opened.shell.new_session()
+        await rig.opened.workspace_controller.open_folder(tmp_path / "mine")
+        await rig.opened.workspace_controller.new_session()
         assert rig.room.id == identity
         assert rig.composer.isEnabled()
         assert asked(rig) is None
@@ -92,9 +92,9 @@ async def test_trust_taken_back_stops_what_runs(qapp: QApplication, tmp_path: Pa
         await rig.open_folder("project")
         await rig.use_server(server)
         rig.typed("Go on for ever")
-        await until(lambda: rig.talk.running, "a turn")
-        await rig.opened.shell.trusting.keep(rig.room.id, trusted=False)
-        assert not rig.talk.running
+        await until(lambda: rig.talk.is_running, "a turn")
+        await rig.opened.workspace_controller.trust.set_trusted(rig.room.id, trusted=False)
+        assert not rig.talk.is_running
         assert not rig.composer.isEnabled()
-        assert rig.chat.trust.isVisible()
+        assert rig.chat.trust_strip.isVisible()
         never.set()

@@ -10,14 +10,14 @@ from collections.abc import Awaitable, Callable
 import msgspec
 import pytest
 
-from helix_desktop.agent.draft import HandoverDraft
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.context.errors import CompactionRefused, HelixError, ModelUnreachable
-from helix_desktop.context.event import MessageQueued, ToolAnswered, UserSpoke
-from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.context.message import Request
+from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.validity import problems
+from helix_desktop.context.window.request_validation import problems
+from helix_desktop.domain.errors import CompactionRefused, HelixError, ModelUnreachable
+from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import OBSERVATIONS, SUMMARY, Play, ScriptedModel, called, said
 
@@ -56,7 +56,7 @@ class Crowd:
         self.calls = 0
         self.summaries = 0
 
-    def _work(self, request: Request) -> Play:
+    def _work(self, request: ModelRequest) -> Play:
         if request.messages[-1].role == "user" or self.chance.random() < 0.5:
             self.calls += 1
             say = ("say", {"times": self.chance.choice((5, 60, 300))})
@@ -73,13 +73,13 @@ class Crowd:
             gate.set()
         return [gate, *said(text)]
 
-    def _sum(self, request: Request) -> Play:
+    def _sum(self, request: ModelRequest) -> Play:
         self.summaries += 1
         record = "\n".join(message.text for message in request.messages)
         cited = ", ".join(f"e{seq}" for seq in re.findall(r"\be(\d+) user", record))
         return self._slowly(SUMMARY.replace("[e4]", f"[{cited}]" if cited else "[e4]"))
 
-    def _note(self, request: Request) -> Play:
+    def _note(self, request: ModelRequest) -> Play:
         many = "\n".join(f"- (2) Fact {n} of {len(self.gates)} [e3, e{n + 4}]" for n in range(9))
         return self._slowly(self.chance.choice((OBSERVATIONS, many, "Nothing.")))
 
@@ -113,7 +113,7 @@ class Crowd:
 
     async def _take_back(self) -> None:
         known = self.rig.talk.session.transcript
-        if held := [seq for seq in known.rewrites.made if known.can_undo(seq)]:
+        if held := [seq for seq in known.rewrites.by_seq if known.can_undo(seq)]:
             await self.rig.talk.undo(self.chance.choice(held))
 
     async def _again(self) -> None:
@@ -159,7 +159,7 @@ class Crowd:
         await self.rig.when(lambda: self.summaries > asked)
         await talk.commit_handover(draft, draft.text.replace("A fact", "My fact"))
         await self.end()
-        made = next(seq for seq in reversed(talk.session.transcript.rewrites.made) if self._is_edited(seq))
+        made = next(seq for seq in reversed(talk.session.transcript.rewrites.by_seq) if self._is_edited(seq))
         await talk.undo(made)
         await talk.redo(made)
 
@@ -181,12 +181,12 @@ class Crowd:
         self.patient = False
         for gate in self.gates:
             gate.set()
-        while talk.running or talk.session.transcript.queued:
-            talk.resume()
+        while talk.is_running or talk.session.transcript.queued_messages:
+            talk.send_next_queued()
             await self.rig.idle()
         await self.rig.idle()
         await self.scope.close()
-        await talk.session.quiet()
+        await talk.session.drain()
 
 
 @pytest.mark.parametrize("seed", range(24))

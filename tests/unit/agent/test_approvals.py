@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.agent.approval import DENIED
-from helix_desktop.agent.update import CallWaiting, Trouble
-from helix_desktop.context.errors import InputUnusable, WorkspaceUntrusted
-from helix_desktop.context.event import ApprovalGiven, ModeChanged, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.context.message import ToolCall
-from helix_desktop.context.mode import REFUSED_IN_PLAN
-from helix_desktop.context.tool import ApprovalAsk, Reply, Rule
+from helix_desktop.agent.tool_calls.approvals import DENIED
+from helix_desktop.agent.updates import ApprovalRequested, ErrorRaised
+from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
+from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
+from helix_desktop.domain.events.session import ApprovalGiven, ModeChanged, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
 from tests.support.agent_rig import Rig, ToldTools
 from tests.support.scripted_model import ScriptedModel, answers_of, called, in_turn, said
 from tests.support.subagent_rig import PARENT, Family
@@ -57,7 +57,7 @@ async def test_words_with_a_no_reach_the_agent() -> None:
     talk = await rig.begin()
     await talk.send("Go.")
     (call,) = await waiting(rig, "s00")
-    talk.decide(call, Reply("deny", words="Not to main.\nMake a branch."))
+    talk.decide(call, ApprovalReply("deny", reason="Not to main.\nMake a branch."))
     await rig.idle()
     assert answers_of(rig.model.requests[1]) == [f"{DENIED} The user says: Not to main. Make a branch."]
     (given,) = rig.events(ApprovalGiven)
@@ -76,15 +76,15 @@ async def test_a_rule_of_the_session_holds_for_this_run_only() -> None:
     talk.decide("s11", "once")
     await rig.idle()
     assert rig.rules.rules() == ()
-    assert [one.text for one in talk.leeway.rules] == ["Use ask: make test, in the sandbox"]
+    assert [one.text for one in talk.permissions.rules] == ["Use ask: make test, in the sandbox"]
     given = rig.events(ApprovalGiven)
     assert [(one.decision, one.rule) for one in given if one.subject == "make test"] == [
         ("session", ""),
         ("session", "Use ask: make test, in the sandbox"),
         ("session", "Use ask: make test, in the sandbox"),
     ]
-    again = await rig.new_room(rig.store, rig.room.policy).open(talk.session.id)
-    assert again.leeway.rules == ()
+    again = await rig.new_room(rig.store, rig.room.policy).open_session(talk.session.id)
+    assert again.permissions.rules == ()
 
 
 async def test_a_rule_answers_what_already_waits() -> None:
@@ -93,8 +93,8 @@ async def test_a_rule_answers_what_already_waits() -> None:
     talk = await rig.begin()
     await talk.send("Go.")
     first, second, third = await waiting(rig, "s00", "s01", "s02")
-    pattern = talk.asks[0].offers[1]
-    talk.decide(first, Reply("always", pattern))
+    pattern = talk.asks[0].suggested_rules[1]
+    talk.decide(first, ApprovalReply("always", pattern))
     await rig.when(lambda: rig.tools.ran == [first, second])
     assert [one.call_id for one in talk.asks] == [third]
     talk.decide(third, "deny")
@@ -109,12 +109,12 @@ async def test_a_rule_answers_what_already_waits() -> None:
 
 async def test_a_saved_no_is_stricter_than_a_saved_yes() -> None:
     rig = rig_of((PUSH,))
-    await rig.rules.add(Rule("ask", "git push"))
-    await rig.rules.add(Rule("ask", "git push *", kind="pattern", effect="deny"))
+    await rig.rules.add(PermissionRule("ask", "git push"))
+    await rig.rules.add(PermissionRule("ask", "git push *", kind="pattern", effect="deny"))
     talk = await rig.begin()
     await talk.send("Go.")
     await rig.idle()
-    assert (rig.tools.ran, rig.told(CallWaiting)) == ([], [])
+    assert (rig.tools.ran, rig.told(ApprovalRequested)) == ([], [])
     (given,) = rig.events(ApprovalGiven)
     assert (given.decision, given.rule) == ("deny", "Never: run commands like: git push *")
     assert answers_of(rig.model.requests[1]) == [f"{DENIED} A saved rule says: {given.rule}."]
@@ -125,8 +125,8 @@ async def test_a_no_can_be_saved_from_the_question() -> None:
     talk = await rig.begin()
     await talk.send("Go.")
     (call,) = await waiting(rig, "s00")
-    never = Rule("ask", "git push", effect="deny")
-    talk.decide(call, Reply("deny", never))
+    never = PermissionRule("ask", "git push", effect="deny")
+    talk.decide(call, ApprovalReply("deny", never))
     await rig.idle()
     assert rig.rules.rules() == (never,)
     assert [(one.rule, one.saved) for one in rig.events(ApprovalGiven)] == [
@@ -137,12 +137,12 @@ async def test_a_no_can_be_saved_from_the_question() -> None:
 
 async def test_a_rule_that_asks_is_named_in_the_question() -> None:
     rig = rig_of((EDIT,))
-    await rig.rules.add(Rule("*", "", kind="folder"))
-    await rig.rules.add(Rule("*", "src", kind="folder", effect="ask"))
+    await rig.rules.add(PermissionRule("*", "", kind="folder"))
+    await rig.rules.add(PermissionRule("*", "src", kind="folder", effect="ask"))
     talk = await rig.begin()
     await talk.send("Go.")
     (call,) = await waiting(rig, "s00")
-    assert talk.asks[0].because == "Always ask before: change any file in src"
+    assert talk.asks[0].asking_rule == "Always ask before: change any file in src"
     talk.decide(call, "once")
     await rig.idle()
     assert rig.tools.ran == [call]
@@ -157,7 +157,7 @@ async def test_a_rule_that_cannot_be_saved_allows_the_call_and_is_told() -> None
     talk.decide(call, "always")
     await rig.idle()
     assert rig.tools.ran == [call]
-    assert [one.what for one in rig.told(Trouble)] == ["The rule was not saved."]
+    assert [one.what for one in rig.told(ErrorRaised)] == ["The rule was not saved."]
     assert [(one.decision, one.saved) for one in rig.events(ApprovalGiven)] == [("always", "")]
     assert [one.how for one in rig.events(TurnEnded)] == ["done"]
 
@@ -165,7 +165,7 @@ async def test_a_rule_that_cannot_be_saved_allows_the_call_and_is_told() -> None
 async def test_plan_refuses_what_would_change_something() -> None:
     """Also what a rule allows; the model hears of the mode by a note, and the prefix stays."""
     rig = Rig(ScriptedModel(in_turn(called(("ask", MAKE), ("ask", EDIT), ("say", {})), said("A plan."))))
-    await rig.rules.add(Rule("ask", "make test"))
+    await rig.rules.add(PermissionRule("ask", "make test"))
     talk = await rig.begin()
     await talk.set_mode("plan")
     await talk.run("Do it.")
@@ -223,7 +223,7 @@ async def test_the_mode_is_kept_with_the_session() -> None:
     await talk.set_mode("plan")
     await talk.set_mode("plan")
     assert len(rig.events(ModeChanged)) == 1
-    again = await rig.new_room(rig.store, rig.room.policy).open(talk.session.id)
+    again = await rig.new_room(rig.store, rig.room.policy).open_session(talk.session.id)
     assert again.mode == "plan"
 
 
@@ -242,7 +242,7 @@ async def test_auto_runs_edits_and_what_is_confined_and_asks_for_the_rest() -> N
 
 async def test_a_saved_no_holds_in_auto() -> None:
     rig = rig_of((EDIT,))
-    await rig.rules.add(Rule("*", "src", kind="folder", effect="deny"))
+    await rig.rules.add(PermissionRule("*", "src", kind="folder", effect="deny"))
     talk = await rig.begin()
     await talk.set_mode("auto")
     await talk.run("Go.")
@@ -282,7 +282,7 @@ async def test_subagents_act_in_their_parents_leeway() -> None:
         group.create_task(talk.subagents.run("alpha"))
         await family.when(lambda: [one.subject for one in talk.asks] == ["git push"])
         talk.decide(talk.asks[0].call_id, "session")
-    assert [one.subject for one in talk.leeway.rules] == ["make test", "git push"]
+    assert [one.subject for one in talk.permissions.rules] == ["make test", "git push"]
     await talk.subagents.run("beta")
     assert family.tools.ran == ["p0", "k0", "k1", "b0"]
     await talk.set_mode("plan")
@@ -291,7 +291,7 @@ async def test_subagents_act_in_their_parents_leeway() -> None:
     log = await family.log(result.session)
     (spoke,) = (one.event for one in log if isinstance(one.event, UserSpoke))
     assert spoke.note.startswith("[Mode: plan]")
-    child = await family.room.open(result.session)
+    child = await family.room.open_session(result.session)
     assert child.mode == "ask", "opened later it is a session of its own"
 
 
@@ -302,8 +302,8 @@ async def test_a_subagents_mode_is_its_parents() -> None:
     await talk.send(PARENT)
     await family.when(lambda: talk.asks)
     (child,) = await family.children()
-    opened = await family.room.open(child)
-    with pytest.raises(InputUnusable, match="in the mode of the session that started it"):
+    opened = await family.room.open_session(child)
+    with pytest.raises(InvalidInput, match="in the mode of the session that started it"):
         await opened.set_mode("auto")
     await talk.set_mode("plan")
     await family.idle()
@@ -336,7 +336,7 @@ async def test_nothing_leaves_an_untrusted_folder() -> None:
 class SlowFirst(ToldTools):
     """Tools that take longer to say what is to be asked about the first call of a step."""
 
-    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """The same, the first one later."""
         for _ in range(20 if call.id.endswith("0") else 0):
             await asyncio.sleep(0)
@@ -347,7 +347,7 @@ async def test_questions_come_in_the_order_of_their_calls() -> None:
     """However long it takes to say what is asked; a call that is refused, or free, holds nobody up."""
     step = called(("ask", PUSH), ("say", {}), ("forbidden", {}), ("ask", MAKE), ("ask", EDIT))
     rig = Rig(ScriptedModel(in_turn(step, said("Done."))), tools=SlowFirst())
-    await rig.rules.add(Rule("ask", "make test"))
+    await rig.rules.add(PermissionRule("ask", "make test"))
     talk = await rig.begin()
     await talk.send("Go.")
     await rig.when(lambda: rig.tools.ran == ["c1"])

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.budget import Gauge, gauge
-from helix_desktop.context.event import AssistantSpoke, UserSpoke
-from helix_desktop.context.message import Answer, ModelInfo, Request, ToolCall, Usage
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame, Window
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.window import PromptFrame, Window
+from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, ToolCall, Usage
 from tests.support.agent_rig import GatedStore, Rig
 from tests.support.scripted_model import Play, ScriptedModel
 from tests.support.subagent_rig import PARENT, Family
@@ -25,9 +25,9 @@ class Reporting(ScriptedModel):
         super().__init__(self._answer, ModelInfo("test", name, window=20_000, reserve=400))
         self.factor = factor
 
-    def _answer(self, request: Request) -> Play:
+    def _answer(self, request: ModelRequest) -> Play:
         words = sum(len(one.text.split()) for one in request.messages)
-        return [Answer("I see.", usage=Usage(round(words * self.factor), 5))]
+        return [ModelResponse("I see.", usage=Usage(round(words * self.factor), 5))]
 
 
 def factor_of(talk: Conversation) -> float:
@@ -37,7 +37,7 @@ def factor_of(talk: Conversation) -> float:
 
 def shown(talk: Conversation) -> str:
     """Where the gauge says that its number comes from."""
-    return talk.measure()[1].source
+    return talk.measure()[1].source_text
 
 
 async def taught(model: ScriptedModel) -> tuple[Rig, Conversation]:
@@ -52,12 +52,12 @@ async def taught(model: ScriptedModel) -> tuple[Rig, Conversation]:
 async def test_a_new_session_starts_with_what_is_known() -> None:
     """Gauge and trigger count by the ratio of the session before, and the gauge says so."""
     rig, first = await taught(Reporting("one", 1.5))
-    later = await rig.room.begin()
+    later = await rig.room.create_session()
     window, now = later.measure()
     assert now.ratio == factor_of(first)
     assert now.used == round(window.estimate * now.ratio) > window.estimate
-    assert now.source == f"estimated, x {now.ratio:.2f} of our count as in earlier sessions"
-    assert not now.reported
+    assert now.source_text == f"estimated, x {now.ratio:.2f} of our count as in earlier sessions"
+    assert not now.is_reported
 
 
 async def test_its_own_report_takes_over() -> None:
@@ -65,13 +65,13 @@ async def test_its_own_report_takes_over() -> None:
     model = Reporting("one", 1.5)
     rig, first = await taught(model)
     model.factor = 1.1
-    later = await rig.room.begin()
+    later = await rig.room.create_session()
     await later.run("word " * 900)
     assert factor_of(later) < factor_of(first)
     assert shown(later) == "reported by the provider"
     await later.session.record(UserSpoke("One more thing.", 3))
     assert "earlier" not in shown(later)
-    newest = await rig.room.begin()
+    newest = await rig.room.create_session()
     assert factor_of(newest) == factor_of(later), "the newest report is the one that is kept"
 
 
@@ -80,14 +80,14 @@ async def test_it_survives_a_model_switch() -> None:
     one, other = Reporting("one", 1.5), Reporting("other", 2.0)
     rig, first = await taught(one)
     known = factor_of(first)
-    await rig.room.use(other)
+    await rig.room.set_models(other)
     assert factor_of(first) == 1.0
     assert shown(first) == "estimated"
     await first.run("word " * 400)
     assert factor_of(first) > known
-    later = await rig.room.begin()
+    later = await rig.room.create_session()
     assert factor_of(later) == factor_of(first)
-    await rig.room.use(one)
+    await rig.room.set_models(one)
     assert factor_of(first) == known, "by its own report, though another model has answered since"
     assert factor_of(later) == known
     assert "as in earlier sessions" in shown(later)
@@ -99,22 +99,22 @@ async def test_it_survives_the_app() -> None:
     rig, first = await taught(one)
     known = {one.info.label: factor_of(first)}
     rig.clock.pass_s(60)
-    await rig.room.use(other)
-    second = await rig.room.begin()
+    await rig.room.set_models(other)
+    second = await rig.room.create_session()
     await second.run("word " * 400)
     known[other.info.label] = factor_of(second)
     rig.clock.pass_s(60)
-    await rig.room.use(one)
+    await rig.room.set_models(one)
     one.factor = 1.8
-    third = await rig.room.begin()
+    third = await rig.room.create_session()
     await third.run("word " * 400)
     assert factor_of(third) != known[one.info.label]
     known[one.info.label] = factor_of(third)
 
     room = rig.new_room(rig.store, BALANCED)
     for model in (one, other):
-        await room.use(model)
-        talk = await room.begin()
+        await room.set_models(model)
+        talk = await room.create_session()
         assert factor_of(talk) == known[model.info.label]
         assert "as in earlier sessions" in shown(talk)
 
@@ -124,8 +124,8 @@ async def test_a_session_keeps_what_it_knew_over_a_restart() -> None:
     one, other = Reporting("one", 1.5), Reporting("other", 2.0)
     rig, first = await taught(one)
     room = rig.new_room(rig.store, BALANCED)
-    await room.use(other)
-    await (await room.open(first.session.id)).run("word " * 400)
+    await room.set_models(other)
+    await (await room.open_session(first.session.id)).run("word " * 400)
     (listed,) = await rig.store.sessions()
     assert set(listed.ratios) == {one.info.label, other.info.label}
 
@@ -133,7 +133,7 @@ async def test_a_session_keeps_what_it_knew_over_a_restart() -> None:
 async def test_other_workspaces_learn_nothing() -> None:
     """What one workspace knows stays in it, as everything does."""
     rig, _ = await taught(Reporting("one", 1.5))
-    talk = await rig.new_room(GatedStore(), BALANCED).begin()
+    talk = await rig.new_room(GatedStore(), BALANCED).create_session()
     assert factor_of(talk) == 1.0
     assert shown(talk) == "estimated"
 
@@ -141,11 +141,11 @@ async def test_other_workspaces_learn_nothing() -> None:
 async def test_a_subagent_starts_with_what_its_parent_learnt_a_moment_ago() -> None:
     """Its very first request is measured by the report that the parent's step under way has brought."""
 
-    def delegating(request: Request) -> Play:
+    def delegating(request: ModelRequest) -> Play:
         if request.messages[-1].role == "tool":
-            return [Answer("Done.")]
+            return [ModelResponse("Done.")]
         calls = (ToolCall("c0", "delegate", '{"task": "alpha"}'),)
-        return [Answer("", calls, usage=Usage(150, 5), stop="calls")]
+        return [ModelResponse("", calls, usage=Usage(150, 5), stop="calls")]
 
     family = Family({f"{PARENT} {'word ' * 100}": delegating})
     await family.begin()
@@ -155,7 +155,7 @@ async def test_a_subagent_starts_with_what_its_parent_learnt_a_moment_ago() -> N
     ratio = 150 / asked.estimate
     assert 1.1 < ratio < 3.0
     answered = next(one.event for one in await family.log(child) if isinstance(one.event, AssistantSpoke))
-    used = next(one.use for one in family.moves(child) if one.use)
+    used = next(one.used for one in family.moves(child) if one.used)
     assert used == round(answered.estimate * ratio) > answered.estimate
 
 
@@ -163,7 +163,7 @@ async def test_useless_reports_teach_nothing() -> None:
     """A server that reports zeros leaves the count as it is, here and in later sessions."""
     rig = Rig(Reporting("one", 0.0))
     await (await rig.begin()).run("word " * 400)
-    talk = await rig.room.begin()
+    talk = await rig.room.create_session()
     assert shown(talk) == "estimated"
     assert (await rig.store.sessions())[0].ratios == {}
 
@@ -172,7 +172,7 @@ async def test_absurd_reports_are_bounded() -> None:
     """What is kept for later sessions lies within the bounds of any real tokenizer."""
     rig = Rig(Reporting("one", 50.0))
     await (await rig.begin()).run("word " * 400)
-    assert factor_of(await rig.room.begin()) == 3.0
+    assert factor_of(await rig.room.create_session()) == 3.0
 
 
 async def test_what_was_measured_holds_until_something_changes() -> None:
@@ -182,16 +182,16 @@ async def test_what_was_measured_holds_until_something_changes() -> None:
     before = talk.measure()
     rig.room.policy = PROFILES["off"]
     assert talk.measure() is not before
-    assert talk.measure()[1].panic > 1_000_000
+    assert talk.measure()[1].panic_threshold > 1_000_000
     assert talk.measure() is talk.measure()
 
 
 @pytest.mark.parametrize(("ratio", "source"), [(1.0, "estimated"), (1.24, "estimated, x 1.24 of our count")])
 def test_the_gauge_says_where_it_has_it_from(ratio: float, source: str) -> None:
     """In plain words; a ratio of one is no news."""
-    frame = Frame(ModelInfo("test", "one"), "You are an agent.", ratio=ratio)
-    window = Window(Request(()), (), (), 1_000)
-    now = gauge(window, Transcript(), BALANCED, frame)
+    frame = PromptFrame(ModelInfo("test", "one"), "You are an agent.", ratio=ratio)
+    window = Window(ModelRequest(()), (), (), 1_000)
+    now = measure_usage(window, Transcript(), BALANCED, frame)
     assert now.used == 1_000 * ratio
-    assert now.source == (source if ratio == 1.0 else f"{source} as in earlier sessions")
-    assert Gauge(1, 2, 0, 1, False, ratio).source == source
+    assert now.source_text == (source if ratio == 1.0 else f"{source} as in earlier sessions")
+    assert UsageGauge(1, 2, 0, 1, False, ratio).source_text == source

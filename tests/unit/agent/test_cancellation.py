@@ -7,11 +7,11 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.update import CompactionMoved, Phase
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.context.event_summary import HandoverMade
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.updates import CompactionProgress, Phase
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.agent_rig import GatedStore, Rig
 from tests.support.scripted_model import ScriptedModel, called, in_turn, said
 
@@ -28,7 +28,7 @@ async def a_turn(slow: int) -> Rig:
         said("That was all."),
     )
     store = GatedStore()
-    rig = Rig(ScriptedModel(script), POLICY, store, approver=AlwaysAnswers("once"))
+    rig = Rig(ScriptedModel(script), POLICY, store, approver=FixedApprover("once"))
     await rig.begin()
     store.slow = slow
     await rig.talk.send("Go.")
@@ -39,7 +39,7 @@ async def passes_until_done(slow: int) -> int:
     """How often the loop goes round until the turn has ended by itself."""
     rig = await a_turn(slow)
     passes = 0
-    while rig.talk.running:
+    while rig.talk.is_running:
         await asyncio.sleep(0)
         passes += 1
     return passes
@@ -90,7 +90,7 @@ async def talked(slow: int) -> Rig:
 
 async def reached(rig: Rig, phase: Phase) -> None:
     """Let the loop run until the handover has entered a phase."""
-    await rig.when(lambda: phase in [moved.phase for moved in rig.told(CompactionMoved)])
+    await rig.when(lambda: phase in [moved.phase for moved in rig.told(CompactionProgress)])
 
 
 @pytest.mark.parametrize("phase", ["read", "summarise", "check", "write", "idle"])
@@ -103,16 +103,16 @@ async def test_a_handover_can_be_cancelled_anywhere(phase: Phase) -> None:
             await reached(rig, phase)
         for _ in range(passes):
             await asyncio.sleep(0)
-        entered = {moved.phase for moved in rig.told(CompactionMoved)}
+        entered = {moved.phase for moved in rig.told(CompactionProgress)}
         rig.talk.cancel_compaction()
-        await rig.talk.settle()
-        await rig.talk.session.quiet()
+        await rig.talk.wait_for_background_work()
+        await rig.talk.session.drain()
         await rig.sound()
         made = len(rig.events(HandoverMade))
         assert made == 0 or "write" in entered
         assert made == 1 or phase != "idle"
         if not made:
             rig.talk.compact()
-            await rig.talk.settle()
+            await rig.talk.wait_for_background_work()
         assert len(rig.events(HandoverMade)) == 1
         await rig.sound()

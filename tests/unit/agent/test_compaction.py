@@ -8,17 +8,17 @@ import re
 import msgspec
 import pytest
 
-from helix_desktop.agent.summariser import NO_MODEL
-from helix_desktop.agent.update import CompactionMoved
-from helix_desktop.context import planner
-from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
-from helix_desktop.context.event import ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.context.event_rewrite import FormChosen, SweepMade
-from helix_desktop.context.event_summary import SECTIONS, HandoverFailed, HandoverMade
-from helix_desktop.context.handover import TITLE, UNSUPPORTED
-from helix_desktop.context.message import Answer, Request, Retrying, TextArrived
+from helix_desktop.agent.updates import CompactionProgress
+from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import SummaryProblem, SweepReason, Trigger
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
+from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
+from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SummaryProblem, SweepReason
+from helix_desktop.domain.events.session import ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import SECTIONS, HandoverFailed, HandoverMade
+from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -46,7 +46,7 @@ def working(steps: int, words: int = 400) -> Script:
     """A model that makes so many calls of `words` words each in a turn, then says `Done.`"""
     made = 0
 
-    def play(request: Request) -> Play:
+    def play(request: ModelRequest) -> Play:
         nonlocal made
         newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
         if newest == len(request.messages) - 1:
@@ -61,7 +61,7 @@ def working(steps: int, words: int = 400) -> Script:
     return play
 
 
-def texts(request: Request) -> str:
+def texts(request: ModelRequest) -> str:
     """All that a request says."""
     return "\n".join(message.text for message in request.messages)
 
@@ -69,7 +69,9 @@ def texts(request: Request) -> str:
 async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     """The turn goes on with the old window, messages wait and are sent, and the next request is smaller."""
     gate = asyncio.Event()
-    model = ScriptedModel(working(19, 380), summary=lambda _: [TextArrived(SUMMARY), gate, Answer(SUMMARY)])
+    model = ScriptedModel(
+        working(19, 380), summary=lambda _: [TextDelta(SUMMARY), gate, ModelResponse(SUMMARY)]
+    )
     rig = Rig(model, NO_SWEEP)
     talk = await rig.begin()
     await talk.send("Build the thing. Never touch main.")
@@ -82,7 +84,7 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     gate.set()
     await rig.idle()
     (made, *_) = rig.events(HandoverMade)
-    assert (made.trigger, made.threshold) == (Trigger.THRESHOLD, NO_SWEEP.handover_at)
+    assert (made.trigger, made.threshold) == (HandoverTrigger.THRESHOLD, NO_SWEEP.handover_at)
     assert (made.model, made.fallback) == ("test/scripted", "")
     assert made.after < made.before * 0.9
     after = next(request for request in model.requests if TITLE in texts(request))
@@ -93,7 +95,7 @@ async def test_a_handover_at_85_percent_while_work_goes_on() -> None:
     assert "Build the thing." in texts(after)
     assert [one.text for one in rig.events(UserSpoke)][1] == "By the way, use tabs."
     assert all(one.how == "done" for one in rig.events(TurnEnded))
-    assert rig.told(CompactionMoved)[-1].phase == "idle"
+    assert rig.told(CompactionProgress)[-1].phase == "idle"
     await rig.sound()
 
 
@@ -119,10 +121,10 @@ async def test_two_handovers_back_can_be_recalled() -> None:
     "play",
     [
         [ModelUnreachable("The server does not answer.")],
-        [TextArrived("## Project"), ModelOverflow("Too long.")],
+        [TextDelta("## Project"), ContextWindowExceeded("Too long.")],
         said("I would rather not."),
         said("## Project Background\n- only this"),
-        [Answer("")],
+        [ModelResponse("")],
     ],
 )
 async def test_without_a_usable_summary_the_ledger_stands_in(play: Play) -> None:
@@ -140,7 +142,12 @@ async def test_without_a_usable_summary_the_ledger_stands_in(play: Play) -> None
 
 async def test_a_retry_voids_the_summary_so_far() -> None:
     """Only what came after it is read."""
-    play: Play = [TextArrived("nonsense"), Retrying(1, 0.0, "again"), TextArrived(SUMMARY), Answer(SUMMARY)]
+    play: Play = [
+        TextDelta("nonsense"),
+        RetryScheduled(1, 0.0, "again"),
+        TextDelta(SUMMARY),
+        ModelResponse(SUMMARY),
+    ]
     rig = Rig(ScriptedModel(thinking_aloud(12), summary=lambda _: play), NO_SWEEP)
     talk = await rig.begin()
     await talk.run("Think.")
@@ -162,9 +169,9 @@ async def test_by_hand_with_focus() -> None:
     rig = await ready()
     before, _ = rig.talk.measure()
     rig.talk.compact("the login")
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     (made,) = rig.events(HandoverMade)
-    assert (made.trigger, made.focus) == (Trigger.MANUAL, "the login")
+    assert (made.trigger, made.focus) == (HandoverTrigger.MANUAL, "the login")
     assert "the login" in rig.model.summary_requests[0].messages[1].text
     after, _ = rig.talk.measure()
     (seq,) = rig.talk.session.transcript.rewrites.handovers
@@ -197,7 +204,7 @@ async def test_history_changed_meanwhile() -> None:
     gate.set()
     rig = await ready(summary=lambda _: [gate, *said(SUMMARY)])
     rig.talk.compact()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     rig.model.script = thinking_aloud(9)
     await rig.talk.run("Think again.")
     await rig.talk.run("And now?")
@@ -207,7 +214,7 @@ async def test_history_changed_meanwhile() -> None:
     (first,) = rig.talk.session.transcript.rewrites.handovers
     await rig.talk.undo(first)
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert [one.why for one in rig.events(HandoverFailed)] == ["The history was changed meanwhile."]
     assert len(rig.events(HandoverMade)) == 1
     await rig.sound()
@@ -221,7 +228,7 @@ async def test_what_is_recorded_meanwhile_does_no_harm() -> None:
     await rig.when(lambda: rig.model.summary_requests)
     await rig.talk.rename("Another title")
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
 
 
@@ -278,24 +285,27 @@ async def test_a_handover_by_hand_closes_the_breaker() -> None:
         rig.clock.pass_s(240)
         await talk.run("Yes.")
     await rig.idle()
-    assert planner.breaker_open(talk.session.transcript)
+    assert planner.is_breaker_open(talk.session.transcript)
     rig.model.summary = lambda _: said(SUMMARY)
     talk.compact()
-    await talk.settle()
-    assert [one.trigger for one in rig.events(HandoverMade)] == [Trigger.MANUAL]
-    assert not planner.breaker_open(talk.session.transcript)
+    await talk.wait_for_background_work()
+    assert [one.trigger for one in rig.events(HandoverMade)] == [HandoverTrigger.MANUAL]
+    assert not planner.is_breaker_open(talk.session.transcript)
     rig.clock.pass_s(60)
     rig.model.script = thinking_aloud(9)
     await talk.run("Think again.")
     await rig.idle()
-    assert [one.trigger for one in rig.events(HandoverMade)] == [Trigger.MANUAL, Trigger.THRESHOLD]
+    assert [one.trigger for one in rig.events(HandoverMade)] == [
+        HandoverTrigger.MANUAL,
+        HandoverTrigger.THRESHOLD,
+    ]
     await rig.sound()
 
 
 async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     """Sending, queueing, stopping, renaming, pinning, choosing a form, undoing: all at once, all recorded."""
     gate = asyncio.Event()
-    rig = await ready(summary=lambda _: [TextArrived("## Project"), gate, *said(SUMMARY)])
+    rig = await ready(summary=lambda _: [TextDelta("## Project"), gate, *said(SUMMARY)])
     rig.model.script = in_turn(called(("say", {"times": 700}), key="loud"), said("Done."))
     await rig.talk.run("Say a lot.")
     transcript = rig.talk.session.transcript
@@ -316,11 +326,11 @@ async def test_nothing_is_blocked_while_a_summary_is_written() -> None:
     await rig.talk.stop()
     assert rig.events(HandoverMade) == []
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     (made,) = rig.events(HandoverMade)
     assert made.upto < loud
     rig.model.script = lambda _: said("Done.")
-    rig.talk.resume()
+    rig.talk.send_next_queued()
     await rig.idle()
     assert [one.text for one in rig.events(UserSpoke)][-2:] == ["Wait.", "And then this."]
     shown = texts(rig.talk.measure()[0].request)
@@ -342,7 +352,7 @@ async def test_the_same_cut_while_the_window_changes() -> None:
     await rig.when(lambda: len(rig.model.summary_requests) == 2)
     await rig.talk.commit_handover(draft)
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
     assert [one.why for one in rig.events(HandoverFailed)] == ["The history was changed meanwhile."]
     await rig.sound()
@@ -352,13 +362,13 @@ async def test_a_handover_updates_the_former_one() -> None:
     """The second request holds the first handover's sentences, and only what came after it as a record."""
     rig = await ready()
     rig.talk.compact()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     first = rig.events(HandoverMade)[0]
     rig.model.script = thinking_aloud(9)
     await rig.talk.run("Think again.")
     await rig.talk.run("And now?")
     rig.talk.compact()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     asked = rig.model.summary_requests[1].messages[1].text
     assert "The former handover, to be updated" in asked
     assert "- A fact about todo items [e4]" in asked
@@ -374,7 +384,7 @@ async def test_unsupported_sentences_are_marked() -> None:
     """What names no message of the covered part is marked in the window."""
     rig = await ready(summary=lambda _: said(SUMMARY.replace("todo items [e4]", "todo items [e99999]")))
     rig.talk.compact()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     shown = texts(rig.talk.measure()[0].request)
     assert f"- A fact about todo items {UNSUPPORTED}" in shown
     assert shown.count(UNSUPPORTED) == 1
@@ -416,7 +426,7 @@ async def test_what_cannot_be_swept_is_handed_over() -> None:
     assert (await talk.run("Think.")).how == "done"
     made = rig.events(HandoverMade)
     assert made
-    assert {(one.trigger, one.model) for one in made} == {(Trigger.OVERFLOW, NO_MODEL)}
+    assert {(one.trigger, one.model) for one in made} == {(HandoverTrigger.OVERFLOW, NO_MODEL)}
     assert rig.model.summary_requests == []
     await rig.sound()
 
@@ -454,7 +464,7 @@ async def test_one_at_a_time() -> None:
     await rig.when(lambda: rig.model.summary_requests)
     rig.talk.compact()
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert len(rig.model.summary_requests) == 1
     assert len(rig.events(HandoverMade)) == 1
 
@@ -469,6 +479,6 @@ async def test_a_stop_leaves_the_handover_alone() -> None:
     await talk.stop()
     assert rig.events(TurnEnded) == [TurnEnded("stopped")]
     gate.set()
-    await talk.settle()
+    await talk.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
     await rig.sound()

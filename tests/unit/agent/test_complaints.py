@@ -11,13 +11,13 @@ from itertools import pairwise
 import msgspec
 import pytest
 
-from helix_desktop.context.errors import DigestUnknown, ModelOverflow
-from helix_desktop.context.event import MessageQueued, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.event_summary import HandoverFailed, HandoverMade
-from helix_desktop.context.handover import TITLE
-from helix_desktop.context.message import Answer, ModelInfo, Request, TextArrived
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.handover import TITLE
+from helix_desktop.domain.errors import ContextWindowExceeded, DigestUnknown
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, TextDelta
 from tests.support.agent_rig import GatedStore, Rig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -42,7 +42,7 @@ HANDOVERS = msgspec.structs.replace(
 SMALL = ModelInfo("test", "scripted", window=3_000, reserve=200)
 
 
-def texts(request: Request) -> str:
+def texts(request: ModelRequest) -> str:
     """All that a request says."""
     return "\n".join(message.text for message in request.messages)
 
@@ -67,9 +67,13 @@ async def test_compactions_do_not_loop() -> None:
 async def test_an_overflow_does_not_loop() -> None:
     """A provider that never has room ends the turn with what, why and what to do, not with more tries."""
 
-    def play(request: Request) -> Play:
+    def play(request: ModelRequest) -> Play:
         if len(request.messages) > 2 and request.messages[-1].role == "tool":
-            return [ModelOverflow("The request is larger than the window.", "8192 tokens.", "Take another.")]
+            return [
+                ContextWindowExceeded(
+                    "The request is larger than the window.", "8192 tokens.", "Take another."
+                )
+            ]
         return called(("say", {"text": "a word", "times": 200}), key=f"k{len(request.messages)}-")
 
     rig = Rig(ScriptedModel(play))
@@ -85,7 +89,11 @@ async def test_an_overflow_does_not_loop() -> None:
 
 async def test_the_summary_call_itself_does_not_overflow() -> None:
     """Asked is for what fits the model, however long the history; an overflow all the same costs no turn."""
-    plays: list[Play] = [said(SUMMARY), [ModelOverflow("Too long.")], [ModelOverflow("Too long.")]]
+    plays: list[Play] = [
+        said(SUMMARY),
+        [ContextWindowExceeded("Too long.")],
+        [ContextWindowExceeded("Too long.")],
+    ]
     model = ScriptedModel(
         thinking_aloud(60, 300), SMALL, summary=lambda _: plays.pop(0) if plays else said(SUMMARY)
     )
@@ -107,14 +115,16 @@ async def test_the_summary_call_itself_does_not_overflow() -> None:
 async def test_input_is_not_blocked_while_compacting() -> None:
     """While a summary is written the person can send, have an answer, rename and stop."""
     gate = asyncio.Event()
-    model = ScriptedModel(thinking_aloud(12), summary=lambda _: [TextArrived("## "), gate, Answer(SUMMARY)])
+    model = ScriptedModel(
+        thinking_aloud(12), summary=lambda _: [TextDelta("## "), gate, ModelResponse(SUMMARY)]
+    )
     rig = Rig(model, HANDOVERS)
     talk = await rig.begin()
     await talk.run("Think.")
     await rig.when(lambda: model.summary_requests)
     assert (await talk.run("Are you there?")).how == "done"
     await talk.rename("Another title")
-    model.script = lambda _: [TextArrived("I th"), gate, Answer("I think.")]
+    model.script = lambda _: [TextDelta("I th"), gate, ModelResponse("I think.")]
     await talk.send("And now?")
     await rig.when(lambda: talk.partial)
     await talk.stop()
@@ -129,7 +139,7 @@ async def test_input_is_not_blocked_while_compacting() -> None:
 async def test_no_message_is_dropped_meanwhile() -> None:
     """What is sent while a turn runs and a summary is written is kept, in order, and comes behind it."""
     gate = asyncio.Event()
-    model = ScriptedModel(thinking_aloud(14), summary=lambda _: [gate, Answer(SUMMARY)])
+    model = ScriptedModel(thinking_aloud(14), summary=lambda _: [gate, ModelResponse(SUMMARY)])
     rig = Rig(model, HANDOVERS)
     talk = await rig.begin()
     await talk.send("Think.")
@@ -142,7 +152,7 @@ async def test_no_message_is_dropped_meanwhile() -> None:
     await rig.idle()
     assert [one.text for one in rig.events(UserSpoke)] == ["Think.", "One.", "Two.", "Three."]
     assert len(rig.events(MessageQueued)) == 3
-    assert not talk.session.transcript.queued
+    assert not talk.session.transcript.queued_messages
     last = model.requests[-1].messages
     assert last[1].text.startswith(TITLE)
     assert [one.text for one in last if one.role == "user"][-1] == "Three."
@@ -194,7 +204,7 @@ async def test_nothing_leaks_between_sessions() -> None:
     assert rig.events(HandoverMade)
     digest = rig.events(ToolAnswered)[0].digest
     asked = len(rig.model.requests)
-    other = await rig.room.begin()
+    other = await rig.room.create_session()
     assert (await other.run("Hello.")).how == "done"
     for request in rig.model.requests[asked:]:
         assert "swordfish" not in texts(request)
@@ -210,7 +220,7 @@ async def test_nothing_leaks_between_sessions() -> None:
 async def test_the_store_does_not_grow_by_what_it_has() -> None:
     """The same output a hundred times over is one entry; looking after the window adds only index entries."""
 
-    def play(request: Request) -> Play:
+    def play(request: ModelRequest) -> Play:
         calls = sum(message.role == "assistant" for message in request.messages)
         if calls >= 40:
             return said("Done.")
@@ -234,5 +244,5 @@ async def test_off_is_off() -> None:
     assert (ended.fix, ended.remedies) == ("Compaction is off: turn a profile on.", ("policy_settings",))
     for former, later in pairwise(rig.model.requests):
         assert later.messages[: len(former.messages)] == former.messages
-    assert talk.session.transcript.rewrites.made == {}
+    assert talk.session.transcript.rewrites.by_seq == {}
     await rig.sound()

@@ -7,22 +7,22 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.room import Room
+from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import INTERRUPTED
-from helix_desktop.agent.update import Happened, Trouble
-from helix_desktop.context.content import Content
-from helix_desktop.context.event import (
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.updates import ErrorRaised, EventRecorded
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.rewrite import SweepMade, Undone
+from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    Recorded,
+    RecordedEvent,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
     digests_in,
 )
-from helix_desktop.context.event_rewrite import SweepMade, Undone
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.entries import Content
 from tests.support.agent_rig import GatedStore, Rig
 from tests.support.linter import lint
 from tests.support.scripted_model import ScriptedModel, called, in_turn, said
@@ -38,13 +38,13 @@ async def a_rich_session() -> Rig:
     rig = Rig(
         ScriptedModel(in_turn(*steps, said("Done."), said("Yes."), called(("wait", {}), ("say", {})))),
         POLICY,
-        approver=AlwaysAnswers("once"),
+        approver=FixedApprover("once"),
     )
     talk = await rig.begin()
     await talk.run("Work.")
     await talk.run("And now?")
     talk.compact()
-    await talk.settle()
+    await talk.wait_for_background_work()
     await talk.undo(max(talk.session.transcript.rewrites.handovers))
     await talk.send("Wait.")
     await rig.tools.started.wait()
@@ -74,8 +74,8 @@ async def test_a_session_cut_off_anywhere_opens_and_goes_on() -> None:
         store = await cut_at(rig, length)
         rig.model.script = in_turn()
         room = rig.new_room(store, POLICY)
-        talk = await room.open("s")
-        assert await room.open("s") is talk
+        talk = await room.open_session("s")
+        assert await room.open_session("s") is talk
         assert talk.session.log[:length] == log[:length]
         assert await store.events("s") == talk.session.log
         added = [one.event for one in talk.session.log[length:]]
@@ -94,19 +94,19 @@ async def test_the_list_keeps_its_figures_over_a_crash() -> None:
     length = max(one.seq for one in rig.talk.session.log if isinstance(one.event, AssistantSpoke))
     store = await cut_at(rig, length)
     await store.commit("s", summary=msgspec.structs.replace(before, id="s"))
-    talk = await rig.new_room(store, POLICY).open("s")
+    talk = await rig.new_room(store, POLICY).open_session("s")
     (after,) = await store.sessions()
     assert (after.used, after.window, after.model) == (talk.measure()[1].used, before.window, before.model)
     assert before.used > 0
     assert before.model
 
 
-def _in_a_turn(log: list[Recorded]) -> bool:
+def _in_a_turn(log: list[RecordedEvent]) -> bool:
     bounds = [one.event for one in log if isinstance(one.event, UserSpoke | TurnEnded)]
     return bool(bounds) and isinstance(bounds[-1], UserSpoke)
 
 
-async def _goes_on(rig: Rig, room: Room) -> None:
+async def _goes_on(rig: Rig, room: OpenWorkspace) -> None:
     (talk,) = room.conversations
     ended = await talk.run("Go on.")
     assert ended.how == "done"
@@ -124,7 +124,7 @@ async def a_turn_on_a_full_disk(refused: int) -> tuple[Rig, int]:
         called(("say", {}), key="e"),
         called(("say", {}), key="f"),
     )
-    rig = Rig(ScriptedModel(script), POLICY, approver=AlwaysAnswers("once"))
+    rig = Rig(ScriptedModel(script), POLICY, approver=FixedApprover("once"))
     talk = await rig.begin()
     first = rig.store.writes
     rig.store.full_from = first + refused
@@ -142,8 +142,8 @@ async def test_a_full_disk_is_told_and_nothing_is_half_applied() -> None:
         rig, _ = await a_turn_on_a_full_disk(refused)
         session = rig.talk.session
         assert await rig.store.events(session.id) == session.log
-        assert any(isinstance(one, Trouble) and "disk is full" in one.what for one in rig.updates)
-        assert [one.recorded for one in rig.told(Happened)] == session.log
+        assert any(isinstance(one, ErrorRaised) and "disk is full" in one.what for one in rig.updates)
+        assert [one.recorded for one in rig.told(EventRecorded)] == session.log
         rig.store.full_from = NEVER
         rig.model.script = in_turn()
         assert (await rig.talk.run("Go on.")).how == "done"
@@ -163,12 +163,12 @@ async def test_a_full_disk_during_a_handover() -> None:
     before, _ = talk.measure()
     rig.store.full_from = 0
     talk.compact()
-    await talk.settle()
-    assert [one.what for one in rig.told(Trouble)] == ["The disk is full."]
+    await talk.wait_for_background_work()
+    assert [one.what for one in rig.told(ErrorRaised)] == ["The disk is full."]
     assert talk.measure()[0] == before
     rig.store.full_from = NEVER
     talk.compact()
-    await talk.settle()
+    await talk.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
     await rig.sound()
 

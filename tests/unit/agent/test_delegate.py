@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.agent.roles import Roles
-from helix_desktop.agent.subagent import AT_ONCE
-from helix_desktop.context.errors import ModelRefused
-from helix_desktop.context.event import (
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.subagents.runner import MAX_PARALLEL_SUBAGENTS
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.errors import ModelRequestRejected
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import (
     ApprovalGiven,
     ModelChosen,
     SessionStarted,
@@ -15,15 +17,13 @@ from helix_desktop.context.event import (
     ToolAnswered,
     TurnEnded,
 )
-from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.message import ModelInfo
-from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.tool import Delegated
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.tools import SubagentUsage
 from tests.support.scripted_model import ScriptedModel, answers_of, called, in_turn, said
 from tests.support.subagent_rig import PARENT, Household, delegating, started, valid, waiting
 
 SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
-MANY = tuple(f"task {number}" for number in range(AT_ONCE + 2))
+MANY = tuple(f"task {number}" for number in range(MAX_PARALLEL_SUBAGENTS + 2))
 
 
 async def test_the_agent_gives_out_tasks_side_by_side() -> None:
@@ -41,11 +41,11 @@ async def test_the_agent_gives_out_tasks_side_by_side() -> None:
     ]
     for child, call in ((alpha, "c0"), (beta, "c1")):
         (answer,) = [one for one in house.events(ToolAnswered) if one.call_id == call]
-        spent = house.moves(child)[-1].spent
-        assert (answer.subagent, answer.delegated) == (child, Delegated("done", 2, spent))
+        spent = house.moves(child)[-1].spent_tokens
+        assert (answer.subagent, answer.delegated) == (child, SubagentUsage("done", 2, spent))
         assert spent > 0
-        assert {one.call for one in house.moves(child)} == {call}
-        assert house.moves(child)[-1].tool == f"wait {answer.text.split()[0]}"
+        assert {one.call_id for one in house.moves(child)} == {call}
+        assert house.moves(child)[-1].current_tool == f"wait {answer.text.split()[0]}"
     assert answers_of(house.requests(PARENT)[-1]) == [one.text for one in house.events(ToolAnswered)]
     assert house.events(ApprovalGiven) == [], "nobody is asked whether one may begin"
     assert valid(house.model.requests)
@@ -54,14 +54,16 @@ async def test_the_agent_gives_out_tasks_side_by_side() -> None:
 async def test_only_so_many_work_at_once() -> None:
     """The others wait for a place and say so; all get theirs."""
     house = Household({PARENT: delegating(*MANY)} | {one: waiting(one) for one in MANY})
-    await started(house, AT_ONCE)
+    await started(house, MAX_PARALLEL_SUBAGENTS)
     children = await house.children()
     assert len(children) == len(MANY)
     await house.when(lambda: all(house.moves(child) for child in children))
     phases = [house.moves(child)[-1].phase for child in children]
-    assert phases == ["working"] * AT_ONCE + ["queued", "queued"]
-    assert [house.moves(child)[-1].began > 0 for child in children] == [True] * AT_ONCE + [False] * 2
-    assert len(house.tools.ran) == AT_ONCE
+    assert phases == ["working"] * MAX_PARALLEL_SUBAGENTS + ["queued", "queued"]
+    assert [house.moves(child)[-1].started_at_ms > 0 for child in children] == [
+        True
+    ] * MAX_PARALLEL_SUBAGENTS + [False] * 2
+    assert len(house.tools.ran) == MAX_PARALLEL_SUBAGENTS
     house.tools.gate.set()
     await house.idle()
     assert [one.text.split(" found")[0] for one in house.events(ToolAnswered)] == sorted(MANY)
@@ -71,7 +73,7 @@ async def test_only_so_many_work_at_once() -> None:
 async def test_one_that_waits_for_a_place_is_stopped_with_the_others() -> None:
     """It never begins; the calls are answered, and say where the logs are."""
     house = Household({PARENT: delegating(*MANY)} | {one: waiting(one) for one in MANY})
-    await started(house, AT_ONCE)
+    await started(house, MAX_PARALLEL_SUBAGENTS)
     children = await house.children()
     await house.talk.stop()
     await house.sound()
@@ -102,7 +104,9 @@ async def test_one_that_fails_says_what_it_took() -> None:
     house = Household(
         {
             PARENT: delegating("alpha"),
-            "alpha": in_turn(called(("say", {}), key="k"), [ModelRefused("The server refused the key.")]),
+            "alpha": in_turn(
+                called(("say", {}), key="k"), [ModelRequestRejected("The server refused the key.")]
+            ),
         }
     )
     await house.begin()
@@ -120,8 +124,8 @@ async def test_one_opened_after_its_end_goes_on_as_what_it_was() -> None:
     await house.begin()
     done = await house.talk.subagents.run("alpha", SWEEPING)
     again = house.new_room(house.store, PROFILES["off"])
-    opened = await again.open(done.session)
-    assert opened.session.transcript.own_policy == SWEEPING
+    opened = await again.open_session(done.session)
+    assert opened.session.transcript.session_policy == SWEEPING
     assert (await opened.run("Go on.")).how == "done"
     request = house.requests("alpha")[-1]
     assert request.messages[0].text.endswith("Only your last words count.")
@@ -137,7 +141,7 @@ async def test_the_role_of_its_model_is_kept() -> None:
     other = ScriptedModel(in_turn(said("Otherwise.")), ModelInfo("test", "other"))
     asked = [("delegate", {"task": "alpha", "title": one, "model": one}) for one in ("fast", "long")]
     house = Household({PARENT: in_turn(called(*asked))})
-    await house.room.use(Roles(house.model, fast=fast))
+    await house.room.set_models(ModelRoles(house.model, fast=fast))
     await house.begin()
     await house.talk.run(PARENT)
     quick, long = await house.children()
@@ -148,8 +152,8 @@ async def test_the_role_of_its_model_is_kept() -> None:
         SessionStarted("long", parent, "c1", "long"),
     ]
     assert [one.text.split("\n")[0] for one in house.events(ToolAnswered)] == ["Quickly.", "Done."]
-    opened = [await house.room.open(one) for one in (quick, long)]
-    await house.room.use(other)
+    opened = [await house.room.open_session(one) for one in (quick, long)]
+    await house.room.set_models(other)
     await opened[0].run("Go on.")
     await opened[1].run("Go on.")
     assert [(len(one.requests)) for one in (fast, other)] == [2, 1]
@@ -162,22 +166,22 @@ async def test_a_subagent_answers_by_the_model_that_its_session_has_chosen() -> 
     forced = ScriptedModel(in_turn(said("Forced.")), ModelInfo("test", "forced"))
     house = Household({PARENT: delegating("alpha")})
 
-    async def roles_for(label: str) -> Roles:
-        return Roles(own)
+    async def roles_for(label: str) -> ModelRoles:
+        return ModelRoles(own)
 
-    house.room.roles_for = roles_for
+    house.room.resolve_roles = roles_for
     await house.begin()
     parent = house.talk.session.id
     await house.room.choose_model(parent, "test/own")
     await house.talk.run(PARENT)
     (child,) = await house.children()
     assert [one.event for one in await house.log(child)][1] == ModelChosen("test/own")
-    assert (await house.room.open(child)).model.label == "test/own"
-    assert (await house.room.begin()).model.label == house.model.info.label
+    assert (await house.room.open_session(child)).model.label == "test/own"
+    assert (await house.room.create_session()).model.label == house.model.info.label
 
-    await house.room.use(forced)
+    await house.room.set_models(forced)
     assert house.talk.model.label == "test/forced"
-    await house.room.use(Roles(house.model))
+    await house.room.set_models(ModelRoles(house.model))
     assert house.talk.model.label == "test/own"
     await house.room.choose_model(parent, "")
     assert house.talk.model.label == house.model.info.label

@@ -7,16 +7,16 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.draft import HandoverDraft
-from helix_desktop.agent.summariser import NO_MODEL
-from helix_desktop.agent.update import CompactionMoved
-from helix_desktop.context.errors import CompactionRefused, InputUnusable, ModelUnreachable
-from helix_desktop.context.event import TurnEnded
-from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverFailed, HandoverMade
-from helix_desktop.context.handover import TITLE, UNSUPPORTED
-from helix_desktop.context.message import Request
+from helix_desktop.agent.updates import CompactionProgress
+from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import Trigger
+from helix_desktop.context.summaries.handover import TITLE, UNSUPPORTED
+from helix_desktop.domain.errors import CompactionRefused, InvalidInput, ModelUnreachable
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverFailed, HandoverMade
+from helix_desktop.domain.messages import ModelRequest
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import SUMMARY, Play, Script, ScriptedModel, called, said, thinking_aloud
 
@@ -51,7 +51,7 @@ async def test_a_draft_records_nothing() -> None:
     assert draft.after < draft.before * 0.9
     assert [section.title for section in draft.sections] == [*SECTIONS]
     assert "the login" in rig.model.summary_requests[0].messages[1].text
-    told = rig.told(CompactionMoved)
+    told = rig.told(CompactionProgress)
     assert SUMMARY in [one.text for one in told]
     assert [one.phase for one in told][-1] == "idle"
     await rig.sound()
@@ -64,7 +64,7 @@ async def test_a_draft_taken_as_it_is() -> None:
     draft = await rig.talk.draft_handover("the login")
     await rig.talk.commit_handover(draft)
     (made,) = rig.events(HandoverMade)
-    assert (made.trigger, made.focus, made.edited) == (Trigger.MANUAL, "the login", False)
+    assert (made.trigger, made.focus, made.edited) == (HandoverTrigger.MANUAL, "the login", False)
     assert made.sections == draft.sections
     assert (made.before, made.after) == (draft.before, draft.after)
     assert rig.talk.measure()[1].used == draft.after
@@ -114,7 +114,7 @@ async def test_a_text_that_cannot_be_read(text: str, why: str) -> None:
     """The refusal names the line; nothing is recorded, and the draft can be taken still."""
     rig = await ready()
     draft = await rig.talk.draft_handover()
-    with pytest.raises(InputUnusable) as refused:
+    with pytest.raises(InvalidInput) as refused:
         await rig.talk.commit_handover(draft, text)
     assert why in refused.value.why
     assert refused.value.fix
@@ -135,7 +135,7 @@ async def test_a_longer_text_is_refused() -> None:
 async def test_the_range_can_be_chosen() -> None:
     """Ranges come furthest first; a draft up to one of them covers it and no more."""
     rig = await ready()
-    ranges = rig.talk.ranges()
+    ranges = rig.talk.handover_cuts()
     assert [one.upto for one in ranges] == sorted((one.upto for one in ranges), reverse=True)
     assert len(ranges) >= 3
     near = await rig.talk.draft_handover(upto=ranges[2].upto)
@@ -197,7 +197,7 @@ async def test_one_at_a_time() -> None:
     with pytest.raises(CompactionRefused, match="handover is being written"):
         await rig.talk.draft_handover()
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
 
 
@@ -221,7 +221,7 @@ async def test_no_room_beats_a_draft() -> None:
     """A request that does not fit is made to fit; the draft under way is stale then."""
     gate = asyncio.Event()
 
-    def script(request: Request) -> Play:
+    def script(request: ModelRequest) -> Play:
         return plays.pop(0) if plays else said("Done.")
 
     rig = await ready(lambda _: [gate, *said(SUMMARY)])
@@ -238,7 +238,7 @@ async def test_no_room_beats_a_draft() -> None:
     assert isinstance(draft, CompactionRefused)
     assert "changed meanwhile" in draft.why
     assert ended == TurnEnded("done")
-    assert {one.trigger for one in rig.events(HandoverMade)} == {Trigger.OVERFLOW}
+    assert {one.trigger for one in rig.events(HandoverMade)} == {HandoverTrigger.OVERFLOW}
     await rig.sound()
 
 
@@ -254,7 +254,7 @@ async def test_nothing_to_draft() -> None:
     """Said at once; the model is not asked."""
     rig = Rig(ScriptedModel(thinking_aloud(2)), BY_HAND)
     talk = await rig.begin()
-    assert talk.ranges() == []
+    assert talk.handover_cuts() == []
     with pytest.raises(CompactionRefused, match="Nothing to compact yet"):
         await talk.draft_handover()
     assert rig.model.summary_requests == []

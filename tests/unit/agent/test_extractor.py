@@ -7,14 +7,19 @@ from collections.abc import Sequence
 
 import pytest
 
-from helix_desktop.agent.extractor import Extractor
-from helix_desktop.agent.roles import Roles
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import FormRefused, ModelError, ModelOverflow, ModelRefused
-from helix_desktop.context.extraction import Source
-from helix_desktop.context.message import ModelInfo, Request
+from helix_desktop.agent.intake.extractor import Extractor
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.window import Frame
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import (
+    ContextWindowExceeded,
+    ModelError,
+    ModelRequestRejected,
+    OutputFormUnavailable,
+)
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from tests.support.scripted_model import Play, ScriptedModel, WordCounter, in_turn, said
 
 
@@ -29,14 +34,14 @@ def extractor(
     main: ScriptedModel, fast: ScriptedModel | None = None, long: ScriptedModel | None = None
 ) -> Extractor:
     """One that may ask these."""
-    settings = (PROFILES["balanced"], Frame(main.info, ""), Roles(main, fast=fast, long=long))
+    settings = (PROFILES["balanced"], PromptFrame(main.info, ""), ModelRoles(main, fast=fast, long=long))
     return Extractor(WordCounter(), "Extract.", lambda: settings)
 
 
-def output(tokens: int) -> Source:
+def output(tokens: int) -> OutputSource:
     """An output of about so many words, in lines."""
     text = "".join(f"row {number} of many\n" for number in range(tokens // 4))
-    return Source(text, tokens, digest_of(text.encode()), "say", "rows")
+    return OutputSource(text, tokens, digest_of(text.encode()), "say", "rows")
 
 
 def asked(*models: ScriptedModel) -> list[int]:
@@ -49,9 +54,9 @@ async def test_the_fast_model_is_asked_where_the_output_fits_it() -> None:
     main, fast, long = model("main", 50_000), model("fast", 20_000), model("long", 900_000)
     found = await extractor(main, fast, long).extract(output(8_000), "names")
     assert asked(fast, main, long) == [1, 0, 0]
-    assert (found.model, found.fallback, found.refused) == ("test/fast", "", "")
+    assert (found.model, found.fallback_reason, found.rejection) == ("test/fast", "", "")
     assert "by fast" in found.text
-    assert found.spent > 8_000
+    assert found.spent_tokens > 8_000
 
 
 async def test_what_does_not_fit_one_is_asked_of_the_next_that_it_fits() -> None:
@@ -60,30 +65,32 @@ async def test_what_does_not_fit_one_is_asked_of_the_next_that_it_fits() -> None
     for tokens, expected in ((5_000, "fast"), (20_000, "main"), (200_000, "long")):
         found = await extractor(main, fast, long).extract(output(tokens), "names")
         assert found.model == f"test/{expected}"
-        assert bool(found.fallback) == (expected != "fast")
+        assert bool(found.fallback_reason) == (expected != "fast")
 
 
-@pytest.mark.parametrize("error", [ModelRefused("The key was refused."), ModelOverflow("It is too long.")])
+@pytest.mark.parametrize(
+    "error", [ModelRequestRejected("The key was refused."), ContextWindowExceeded("It is too long.")]
+)
 async def test_one_that_fails_is_followed_by_the_next(error: ModelError) -> None:
     """And it is said why it was not the first."""
     main, fast = model("main", 50_000), model("fast", 50_000, [error])
     found = await extractor(main, fast).extract(output(5_000), "names")
     assert found.model == "test/main"
-    assert found.fallback == f"not by test/fast: {error.what}"
+    assert found.fallback_reason == f"not by test/fast: {error.what}"
 
 
 async def test_when_all_fail_it_is_said() -> None:
     """The last reason counts; nobody is asked twice."""
     main, fast = (
-        model("main", 50_000, [ModelRefused("No.")]),
-        model("fast", 50_000, [ModelRefused("No key.")]),
+        model("main", 50_000, [ModelRequestRejected("No.")]),
+        model("fast", 50_000, [ModelRequestRejected("No key.")]),
     )
-    with pytest.raises(ModelRefused, match=r"No\."):
+    with pytest.raises(ModelRequestRejected, match=r"No\."):
         await extractor(main, fast).extract(output(5_000), "names")
     assert asked(main, fast) == [1, 1]
 
 
-def parts_of(requests: Sequence[Request]) -> list[str]:
+def parts_of(requests: Sequence[ModelRequest]) -> list[str]:
     """The outputs inside the fences of some requests."""
     return [one.messages[1].text.partition(">\n")[2].rpartition("\n</output")[0] for one in requests]
 
@@ -93,7 +100,7 @@ async def test_what_fits_nobody_is_read_in_pieces_side_by_side_and_merged() -> N
     main, fast = model("main", 20_000), model("fast", 5_000)
     together = asyncio.Event()
 
-    def extract(request: Request) -> Play:
+    def extract(request: ModelRequest) -> Play:
         if len(main.extracts) == 3:
             together.set()
         return [together, *said(f"found {len(main.extracts)}")]
@@ -104,9 +111,9 @@ async def test_what_fits_nobody_is_read_in_pieces_side_by_side_and_merged() -> N
     assert asked(main, fast) == [4, 0]
     assert "".join(parts_of(main.extracts[:3])) == source.text
     assert [f"Part {n} of 3:\nfound" in parts_of(main.extracts)[3] for n in (1, 2, 3)] == [True] * 3
-    assert found.fallback == "in 3 pieces"
+    assert found.fallback_reason == "in 3 pieces"
     assert "[Extract of 40,000 tokens" in found.text
-    assert found.spent > 40_000
+    assert found.spent_tokens > 40_000
 
 
 async def test_what_is_too_long_even_in_pieces_loses_its_middle() -> None:
@@ -115,7 +122,7 @@ async def test_what_is_too_long_even_in_pieces_loses_its_middle() -> None:
     source = output(60_000)
     found = await extractor(main).extract(source, "names")
     (part,) = parts_of(main.extracts)
-    assert found.fallback == "without its middle"
+    assert found.fallback_reason == "without its middle"
     assert part.startswith(source.text[:1_000])
     assert part.endswith(source.text[-1_000:])
     assert "characters left out here" in part
@@ -124,30 +131,32 @@ async def test_what_is_too_long_even_in_pieces_loses_its_middle() -> None:
 async def test_pieces_that_fail_lose_the_middle() -> None:
     """A piece that cannot be read does not fail the extract."""
     main = model("main", 20_000)
-    main.extract = lambda _: [ModelRefused("No.")] if len(main.extracts) <= 3 else said("found")
+    main.extract = lambda _: [ModelRequestRejected("No.")] if len(main.extracts) <= 3 else said("found")
     found = await extractor(main).extract(output(40_000), "names")
-    assert found.fallback == "without its middle"
+    assert found.fallback_reason == "without its middle"
 
 
 async def test_a_window_smaller_than_said_is_found_out() -> None:
     """What every model finds too long is read in smaller pieces."""
     main = model("main", 20_000)
-    main.extract = lambda _: [ModelOverflow("Too long.")] if len(main.extracts) == 1 else said("found")
+    main.extract = lambda _: (
+        [ContextWindowExceeded("Too long.")] if len(main.extracts) == 1 else said("found")
+    )
     found = await extractor(main).extract(output(10_000), "names")
-    assert found.fallback == "in 2 pieces"
+    assert found.fallback_reason == "in 2 pieces"
 
 
 async def test_an_extract_that_is_no_shorter_is_refused_at_its_price() -> None:
     """It says how long it is and how long it may be; what it cost is known."""
     main = model("main", 50_000, said("word " * 3_000))
     found = await extractor(main).extract(output(9_000), "names")
-    assert "must have fewer than 2,400" in found.refused
-    assert found.spent > 12_000
+    assert "must have fewer than 2,400" in found.rejection
+    assert found.spent_tokens > 12_000
 
 
 async def test_the_offline_demo_is_not_asked() -> None:
     """It answers from a script."""
     demo = model("demo", 50_000, demo=True)
-    with pytest.raises(FormRefused, match="no model that could extract"):
+    with pytest.raises(OutputFormUnavailable, match="no model that could extract"):
         await extractor(demo).extract(output(1_000), "names")
     assert asked(demo) == [0]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from helix_desktop.context.event_rewrite import FoldMade
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.rewrite import FoldMade
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import ScriptedModel, WordCounter, called, in_turn, said
 

@@ -7,24 +7,24 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.roles import Roles
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.update import IntakeMoved
-from helix_desktop.context.digest import handle
-from helix_desktop.context.errors import FormRefused, ModelRefused
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.event_rewrite import Form, FormChosen, SweepMade
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.message import Answer, ModelInfo, Usage
-from helix_desktop.context.policy import Policy
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.updates import IntakeProgress
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.errors import ModelRequestRejected, OutputFormUnavailable
+from helix_desktop.domain.events.rewrite import Form, FormChosen, SweepMade
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large
 from tests.support.scripted_model import SUMMARY, answers_of, called, in_turn, said
 
 STEPS = 14
 
 
-async def a_session(policy: Policy = POLICY, steps: int = 0, info: ModelInfo = MAIN) -> IntakeRig:
+async def a_session(policy: ContextPolicy = POLICY, steps: int = 0, info: ModelInfo = MAIN) -> IntakeRig:
     """A large output (a preview now), a small one, and so many steps after them."""
     rig = IntakeRig(policy, info=info)
     rig.gives("big", large("big"), exit_code=1)
@@ -77,7 +77,7 @@ async def test_a_preview_becomes_the_whole_output_and_back() -> None:
 async def test_the_person_has_an_extract_written() -> None:
     """By the fast model, to their instructions; its cost is on record."""
     rig = await a_session()
-    rig.extracts(lambda _: [Answer("big row 7 here", usage=Usage(1_300, 6, 100))])
+    rig.extracts(lambda _: [ModelResponse("big row 7 here", usage=Usage(1_300, 6, 100))])
     await rig.talk.choose_form(seq_of(rig, "big"), "compact", "the seventh row")
     (chosen,) = rig.events(FormChosen)
     assert (chosen.form, chosen.asked, chosen.intake_model) == ("compact", "the seventh row", "test/fast")
@@ -86,8 +86,8 @@ async def test_the_person_has_an_extract_written() -> None:
     lines = chosen.text.splitlines()
     assert lines[0] == "[Extract of 1,200 tokens, exit code 1; asked for: the seventh row]"
     assert lines[1] == "big row 7 here"
-    assert lines[2].startswith(handle(rig.answered[0].digest))
-    assert rig.told(IntakeMoved)[-2:] == [IntakeMoved("extract", ("c0",)), IntakeMoved("idle")]
+    assert lines[2].startswith(bare_marker(rig.answered[0].digest))
+    assert rig.told(IntakeProgress)[-2:] == [IntakeProgress("extract", ("c0",)), IntakeProgress("idle")]
     await rig.sound()
 
 
@@ -97,7 +97,7 @@ async def test_a_masked_output_stands_in_its_new_form_and_is_not_swept_again() -
     rig = await a_session(policy, STEPS)
     assert rig.events(SweepMade)
     seq, marker = seq_of(rig, "big"), shown(rig)
-    assert marker.startswith(handle(rig.answered[0].digest))
+    assert marker.startswith(bare_marker(rig.answered[0].digest))
     await rig.talk.choose_form(seq, "full")
     assert shown(rig) == large("big")
     later = [called(("say", {"text": "on"}), key=f"m{number}") for number in range(STEPS)]
@@ -120,7 +120,9 @@ async def test_an_output_that_came_whole_gets_a_smaller_form() -> None:
     assert shown(rig) == large("big")
     await rig.talk.choose_form(seq_of(rig, "big"), "preview")
     assert tokens_of(rig) <= POLICY.preview_tokens + 4
-    rig.outputs.outputs["recall"] = ToolResult(data, recalled=rig.answered[0].digest, shown="a page of it")
+    rig.outputs.outputs["recall"] = ToolResult(
+        data, recalled=rig.answered[0].digest, model_text="a page of it"
+    )
     rig.calls("recall")
     await rig.talk.run("Recall it.")
     await rig.talk.choose_form(seq_of(rig, "recall"), "full")
@@ -137,10 +139,10 @@ async def test_choosing_what_is_there_already_records_nothing() -> None:
     assert len(rig.talk.session.log) == length
 
 
-async def refused(rig: IntakeRig, seq: int, form: Form, asked: str = "") -> FormRefused:
+async def refused(rig: IntakeRig, seq: int, form: Form, asked: str = "") -> OutputFormUnavailable:
     """The refusal of a form; nothing is recorded."""
     length = len(rig.talk.session.log)
-    with pytest.raises(FormRefused) as found:
+    with pytest.raises(OutputFormUnavailable) as found:
         await rig.talk.choose_form(seq, form, asked)
     assert len(rig.talk.session.log) == length
     await rig.sound()
@@ -183,7 +185,7 @@ async def test_what_a_summary_stands_for_has_no_form_until_it_is_pinned() -> Non
     await rig.talk.run("And now?")
     rig.model.summary = lambda _: said(SUMMARY)
     rig.talk.compact()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert rig.events(HandoverMade)
     seq = seq_of(rig, "big")
     assert "does not stand in the window" in (await refused(rig, seq, "full")).what
@@ -205,12 +207,12 @@ async def test_an_extract_needs_instructions_and_a_model() -> None:
     rig.extracts(lambda _: said("word " * 500))
     error = await refused(rig, seq, "compact", "all of it")
     assert (error.what, "fewer than 400" in error.why) == ("The extract was not taken.", True)
-    rig.fast.extract = rig.model.extract = lambda _: [ModelRefused("The key was refused.")]
-    with pytest.raises(ModelRefused):
+    rig.fast.extract = rig.model.extract = lambda _: [ModelRequestRejected("The key was refused.")]
+    with pytest.raises(ModelRequestRejected):
         await rig.talk.choose_form(seq, "compact", "names")
-    assert rig.told(IntakeMoved)[-1] == IntakeMoved("idle")
+    assert rig.told(IntakeProgress)[-1] == IntakeProgress("idle")
     demo = await a_session(info=msgspec.structs.replace(MAIN, demo=True))
-    demo.roles = Roles(demo.model)
+    demo.roles = ModelRoles(demo.model)
     assert (
         "no model that could extract" in (await refused(demo, seq_of(demo, "big"), "compact", "names")).what
     )
@@ -223,13 +225,13 @@ async def test_giving_up_an_extract_changes_nothing() -> None:
     length = len(rig.talk.session.log)
     scope = TaskScope()
     extracting = scope.start(rig.talk.choose_form(seq_of(rig, "big"), "compact", "names"), "extracting")
-    await rig.when(lambda: rig.told(IntakeMoved))
+    await rig.when(lambda: rig.told(IntakeProgress))
     extracting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await extracting
     await scope.close()
     assert len(rig.talk.session.log) == length
-    assert rig.told(IntakeMoved)[-1] == IntakeMoved("idle")
+    assert rig.told(IntakeProgress)[-1] == IntakeProgress("idle")
     await rig.sound()
 
 

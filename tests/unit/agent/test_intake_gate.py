@@ -8,17 +8,17 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.update import Happened, IntakeMoved
-from helix_desktop.context.digest import digest_of, handle
-from helix_desktop.context.event import AssistantSpoke, OutputHeld, ToolAnswered
-from helix_desktop.context.intake_choice import OPENING
-from helix_desktop.context.message import Answer, ModelInfo, Request, Usage
-from helix_desktop.context.tool import ToolResult
+from helix_desktop.agent.updates import EventRecorded, IntakeProgress
+from helix_desktop.context.intake.output_form_choice import OPENING
+from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse, Usage
+from helix_desktop.domain.tools import ToolResult
 from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large, three
 from tests.support.scripted_model import Play, answers_of, said
 
 
-def options(request: Request) -> list[str]:
+def options(request: ModelRequest) -> list[str]:
     """What the question offers, output by output."""
     return [
         line.rpartition("Options: ")[2]
@@ -37,9 +37,9 @@ async def test_each_output_of_a_batch_is_committed_in_its_chosen_form() -> None:
     assert rig.forms == [("compact", "agent"), ("preview", "agent"), ("full", "agent")]
     one, two, _, three_ = rig.answered
     assert one.asked == "the third row"
-    assert one.text.splitlines()[1:] == ["one row 2 here", f"{handle(one.digest)} the whole output"]
+    assert one.text.splitlines()[1:] == ["one row 2 here", f"{bare_marker(one.digest)} the whole output"]
     assert "exit code 1" in two.text
-    assert two.text.endswith(f"{handle(two.digest)} the whole output")
+    assert two.text.endswith(f"{bare_marker(two.digest)} the whole output")
     assert two.tokens <= POLICY.preview_tokens
     assert three_.text == large("three")
     assert (one.whole, two.whole, three_.whole) == (False, False, True)
@@ -124,10 +124,10 @@ async def test_the_provider_s_count_decides_how_much_room_there_is(used: int) ->
     rig.calls("big")
     plain = rig.model.script
 
-    def reporting(request: Request) -> Play:
+    def reporting(request: ModelRequest) -> Play:
         reported = Usage(used, 10) if used else None
         return [
-            msgspec.structs.replace(one, usage=reported) if isinstance(one, Answer) else one
+            msgspec.structs.replace(one, usage=reported) if isinstance(one, ModelResponse) else one
             for one in plain(request)
         ]
 
@@ -142,7 +142,7 @@ async def test_extracts_are_written_side_by_side() -> None:
     rig = three("1: compact: a\n2: compact: b\n3: compact: c")
     together = asyncio.Event()
 
-    def extract(_: Request) -> Play:
+    def extract(_: ModelRequest) -> Play:
         if len(rig.fast.extracts) == 3:
             together.set()
         return [together, *said("found")]
@@ -222,9 +222,9 @@ async def test_what_asking_and_extracting_cost_is_on_record() -> None:
     """The question's tokens at the batch's first output, an extract's at its own; as the provider reports."""
     rig = three("")
     rig.model.question = lambda _: [
-        Answer("1: preview\n2: compact: names\n3: preview", usage=Usage(900, 20, 800))
+        ModelResponse("1: preview\n2: compact: names\n3: preview", usage=Usage(900, 20, 800))
     ]
-    rig.extracts(lambda _: [Answer("names", usage=Usage(1_200, 5))])
+    rig.extracts(lambda _: [ModelResponse("names", usage=Usage(1_200, 5))])
     talk = await rig.begin()
     await talk.run("Go.")
     one, two, _, three_ = rig.answered
@@ -247,11 +247,11 @@ async def test_it_is_told_what_goes_on() -> None:
     rig = three("1: full\n2: compact: names\n3: preview")
     talk = await rig.begin()
     await talk.run("Go.")
-    moved = rig.told(IntakeMoved)
+    moved = rig.told(IntakeProgress)
     assert moved == [
-        IntakeMoved("ask", ("c0", "c1", "c3")),
-        IntakeMoved("extract", ("c1",)),
-        IntakeMoved("idle"),
+        IntakeProgress("ask", ("c0", "c1", "c3")),
+        IntakeProgress("extract", ("c1",)),
+        IntakeProgress("idle"),
     ]
     assert [one.text for one in moved] == [
         "Choosing how to keep 3 large outputs…",
@@ -261,8 +261,8 @@ async def test_it_is_told_what_goes_on() -> None:
     answered = next(
         n
         for n, one in enumerate(rig.updates)
-        if isinstance(one, Happened)
+        if isinstance(one, EventRecorded)
         and isinstance(one.recorded.event, ToolAnswered)
         and one.recorded.event.name == "one"
     )
-    assert answered > rig.updates.index(IntakeMoved("extract", ("c1",)))
+    assert answered > rig.updates.index(IntakeProgress("extract", ("c1",)))

@@ -7,12 +7,12 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.update import IntakeMoved, Trouble
-from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ModelRefused
-from helix_desktop.context.event import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded
-from helix_desktop.context.message import Answer, ModelInfo, Request
+from helix_desktop.agent.updates import ErrorRaised, IntakeProgress
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ModelRequestRejected
+from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse
+from helix_desktop.domain.store.entries import Content
 from tests.support.intake_rig import POLICY, IntakeRig, large, let_pass, never, passes, three
 from tests.support.scripted_model import Play, said
 
@@ -71,8 +71,8 @@ async def test_one_deadline_covers_question_and_extracts() -> None:
     ("question", "why"),
     [
         (said("I keep all of it, thank you."), "named no form"),
-        ([ModelRefused("The key was refused.")], "key was refused"),
-        ([Answer("", stop="calls")], "answered nothing"),
+        ([ModelRequestRejected("The key was refused.")], "key was refused"),
+        ([ModelResponse("", stop="calls")], "answered nothing"),
         ([], "answered nothing"),
         ([ZeroDivisionError("division by zero")], "division by zero"),
     ],
@@ -91,7 +91,7 @@ async def test_whatever_goes_wrong_with_the_question_gives_previews(question: Pl
 @pytest.mark.parametrize(
     ("extract", "why"),
     [
-        ([ModelRefused("The key was refused.")], "key was refused"),
+        ([ModelRequestRejected("The key was refused.")], "key was refused"),
         (said("words and words " * 200), "must have fewer than 400"),
         ([ZeroDivisionError("division by zero")], "division by zero"),
         ([], "answered nothing"),
@@ -148,7 +148,7 @@ async def test_a_stop_keeps_what_ran_as_previews(during: str) -> None:
         await rig.when(lambda: asked)
     await talk.stop()
     assert rig.forms[:3] == [("preview", "rule")] * 3
-    assert rig.told(IntakeMoved)[-1:] in ([], [IntakeMoved("idle")])
+    assert rig.told(IntakeProgress)[-1:] in ([], [IntakeProgress("idle")])
     await stopped_valid(rig)
     rig.calls()
     assert (await talk.run("Go on.")).how == "done"
@@ -165,7 +165,7 @@ async def test_a_stop_at_any_moment_loses_nothing() -> None:
         await talk.send("Go.")
         for _ in range(passes):
             await asyncio.sleep(0)
-        ran_out = not talk.running
+        ran_out = not talk.is_running
         await talk.stop()
         await stopped_valid(rig)
         if ran_out:
@@ -179,13 +179,13 @@ async def test_a_disk_that_fills_meanwhile_loses_nothing_that_was_stored() -> No
     rig = three("1: full\n2: full\n3: preview")
     talk = await rig.begin()
 
-    def question(_: Request) -> Play:
+    def question(_: ModelRequest) -> Play:
         rig.store.full_from = 0
         return said("1: full\n2: full\n3: preview")
 
     rig.model.question = question
     await talk.run("Go.")
-    assert any("disk is full" in one.what for one in rig.told(Trouble))
+    assert any("disk is full" in one.what for one in rig.told(ErrorRaised))
     assert [one.name for one in rig.events(ToolAnswered)] == ["say"]
     rig.store.full_from = 10**9
     rig.calls()

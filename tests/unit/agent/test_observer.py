@@ -5,19 +5,19 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.summariser import NO_MODEL
-from helix_desktop.agent.update import ObservationMoved
-from helix_desktop.context.distil import OBSERVE, REFINE
-from helix_desktop.context.errors import CompactionRefused, ModelOverflow, ModelUnreachable
-from helix_desktop.context.event_summary import (
+from helix_desktop.agent.updates import ObservationProgress
+from helix_desktop.agent.window.summarizer import NO_MODEL
+from helix_desktop.context.summaries.observation import TITLE
+from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
+from helix_desktop.domain.errors import CompactionRefused, ContextWindowExceeded, ModelUnreachable
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.summary import (
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.context.message import Request
-from helix_desktop.context.observation import TITLE
-from helix_desktop.context.rewrite_kind import PlacementReason
+from helix_desktop.domain.messages import ModelRequest
 from tests.support.agent_rig import Rig
 from tests.support.observing_rig import AT_ONCE, LATE, go_on, shown, talked
 from tests.support.scripted_model import OBSERVATIONS, Play, Script, called, said
@@ -102,7 +102,7 @@ def once_loud() -> Script:
     """Each turn has one output that is worth a marker later."""
     number = iter(range(10**6))
 
-    def play(request: Request) -> Play:
+    def play(request: ModelRequest) -> Play:
         if request.messages[-1].role == "user":
             return called(("say", {"text": "loud", "times": 200}), key=f"l{next(number)}-")
         return said("Done.")
@@ -113,7 +113,7 @@ def once_loud() -> Script:
 async def test_no_room_puts_them_in_place() -> None:
     """A request that does not fit takes what is prepared before anything is lost."""
     rig = await talked(4, LATE)
-    plays: list[Play] = [[ModelOverflow("Too long.")], said("Done.")]
+    plays: list[Play] = [[ContextWindowExceeded("Too long.")], said("Done.")]
     rig.model.script = lambda _: plays.pop(0)
     assert (await rig.talk.run("And now?")).how == "done"
     await rig.idle()
@@ -151,7 +151,7 @@ async def test_generations_and_reflection() -> None:
     policy = msgspec.structs.replace(AT_ONCE, reflect_at=0.05, ledger_tokens=60)
     many = "\n".join(f"- (2) Fact number {n} about src/app{n}.py: never touch main [e3]" for n in range(40))
 
-    def observing(request: Request) -> Play:
+    def observing(request: ModelRequest) -> Play:
         if request.messages[-1].text.startswith(REFINE):
             return said("- (1) All forty facts in one [e3, e4]")
         return said(many)
@@ -214,7 +214,7 @@ async def test_no_growth() -> None:
     assert rig.events(ObservationsFailed)[0].why.startswith("They take ")
     rig.model.observing = lambda _: said(OBSERVATIONS)
     rig.talk.observe()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert rig.talk.session.transcript.observation_failures == 0
     await rig.sound()
@@ -223,9 +223,9 @@ async def test_no_growth() -> None:
 async def test_overflow_is_told_apart() -> None:
     """The request for observations itself overflows: it is read in parts, and that is said."""
 
-    def observing(request: Request) -> Play:
+    def observing(request: ModelRequest) -> Play:
         if len(request.messages[-1].text.split()) > 1_000:
-            return [ModelOverflow("Too long.")]
+            return [ContextWindowExceeded("Too long.")]
         return said(OBSERVATIONS)
 
     rig = await talked(4, observing=observing)
@@ -240,11 +240,11 @@ async def test_by_hand() -> None:
     rig = await talked(3)
     assert rig.model.observing_requests == []
     rig.talk.observe()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     (made,) = rig.events(ObservationsMade)
     assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert TITLE in shown(rig)
-    told = rig.told(ObservationMoved)
+    told = rig.told(ObservationProgress)
     assert [one.phase for one in told][:1] == ["read"]
     assert OBSERVATIONS in [one.text for one in told]
     assert told[-1].phase == "idle"
@@ -259,7 +259,7 @@ async def test_by_hand_what_waits_is_put_in_place() -> None:
     """Without asking a model again."""
     rig = await talked(4, LATE)
     rig.talk.observe()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
     assert len(rig.model.observing_requests) == 1
 
@@ -268,7 +268,7 @@ async def test_by_hand_without_a_model() -> None:
     """A person's wish does not fail for want of a model."""
     rig = await talked(3, observing=lambda _: [ModelUnreachable("The server does not answer.")])
     rig.talk.observe()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     (made,) = rig.events(ObservationsMade)
     assert made.model == NO_MODEL
     assert TITLE in shown(rig)

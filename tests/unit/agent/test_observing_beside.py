@@ -8,17 +8,17 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.update import ObservationMoved, Phase
-from helix_desktop.context.distil import REFINE
-from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.context.event_rewrite import FoldMade, FormChosen, Pinned
-from helix_desktop.context.event_summary import ObservationsFailed, ObservationsMade, ObservationsPlaced
-from helix_desktop.context.message import Request, TextArrived
-from helix_desktop.context.observation import TITLE
-from helix_desktop.context.rewrite_kind import PlacementReason
-from helix_desktop.store.leveldb import LevelStore
+from helix_desktop.agent.updates import ObservationProgress, Phase
+from helix_desktop.context.summaries.observation import TITLE
+from helix_desktop.context.summaries.observation_task import REFINE
+from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import ObservationsFailed, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.messages import ModelRequest, TextDelta
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import Rig
 from tests.support.observing_rig import AT_ONCE, LATE, PLAIN, go_on, shown, talked, working
 from tests.support.scripted_model import OBSERVATIONS, Play, Script, ScriptedModel, called, in_turn, said
@@ -34,20 +34,20 @@ async def test_they_can_be_cancelled_anywhere(phase: Phase) -> None:
         rig.store.slow = 2
         rig.talk.observe()
         if passes or phase != "read":  # else in the same breath
-            await rig.when(lambda rig=rig: phase in [one.phase for one in rig.told(ObservationMoved)])
+            await rig.when(lambda rig=rig: phase in [one.phase for one in rig.told(ObservationProgress)])
         for _ in range(passes):
             await asyncio.sleep(0)
-        entered = {one.phase for one in rig.told(ObservationMoved)}
+        entered = {one.phase for one in rig.told(ObservationProgress)}
         rig.talk.cancel_observation()
-        await rig.talk.settle()
-        await rig.talk.session.quiet()
+        await rig.talk.wait_for_background_work()
+        await rig.talk.session.drain()
         await rig.sound()
         made, placed = len(rig.events(ObservationsMade)), len(rig.events(ObservationsPlaced))
         assert made == 0 or "write" in entered
         assert placed <= made <= 1
         if not placed:
             rig.talk.observe()
-            await rig.talk.settle()
+            await rig.talk.wait_for_background_work()
         assert len(rig.events(ObservationsPlaced)) == len(rig.events(ObservationsMade)) == 1
         assert TITLE in shown(rig)
         await rig.sound()
@@ -65,7 +65,7 @@ async def test_one_at_a_time() -> None:
     await rig.talk.run("Think.")
     assert len(rig.model.observing_requests) == 1
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert len(rig.events(ObservationsPlaced)) == 1
     await rig.sound()
 
@@ -79,14 +79,14 @@ async def test_turned_off_meanwhile() -> None:
     await rig.talk.run("And now?")
     assert rig.events(ObservationsPlaced) == []
     rig.talk.observe()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
 
 
 async def test_nothing_is_blocked_while_they_are_written() -> None:
     """Messages are sent and wait, edits are made, a turn is stopped; then they are recorded and fit."""
     gate = asyncio.Event()
-    rig = await talked(1, LATE, lambda _: [TextArrived("- (1)"), gate, *said(OBSERVATIONS)])
+    rig = await talked(1, LATE, lambda _: [TextDelta("- (1)"), gate, *said(OBSERVATIONS)])
     loud = called(("say", {"times": 700}), key="loud")
     rig.model.script = in_turn(loud, said("Done."))
     await rig.talk.run("Say a lot.")
@@ -106,18 +106,18 @@ async def test_nothing_is_blocked_while_they_are_written() -> None:
     await rig.talk.stop()
     assert rig.events(ObservationsMade) == []
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert len(rig.events(ObservationsMade)) == 1
     assert rig.events(ObservationsFailed) == []
     assert rig.events(TurnEnded)[-1].how == "stopped"
     assert [one.text for one in rig.events(MessageQueued)] == ["And then this."]
     assert (len(rig.events(Pinned)), len(rig.events(FormChosen))) == (1, 1)
     rig.model.script = working(20)
-    rig.talk.resume()
+    rig.talk.send_next_queued()
     await rig.idle()
     assert [one.text for one in rig.events(UserSpoke)][-1] == "And then this."
     rig.talk.observe()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert TITLE in shown(rig)
     assert "[Pinned output, for reference: say]" in shown(rig)
     await rig.sound()
@@ -132,7 +132,7 @@ async def test_a_handover_meanwhile() -> None:
     await rig.when(lambda: rig.model.observing_requests)
     await rig.talk.commit_handover(await rig.talk.draft_handover())
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert rig.events(ObservationsMade) == []
     assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
     await rig.sound()
@@ -144,7 +144,7 @@ async def test_an_undo_meanwhile() -> None:
     policy = msgspec.structs.replace(AT_ONCE, reflect_at=0.05, ledger_tokens=0)
     facts = "\n".join(f"- (2) Fact number {n}: think about src/app{n}.py [e3]" for n in range(30))
 
-    def observing(request: Request) -> Play:
+    def observing(request: ModelRequest) -> Play:
         if request.messages[-1].text.startswith(REFINE):
             asked.set()
             return [gate, *said("- (1) In one [e3]")]
@@ -155,12 +155,12 @@ async def test_an_undo_meanwhile() -> None:
     scope = TaskScope()
     while not asked.is_set():
         await rig.talk.run("Think.")
-        settled = scope.start(rig.talk.settle(), "settling")
+        settled = scope.start(rig.talk.wait_for_background_work(), "settling")
         await rig.when(lambda task=settled: task.done() or asked.is_set())
     (first, *_) = [one.seq for one in rig.talk.session.log if isinstance(one.event, ObservationsPlaced)]
     await rig.talk.undo(first)
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert not any(one.reflection for one in rig.events(ObservationsMade))
     assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
     await rig.sound()
@@ -175,11 +175,11 @@ async def test_cancelling_records_nothing() -> None:
     rig.talk.observe()
     await rig.when(lambda: rig.model.observing_requests)
     rig.talk.cancel_observation()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert rig.talk.session.log == log
     gate.set()
     rig.talk.observe()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     assert len(rig.events(ObservationsPlaced)) == 1
     await rig.sound()
 
@@ -207,7 +207,7 @@ async def test_a_fold_does_not_cross_what_is_being_observed() -> None:
     await rig.talk.run("Look again.")
     assert rig.events(FoldMade)
     gate.set()
-    await rig.talk.settle()
+    await rig.talk.wait_for_background_work()
     (made,) = rig.events(ObservationsMade)
     assert not any(one.after < made.upto < one.upto for one in rig.events(FoldMade))
     await rig.sound()
@@ -216,7 +216,7 @@ async def test_a_fold_does_not_cross_what_is_being_observed() -> None:
 def looking() -> Script:
     """A model that looks six times a turn, each time at a hundred words."""
 
-    def play(request: Request) -> Play:
+    def play(request: ModelRequest) -> Play:
         newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
         if len(request.messages) - newest > 12:
             return said("Done.")
@@ -242,19 +242,19 @@ async def test_a_handover_is_made_of_observations_too() -> None:
 async def test_after_a_restart(tmp_path: Path, placed: bool) -> None:
     """On disk: the same window, what waited waits, and the way back is there."""
     rig = Rig(ScriptedModel(working()), AT_ONCE)
-    store = await LevelStore.open(tmp_path / "store", WORKSPACE, rig.clock)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, rig.clock)
     room = rig.new_room(store, AT_ONCE)
-    talk = await room.begin()
+    talk = await room.create_session()
     for _ in range(5 if placed else 4):
         await talk.run("Think. Never touch main.")
-        await talk.settle()
+        await talk.wait_for_background_work()
     request = talk.measure()[0].request
     assert (TITLE in request.messages[1].text) == placed
     identity, log = talk.session.id, list(talk.session.log)
     await room.close()
-    store = await LevelStore.open(tmp_path / "store", WORKSPACE, rig.clock)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, rig.clock)
     room = rig.new_room(store, AT_ONCE)
-    again = await room.open(identity)
+    again = await room.open_session(identity)
     assert again.session.log == log
     assert again.measure()[0].request == request
     made = next(one.event for one in log if isinstance(one.event, ObservationsMade))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.context.errors import ModelOverflow
-from helix_desktop.context.event import Attachment, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.message import ModelInfo
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.rewrite_kind import SweepReason, Trigger
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.errors import ContextWindowExceeded
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import Attachment, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelInfo
 from tests.support.agent_rig import Rig
 from tests.support.pictures import png
 from tests.support.scripted_model import Play, ScriptedModel, WordCounter, called, in_turn, said
@@ -34,7 +34,7 @@ def wide(words: int, key: str, calls: int = 1) -> Play:
     return called(*(("say", {"text": f"word{n}", "times": words // 2}) for n in range(calls)), key=key)
 
 
-def rig_of(*plays: Play, policy: Policy = STILL, info: ModelInfo = INFO) -> Rig:
+def rig_of(*plays: Play, policy: ContextPolicy = STILL, info: ModelInfo = INFO) -> Rig:
     """A conversation with a small window and a policy that waits for the ladder."""
     return Rig(ScriptedModel(in_turn(*plays), info), policy)
 
@@ -83,7 +83,7 @@ async def asked(rig: Rig, text: str, attached: list[Attachment]) -> None:
     """A turn with something attached, to its end."""
     turns = len(rig.events(TurnEnded))
     await rig.talk.send(text, attached)
-    await rig.when(lambda: len(rig.events(TurnEnded)) > turns and not rig.talk.running)
+    await rig.when(lambda: len(rig.events(TurnEnded)) > turns and not rig.talk.is_running)
 
 
 async def test_images_become_text_and_hash() -> None:
@@ -100,7 +100,7 @@ async def test_images_become_text_and_hash() -> None:
     (sweep,) = rig.events(SweepMade)
     first, second = rig.model.requests
     assert sweep.reason is SweepReason.OVERFLOW
-    assert [list(request.pictures.values()) for request in (first, second)] == [shots[:2], shots[2:]]
+    assert [list(request.image_data.values()) for request in (first, second)] == [shots[:2], shots[2:]]
     older = second.messages[1]
     assert all(one.image and one.image.marker in older.text for one in attached[:2])
     assert [one.digest for one in second.messages[-1].images] == [attached[2].digest]
@@ -121,7 +121,7 @@ async def test_one_message_of_too_many_images() -> None:
     attached = [await rig.room.attach_image(session, png(700, 700, n), f"{n}.png") for n in range(4)]
     await asked(rig, "What are these?", attached)
     (request,) = rig.model.requests
-    assert request.pictures == {}
+    assert request.image_data == {}
     assert all(one.image and one.image.marker in request.messages[-1].text for one in attached)
     await rig.sound()
     await rig.room.close()
@@ -137,7 +137,7 @@ async def test_words_alone_are_too_many() -> None:
         assert ended.how == "done"
     made = rig.events(HandoverMade)
     assert made
-    assert {one.trigger for one in made} == {Trigger.OVERFLOW}
+    assert {one.trigger for one in made} == {HandoverTrigger.OVERFLOW}
     assert rig.model.summary_requests == []
     await rig.sound()
     await rig.room.close()
@@ -146,7 +146,7 @@ async def test_words_alone_are_too_many() -> None:
 async def test_the_provider_says_overflow() -> None:
     """A refused request is made smaller and asked once more, though our own count says that it fits."""
     plays: list[Play] = [wide(300, f"s{n}") for n in range(4)]
-    rig = rig_of(*plays, [ModelOverflow("Too long.")], said("It fits now."))
+    rig = rig_of(*plays, [ContextWindowExceeded("Too long.")], said("It fits now."))
     await rig.begin()
     ended = await rig.talk.run("Work.")
     assert ended.how == "done"
@@ -163,7 +163,7 @@ async def test_the_provider_says_overflow() -> None:
 @pytest.mark.parametrize(("asked", "window"), [(0, 400), (4_000, 800)], ids=["its window", "both counts"])
 async def test_the_provider_says_how_much_fits(asked: int, window: int) -> None:
     """Its window is a fraction of what we believe: room is made for that at once, in its tokens or ours."""
-    overflow = ModelOverflow("Too long.", asked=asked, window=window)
+    overflow = ContextWindowExceeded("Too long.", request_tokens=asked, window=window)
     rig = rig_of(*(wide(150, f"s{n}") for n in range(6)), [overflow], said("It fits."), policy=STILL)
     await rig.begin()
     assert (await rig.talk.run("Work.")).how == "done"
@@ -177,7 +177,7 @@ async def test_the_provider_says_how_much_fits(asked: int, window: int) -> None:
 
 async def test_the_provider_says_overflow_twice() -> None:
     """The second refusal is told; there is no loop of retries."""
-    overflow = ModelOverflow("Too long.", "The server counts otherwise.", "Set the window's size.")
+    overflow = ContextWindowExceeded("Too long.", "The server counts otherwise.", "Set the window's size.")
     rig = rig_of(*(wide(300, f"s{n}") for n in range(4)), [overflow], [overflow])
     await rig.begin()
     ended = await rig.talk.run("Work.")

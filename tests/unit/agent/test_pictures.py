@@ -5,13 +5,13 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.intake import Intake
-from helix_desktop.context.digest import digest_of, handle
-from helix_desktop.context.errors import ContentDamaged, FormRefused, InputUnusable
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.image import LARGEST, image_of
-from helix_desktop.context.message import ModelInfo, ToolCall
-from helix_desktop.context.tool import Progress, ToolResult, unheard
+from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.errors import ContentDamaged, InvalidInput, OutputFormUnavailable
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
+from helix_desktop.domain.messages import ModelInfo, ToolCall
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from tests.support.agent_rig import GatedStore, Rig, ToldTools
 from tests.support.pictures import png
 from tests.support.scripted_model import ScriptedModel, WordCounter, called, in_turn
@@ -23,11 +23,11 @@ SHOT = png(64, 48)
 class Showing(ToldTools):
     """Tools of which `say` shows an image."""
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """The image."""
-        image = image_of(SHOT, digest_of(SHOT), "shot.png")
+        image = identify_image(SHOT, digest_of(SHOT), "shot.png")
         assert image is not None
-        return ToolResult(SHOT, target="shot.png", shown=f"shot.png: {image.about}.", image=image)
+        return ToolResult(SHOT, target="shot.png", model_text=f"shot.png: {image.summary}.", image=image)
 
 
 async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
@@ -42,9 +42,9 @@ async def test_an_image_that_a_tool_shows_reaches_the_model() -> None:
     assert await rig.store.get(answer.digest) == SHOT
     sent = rig.model.requests[-1]
     assert [one.digest for one in sent.messages[-1].images] == [answer.digest]
-    assert sent.pictures == {answer.digest: SHOT}
+    assert sent.image_data == {answer.digest: SHOT}
     seq = next(one.seq for one in rig.talk.session.log if one.event is answer)
-    with pytest.raises(FormRefused, match="no other form"):
+    with pytest.raises(OutputFormUnavailable, match="no other form"):
         await rig.talk.choose_form(seq, "preview")
     await rig.sound()
     await rig.room.close()
@@ -57,8 +57,8 @@ async def test_a_model_that_sees_none_is_told_what_it_is() -> None:
     await rig.begin()
     assert (await rig.talk.run("Look at the shot.")).how == "done"
     sent = rig.model.requests[-1]
-    assert (sent.messages[-1].images, sent.pictures) == ((), {})
-    assert handle(digest_of(SHOT)) in sent.messages[-1].text
+    assert (sent.messages[-1].images, sent.image_data) == ((), {})
+    assert bare_marker(digest_of(SHOT)) in sent.messages[-1].text
     await rig.room.close()
 
 
@@ -69,7 +69,7 @@ async def test_an_image_that_cannot_be_read_is_not_sent() -> None:
     await rig.begin()
     store.damaged = True
     assert (await rig.talk.run("Look at the shot.")).how == "done"
-    assert rig.model.requests[-1].pictures == {}
+    assert rig.model.requests[-1].image_data == {}
     assert rig.model.requests[-1].messages[-1].images
     await rig.room.close()
 
@@ -88,13 +88,13 @@ class Forgetful(GatedStore):
 
 @pytest.mark.parametrize(
     ("data", "why"),
-    [(b"GIF8 is no image", "no PNG, JPEG, GIF or WebP"), (SHOT + bytes(LARGEST), "may have 5.0 MB")],
+    [(b"GIF8 is no image", "no PNG, JPEG, GIF or WebP"), (SHOT + bytes(MAX_IMAGE_BYTES), "may have 5.0 MB")],
 )
 async def test_what_cannot_be_sent_as_an_image_is_refused(data: bytes, why: str) -> None:
     """It is said what is wrong with it, and nothing is stored."""
     rig = Rig(ScriptedModel(in_turn(), SEEING))
     await rig.begin()
-    with pytest.raises(InputUnusable, match=why):
+    with pytest.raises(InvalidInput, match=why):
         await rig.room.attach_image(rig.talk.session.id, data, "a.gif")
     assert (await rig.store.totals()).entries == 0
     await rig.room.close()
@@ -114,10 +114,10 @@ async def test_an_image_recalled_into_a_message_is_one_again() -> None:
 @pytest.mark.parametrize("data", [b"caf\xe9 \xff\xfe\0 end", b"\x80" * 50])
 async def test_bytes_that_are_no_text_are_named(data: bytes) -> None:
     """What the window shows of them is not all: it ends with the way to the bytes as they were."""
-    taken = await Intake(WordCounter()).taken(ToolCall("1", "say", "{}"), ToolResult(data))
+    taken = await Intake(WordCounter()).from_tool_result(ToolCall("1", "say", "{}"), ToolResult(data))
     assert not taken.answer.whole
     assert taken.answer.text.startswith(data.decode("utf-8", "replace"))
-    assert handle(digest_of(data)) in taken.answer.text
+    assert bare_marker(digest_of(data)) in taken.answer.text
     assert taken.content is not None
     assert taken.content.data == data
 
@@ -125,5 +125,5 @@ async def test_bytes_that_are_no_text_are_named(data: bytes) -> None:
 async def test_a_replacement_sign_that_stood_there_is_text() -> None:
     """Text that holds the sign itself is whole as it is."""
     data = "a \ufffd b".encode()
-    taken = await Intake(WordCounter()).taken(ToolCall("1", "say", "{}"), ToolResult(data))
+    taken = await Intake(WordCounter()).from_tool_result(ToolCall("1", "say", "{}"), ToolResult(data))
     assert (taken.answer.text, taken.answer.whole) == ("a \ufffd b", True)

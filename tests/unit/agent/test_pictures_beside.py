@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.agent.intake import Intake
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.event import ToolAnswered
-from helix_desktop.context.message import ModelInfo, ToolCall
+from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.tool import Progress, ToolResult, unheard
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.messages import ModelInfo, ToolCall
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from tests.support.agent_rig import Rig, ToldTools
 from tests.support.pictures import png
 from tests.support.scripted_model import ScriptedModel, WordCounter, called, in_turn, said
@@ -20,9 +20,9 @@ PICTURES = (png(40, 30, 1), png(20, 10, 2))
 class Camera(ToldTools):
     """A tool that shows two pictures with its words."""
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """The words, and the pictures beside them."""
-        return ToolResult(b"Two pictures:", pictures=PICTURES)
+        return ToolResult(b"Two pictures:", image_data=PICTURES)
 
 
 async def test_they_are_stored_and_named_in_the_text() -> None:
@@ -48,10 +48,12 @@ async def test_they_are_stored_and_named_in_the_text() -> None:
 async def test_a_long_text_beside_them_is_gated_like_any_other() -> None:
     """Pictures are no way around the intake; they stay, and their tokens are counted."""
     intake = Intake(WordCounter())
-    taken = await intake.taken(ToolCall("c1", "say", "{}"), ToolResult(b"word " * 9_000, pictures=PICTURES))
-    assert intake.gated(taken, PROFILES["balanced"], 128_000)
+    taken = await intake.from_tool_result(
+        ToolCall("c1", "say", "{}"), ToolResult(b"word " * 9_000, image_data=PICTURES)
+    )
+    assert intake.needs_choice(taken, PROFILES["balanced"], 128_000)
     pictured = sum(image.tokens for image in taken.answer.images)
-    shown = await intake.previewed(taken, PROFILES["balanced"])
+    shown = await intake.as_preview(taken, PROFILES["balanced"])
     assert shown.images == taken.answer.images
     assert pictured < shown.tokens < pictured + 700
     assert taken.answer.tokens > 9_000 + pictured
@@ -60,4 +62,6 @@ async def test_a_long_text_beside_them_is_gated_like_any_other() -> None:
 async def test_what_is_no_picture_is_refused() -> None:
     """A tool that says so lies, and nothing is stored under that name."""
     with pytest.raises(ValueError, match="no image"):
-        await Intake(WordCounter()).taken(ToolCall("c1", "say", "{}"), ToolResult(b"x", pictures=(b"y",)))
+        await Intake(WordCounter()).from_tool_result(
+            ToolCall("c1", "say", "{}"), ToolResult(b"x", image_data=(b"y",))
+        )

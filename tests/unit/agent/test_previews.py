@@ -8,12 +8,12 @@ import random
 import msgspec
 import pytest
 
-from helix_desktop.agent.intake import Intake
-from helix_desktop.context.digest import handle
-from helix_desktop.context.message import ToolCall
+from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.tool import ToolResult
-from helix_desktop.replay.counting import RecordedCounter
+from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.replay.counter import ReplayTokenCounter
 
 CHANCE = random.Random(11)
 TEXTS = {
@@ -33,13 +33,13 @@ TEXTS = {
 @pytest.mark.parametrize("most", [300, 600, 2_000])
 async def test_a_preview_has_no_more_tokens_than_the_policy_says(name: str, most: int) -> None:
     """However dense the text; and it uses what it may."""
-    counter = RecordedCounter()
+    counter = ReplayTokenCounter()
     intake = Intake(counter)
     result = ToolResult(TEXTS[name].encode(), ok=False, exit_code=3, target="make")
-    taken = await intake.taken(ToolCall("c", "run_command", "{}"), result)
+    taken = await intake.from_tool_result(ToolCall("c", "run_command", "{}"), result)
     policy = msgspec.structs.replace(PROFILES["balanced"], preview_tokens=most)
-    answer = await intake.previewed(taken, policy)
+    answer = await intake.as_preview(taken, policy)
     assert most * 0.4 <= answer.tokens <= most
     assert [answer.tokens, answer.full_tokens] == await counter.count([answer.text, TEXTS[name]])
-    assert answer.text.endswith(f"{handle(answer.digest)} the whole output")
+    assert answer.text.endswith(f"{bare_marker(answer.digest)} the whole output")
     assert "exit code 3" in answer.text

@@ -12,11 +12,12 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from helix_desktop.context.event import MessageQueued, QueueChanged, TurnEnded, UserSpoke
-from helix_desktop.context.message import Request
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.providers import anthropic_request, openai_responses_request
+from helix_desktop.domain.events.session import MessageQueued, QueueChanged, TurnEnded, UserSpoke
+from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.providers.anthropic import request as anthropic_request
+from helix_desktop.providers.openai_responses import request as openai_responses_request
 from tests.support.agent_rig import Rig
 from tests.support.linter import lint
 from tests.support.scripted_model import Play, ScriptedModel, called, in_turn, said
@@ -45,7 +46,7 @@ async def test_a_steering_message_enters_after_the_answers_of_the_step() -> None
     await rig.talk.send("Later.")
     await rig.talk.send("Only the tests.", steer=True)
     await rig.talk.send("And be quick.", steer=True)
-    assert [one.steer for one in rig.talk.queue.waiting] == [False, True, True]
+    assert [one.steer for one in rig.talk.queue.pending] == [False, True, True]
     rig.tools.gate.set()
     await rig.idle()
     assert spoken(rig) == [
@@ -70,7 +71,9 @@ async def test_a_steered_turn_is_in_order_for_every_wire_format() -> None:
     rig.tools.gate.set()
     await rig.idle()
     request, info = rig.model.requests[1], rig.model.info
-    body = json.loads(anthropic_request.written(info, request, most=9, breakpoints=False).body)
+    body = json.loads(
+        anthropic_request.encode_request(info, request, max_output_tokens=9, breakpoints=False).body
+    )
     assert [one["role"] for one in body["messages"]] == ["user", "assistant", "user"]
     kinds = [block["type"] for block in body["messages"][-1]["content"]]
     assert kinds == ["tool_result", "tool_result", "text", "text"]
@@ -105,13 +108,13 @@ async def test_what_waits_can_be_changed_until_it_is_sent() -> None:
     talk, queue = rig.talk, rig.talk.queue
     for text in ("One.", "Two.", "Three.", "Four."):
         await talk.send(text)
-    one, two, three, four = (line.seq for line in queue.waiting)
+    one, two, three, four = (line.seq for line in queue.pending)
     assert await queue.edit(two, "Two, better.")
     assert await queue.move(four, -9)
     assert await queue.remove(three)
     assert await queue.steer(one)
     assert not await queue.edit(three, "gone")
-    assert [(line.text, line.steer) for line in queue.waiting] == [
+    assert [(line.text, line.steer) for line in queue.pending] == [
         ("Four.", False),
         ("One.", True),
         ("Two, better.", False),
@@ -120,7 +123,7 @@ async def test_what_waits_can_be_changed_until_it_is_sent() -> None:
     assert await queue.move(four, -1)
     assert len(rig.events(QueueChanged)) == changes, "what changes nothing is not put on record"
     again = Transcript(await rig.store.events(talk.session.id))
-    assert list(again.queued.values()) == [
+    assert list(again.queued_messages.values()) == [
         MessageQueued("Four."),
         MessageQueued("One.", steer=True),
         MessageQueued("Two, better."),
@@ -138,8 +141,8 @@ async def test_after_a_stop_all_of_it_waits() -> None:
     await rig.talk.send("Steer.", steer=True)
     await rig.talk.send("Queued.")
     await rig.talk.stop()
-    assert [line.text for line in rig.talk.queue.waiting] == ["Steer.", "Queued."]
-    rig.talk.resume()
+    assert [line.text for line in rig.talk.queue.pending] == ["Steer.", "Queued."]
+    rig.talk.send_next_queued()
     await rig.idle()
     assert spoken(rig) == [("First.", False), ("Steer.", False), ("Queued.", False)]
     await rig.sound()
@@ -150,10 +153,10 @@ async def test_one_that_is_about_to_be_sent_is_not_taken_back() -> None:
     rig = await at_work()
     await rig.talk.send("Two.")
     await rig.talk.send("Three.")
-    two, three = (line.seq for line in rig.talk.queue.waiting)
+    two, three = (line.seq for line in rig.talk.queue.pending)
     await rig.talk.stop()
-    rig.talk.resume()
-    assert [line.seq for line in rig.talk.queue.waiting] == [three]
+    rig.talk.send_next_queued()
+    assert [line.seq for line in rig.talk.queue.pending] == [three]
     assert not await rig.talk.queue.remove(two)
     assert await rig.talk.queue.edit(three, "Three, better.")
     await rig.idle()
@@ -175,7 +178,7 @@ class Steering(RuleBasedStateMachine):
         """Do one thing on the loop of this session."""
         self.runner.run(work)
 
-    def play(self, request: Request) -> Play:
+    def play(self, request: ModelRequest) -> Play:
         """Two steps with calls, then an answer."""
         self.calls += 1
         if self.calls % 3 == 0:
@@ -202,7 +205,7 @@ class Steering(RuleBasedStateMachine):
     @rule(which=st.integers(0, 9), deed=st.sampled_from(("edit", "up", "down", "remove", "steer", "wait")))
     def change(self, which: int, deed: str) -> None:
         """Change one of those that wait."""
-        if line := self.rig.talk.queue.waiting:
+        if line := self.rig.talk.queue.pending:
             one = line[which % len(line)]
             self.do(self._change(one.seq, one.text, deed))
 
@@ -230,7 +233,7 @@ class Steering(RuleBasedStateMachine):
         """Send what waits."""
 
         async def go_on() -> None:
-            self.rig.talk.resume()
+            self.rig.talk.send_next_queued()
 
         self.do(go_on())
 
@@ -238,7 +241,7 @@ class Steering(RuleBasedStateMachine):
     def undo(self, which: int) -> None:
         """Take a rewrite back."""
         known = self.rig.talk.session.transcript
-        if held := [seq for seq in known.rewrites.made if known.can_undo(seq)]:
+        if held := [seq for seq in known.rewrites.by_seq if known.can_undo(seq)]:
             self.do(self.rig.talk.undo(held[which % len(held)]))
 
     @rule()
@@ -250,7 +253,7 @@ class Steering(RuleBasedStateMachine):
         session = self.rig.talk.session.id
         await self.rig.talk.close()
         self.rig.room = self.rig.new_room(self.rig.store, SWEEPING)
-        self.rig._talk = await self.rig.room.open(session)
+        self.rig._talk = await self.rig.room.open_session(session)
 
     @invariant()
     def every_request_is_valid(self) -> None:
@@ -266,8 +269,8 @@ class Steering(RuleBasedStateMachine):
 
     async def _end(self) -> None:
         talk = self.rig.talk
-        while talk.running or talk.session.transcript.queued:
-            talk.resume()
+        while talk.is_running or talk.session.transcript.queued_messages:
+            talk.send_next_queued()
             await self.rig.idle()
         await self.rig.sound()
         said_once = [one.text for one in self.rig.events(UserSpoke)]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.context.digest import digest_of, handle
-from helix_desktop.context.errors import ImagesRefused
-from helix_desktop.context.event import Attachment, TurnEnded, UserSpoke
-from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.message import ModelInfo, Request
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import SweepReason
+from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.errors import ImagesRejected
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import Attachment, TurnEnded, UserSpoke
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
 from tests.support.agent_rig import Rig
 from tests.support.pictures import png
 from tests.support.scripted_model import Play, ScriptedModel, said
@@ -21,14 +21,14 @@ SEEING = ModelInfo("test", "scripted", window=20_000, reserve=400, images=True)
 GOOD, BAD = png(64, 48), png(9, 9)
 
 
-def picky(request: Request) -> Play:
+def picky(request: ModelRequest) -> Play:
     """Refuse every request with the bad image."""
     if digest_of(BAD) in {one.digest for message in request.messages for one in message.images}:
-        return [ImagesRefused("test refused an image.", "Could not process image")]
+        return [ImagesRejected("test refused an image.", "Could not process image")]
     return said("I see.")
 
 
-async def rig_with(approver: AlwaysAnswers | None = None, model: ScriptedModel | None = None) -> Rig:
+async def rig_with(approver: FixedApprover | None = None, model: ScriptedModel | None = None) -> Rig:
     rig = Rig(model or ScriptedModel(picky, SEEING), approver=approver)
     await rig.begin()
     return rig
@@ -58,7 +58,7 @@ async def test_the_turn_says_which_image_and_goes_on_without_it() -> None:
     assert [one.reason for one in rig.events(SweepMade)] == [SweepReason.REFUSED]
     messages = rig.model.requests[-1].messages
     assert [one.digest for message in messages for one in message.images] == [digest_of(GOOD)]
-    assert handle(digest_of(BAD)) in messages[-1].text
+    assert bare_marker(digest_of(BAD)) in messages[-1].text
     assert len(rig.events(UserSpoke)) == 2
     await rig.sound()
 
@@ -67,7 +67,7 @@ async def test_the_next_message_goes_through() -> None:
     """Also after a restart, and when nobody looked at the offer."""
     rig = await rig_with()
     await send(rig, "Look.", BAD)
-    talk = await rig.new_room(rig.store, PROFILES["balanced"]).open(rig.talk.session.id)
+    talk = await rig.new_room(rig.store, PROFILES["balanced"]).open_session(rig.talk.session.id)
     assert (await talk.run("Something else.")).how == "done"
     assert (await talk.run("And more.")).how == "done"
 
@@ -77,7 +77,7 @@ async def test_another_model_gets_the_image() -> None:
     rig = await rig_with()
     await send(rig, "Look.", BAD)
     other = ScriptedModel(lambda _: said("I see it."), msgspec.structs.replace(SEEING, name="other"))
-    await rig.room.use(other)
+    await rig.room.set_models(other)
     assert (await rig.talk.run("And you?")).how == "done"
     assert [len(one.images) for one in other.requests[-1].messages].count(1) == 1
 
@@ -104,7 +104,7 @@ async def test_several_may_be_meant() -> None:
 @pytest.mark.parametrize("profile", ["balanced", "off"])
 async def test_a_run_without_anybody_goes_on_by_itself(profile: str) -> None:
     """Unless the policy says that no request is changed."""
-    rig = await rig_with(AlwaysAnswers("deny"))
+    rig = await rig_with(FixedApprover("deny"))
     rig.room.policy = msgspec.structs.replace(PROFILES["balanced"], enabled=profile != "off")
     await send(rig, "Look.", BAD)
     assert rig.events(TurnEnded)[-1].how == ("done" if profile == "balanced" else "failed")

@@ -7,22 +7,22 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.update import Arriving
-from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ModelUnreachable
-from helix_desktop.context.event import AssistantSpoke, Attachment, TurnEnded, TurnRetried, UserSpoke
-from helix_desktop.context.message import Request, TextArrived
+from helix_desktop.agent.updates import ResponseDelta
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ModelUnreachable
+from helix_desktop.domain.events.session import AssistantSpoke, Attachment, TurnEnded, TurnRetried, UserSpoke
+from helix_desktop.domain.messages import ModelRequest, TextDelta
+from helix_desktop.domain.store.entries import Content
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import Play, ScriptedModel, answers_of, called, in_turn
 
 DOWN = ModelUnreachable("The server cannot be reached.")
-BROKEN: Play = [TextArrived("I was "), TextArrived("saying"), DOWN]
+BROKEN: Play = [TextDelta("I was "), TextDelta("saying"), DOWN]
 
 
-def raw(request: Request) -> bytes:
+def raw(request: ModelRequest) -> bytes:
     """The bytes of a request."""
     return msgspec.json.encode(request)
 
@@ -71,13 +71,13 @@ async def test_steps_that_ran_tools_stay() -> None:
 
 async def test_a_turn_that_was_stopped() -> None:
     """In the middle of an answer; a call that was cut off is answered as such."""
-    rig = Rig(ScriptedModel(in_turn(called(("wait", {})), [TextArrived("Half"), asyncio.Event()])))
+    rig = Rig(ScriptedModel(in_turn(called(("wait", {})), [TextDelta("Half"), asyncio.Event()])))
     talk = await rig.begin()
     await talk.send("Go.")
     await rig.tools.started.wait()
     await talk.stop()
     await talk.retry()
-    await rig.until(Arriving)
+    await rig.until(ResponseDelta)
     await talk.stop()
     await talk.retry()
     await rig.idle()
@@ -92,19 +92,19 @@ async def test_after_a_restart() -> None:
     rig = await failed(BROKEN)
     session = rig.talk.session.id
     again = rig.new_room(rig.store, PROFILES["balanced"])
-    talk = await again.open(session)
+    talk = await again.open_session(session)
     await talk.retry()
-    await rig.when(lambda: not talk.running)
+    await rig.when(lambda: not talk.is_running)
     assert raw(rig.model.requests[0]) == raw(rig.model.requests[1])
-    assert talk.session.transcript.unfinished == 0
+    assert talk.session.transcript.unfinished_end_seq == 0
 
 
 async def test_what_waits_is_sent_after_the_turn() -> None:
     """The retry goes first; a message that steers enters after its step."""
-    rig = Rig(ScriptedModel(in_turn([TextArrived("Half"), asyncio.Event()])))
+    rig = Rig(ScriptedModel(in_turn([TextDelta("Half"), asyncio.Event()])))
     talk = await rig.begin()
     await talk.send("First.")
-    await rig.until(Arriving)
+    await rig.until(ResponseDelta)
     await talk.send("Later.")
     await talk.send("Only the tests.", steer=True)
     await talk.stop()
@@ -144,7 +144,7 @@ async def test_only_a_turn_that_broke_off() -> None:
 async def test_the_list_counts_what_the_transcript_holds(partial: bool) -> None:
     """The session list's number of messages stays right when an attempt leaves the window."""
     rig = await failed(BROKEN if partial else [DOWN])
-    await rig.talk.session.record(rig.talk.session.transcript.retry() or TurnEnded("done"))
+    await rig.talk.session.record(rig.talk.session.transcript.retry_event() or TurnEnded("done"))
     (listed,) = await rig.store.sessions()
     assert listed.messages == len(rig.talk.session.transcript.items) == 1
-    assert Transcript(rig.talk.session.log).live() == rig.talk.session.transcript.live()
+    assert Transcript(rig.talk.session.log).window_entries() == rig.talk.session.transcript.window_entries()

@@ -5,12 +5,12 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.update import Trouble
-from helix_desktop.context.event import AssistantSpoke, BudgetNeared, ToolAnswered, TurnEnded
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.message import Answer, ModelInfo, Usage
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.spending import Budget, Spending, dollars, price_of
+from helix_desktop.agent.updates import ErrorRaised
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
+from helix_desktop.domain.events.session import AssistantSpoke, BudgetNeared, ToolAnswered, TurnEnded
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import (
     SUMMARY,
@@ -37,7 +37,7 @@ NO_SWEEP = msgspec.structs.replace(
 def costing(play: Play, given: int, told: int, cached: int = 0) -> Play:
     """The same play with tokens that the provider reports."""
     *pieces, answer = play
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ModelResponse)
     return [*pieces, msgspec.structs.replace(answer, usage=Usage(given, told, cached))]
 
 
@@ -47,12 +47,12 @@ def working(each: int) -> Script:
     return lambda _: costing(called(("say", {}), key=f"s{next(made)}-"), each - 10, 10)
 
 
-async def begun(script: Script, policy: Policy = PLAIN, budget: Budget | None = None) -> Rig:
+async def begun(script: Script, policy: ContextPolicy = PLAIN, budget: Budget | None = None) -> Rig:
     """A session with a budget."""
     rig = Rig(ScriptedModel(script, PRICED), policy)
     talk = await rig.begin()
     if budget is not None:
-        await talk.purse.allow(budget)
+        await talk.budget.set_limit(budget)
     return rig
 
 
@@ -72,7 +72,7 @@ async def test_a_turn_ends_before_the_step_that_it_cannot_pay() -> None:
     await rig.sound()
     assert (await rig.talk.run("Once more.")).cause == "budget"
     assert len(rig.model.requests) == 4, "nothing is sent"
-    await rig.talk.purse.allow(Budget(tokens=2_000))
+    await rig.talk.budget.set_limit(Budget(tokens=2_000))
     rig.model.script = in_turn(costing(said("Done."), 390, 10))
     assert (await rig.talk.run("Go on.")).how == "done"
     rig.model.script = in_turn(said("Done."))
@@ -88,7 +88,7 @@ async def test_what_a_step_cost_is_on_record() -> None:
     assert (await rig.talk.run("Go.")).cause == "budget"
     (spoke,) = rig.events(AssistantSpoke)
     assert spoke.cost == pytest.approx((400 * 2.0 + 600 * 0.5 + 100 * 10.0) / 1_000_000)
-    assert rig.talk.purse.spent == Spending(1_100, spoke.cost)
+    assert rig.talk.budget.spent == Spending(1_100, spoke.cost)
     assert "$0.0021 of $0.0020 are spent" in rig.events(TurnEnded)[0].why
     (listed,) = await rig.room.sessions()
     assert (listed.spent, listed.cost) == (1_100, spoke.cost)
@@ -101,17 +101,17 @@ async def test_what_is_not_reported_is_estimated() -> None:
     (spoke,) = rig.events(AssistantSpoke)
     expected = (spoke.estimate * 2.0 + spoke.tokens * 10.0) / 1_000_000
     assert spoke.cost == pytest.approx(expected)
-    assert rig.talk.purse.spent.tokens == spoke.estimate + spoke.tokens > 0
+    assert rig.talk.budget.spent.tokens == spoke.estimate + spoke.tokens > 0
 
 
 async def test_the_policy_gives_a_budget_to_sessions_without_their_own() -> None:
     """What the person says for a session holds instead, also that it may spend what it takes."""
     policy = msgspec.structs.replace(PLAIN, budget_tokens=500)
     rig = await begun(working(300), policy)
-    assert rig.talk.purse.budget == Budget(500)
+    assert rig.talk.budget.limit == Budget(500)
     assert (await rig.talk.run("Go.")).cause == "budget"
     assert len(rig.model.requests) == 2
-    await rig.talk.purse.allow(Budget())
+    await rig.talk.budget.set_limit(Budget())
     rig.model.script = in_turn(said("Done."))
     assert (await rig.talk.run("Go on.")).how == "done"
 
@@ -125,19 +125,19 @@ async def test_subagents_spend_from_the_budget_of_their_parent() -> None:
     }
     house = Household(scripts, PLAIN)
     await house.begin()
-    await house.talk.purse.allow(Budget(tokens=3_000))
+    await house.talk.budget.set_limit(Budget(tokens=3_000))
     ended = await house.talk.run(PARENT)
     assert ended.cause == "budget"
     answers = house.events(ToolAnswered)
     assert not any(one.ok for one in answers)
     assert all("The budget of the session that this one works for is spent" in one.text for one in answers)
-    own, spent = house.talk.session.transcript.spent, house.talk.purse.spent
+    own, spent = house.talk.session.transcript.spending, house.talk.budget.spent
     assert spent.tokens == own.tokens + sum(one.delegated.tokens for one in answers) >= 3_000
     assert spent.tokens - 400 * 2 < 3_000, "neither began a call when it was spent"
     again = house.new_room(house.store, PLAIN)
-    opened = await again.open(house.talk.session.id)
-    assert opened.purse.spent == spent
-    child = await again.open(answers[0].subagent)
+    opened = await again.open_session(house.talk.session.id)
+    assert opened.budget.spent == spent
+    child = await again.open_session(answers[0].subagent)
     assert (await child.run("Go on.")).cause == "budget"
     await house.sound()
     await again.close()
@@ -151,27 +151,27 @@ async def test_no_summary_is_begun_that_cannot_be_paid() -> None:
     await talk.run("Go.")
     await talk.run("Wait.")
     model.script = thinking_aloud(2, 1_600)
-    await talk.purse.allow(Budget(tokens=talk.purse.spent.tokens + 1))
+    await talk.budget.set_limit(Budget(tokens=talk.budget.spent.tokens + 1))
     assert (await talk.run("Go on.")).cause == "budget"
-    await talk.settle()
+    await talk.wait_for_background_work()
     assert talk.measure()[1].pressure == "compact", "a handover would be due"
-    assert (rig.told(Trouble), model.summary_requests) == ([], [])
+    assert (rig.told(ErrorRaised), model.summary_requests) == ([], [])
     talk.compact()
-    await talk.settle()
-    assert [one.what for one in rig.told(Trouble)] == ["The budget of this session is spent."]
+    await talk.wait_for_background_work()
+    assert [one.what for one in rig.told(ErrorRaised)] == ["The budget of this session is spent."]
     assert model.summary_requests == []
-    before = talk.purse.spent.tokens
-    await talk.purse.allow(Budget())
+    before = talk.budget.spent.tokens
+    await talk.budget.set_limit(Budget())
     talk.compact()
-    await talk.settle()
+    await talk.wait_for_background_work()
     assert [one.spent for one in rig.events(HandoverMade)] == [2_100]
-    assert talk.purse.spent.tokens == before + 2_100
+    assert talk.budget.spent.tokens == before + 2_100
     await rig.sound()
 
 
 def test_money_is_written_as_people_do() -> None:
     """Cents where there are some, and more digits where these say nothing."""
-    assert [dollars(one) for one in (0.0, 0.00002, 0.0042, 0.1, 12.3, 1234.5)] == [
+    assert [format_usd(one) for one in (0.0, 0.00002, 0.0042, 0.1, 12.3, 1234.5)] == [
         "$0.00",
         "< $0.0001",
         "$0.0042",
@@ -184,8 +184,8 @@ def test_money_is_written_as_people_do() -> None:
 def test_cached_input_without_a_price_costs_what_other_input_does() -> None:
     """What is not known is not made cheaper than it may be."""
     info = msgspec.structs.replace(PRICED, price_cached=0.0)
-    assert price_of(info, Usage(1_000, 0, 1_000)) == pytest.approx(0.002)
-    assert price_of(ModelInfo("local", "free"), Usage(1_000, 1_000)) == 0.0
+    assert call_cost(info, Usage(1_000, 0, 1_000)) == pytest.approx(0.002)
+    assert call_cost(ModelInfo("local", "free"), Usage(1_000, 1_000)) == 0.0
 
 
 def test_of_two_limits_the_nearer_counts() -> None:
@@ -194,4 +194,4 @@ def test_of_two_limits_the_nearer_counts() -> None:
     assert Budget(1_000, 2.0).share(spent) == 0.75
     assert Budget(1_000).share(spent) == 0.5
     assert Budget().share(spent) == 0.0
-    assert Budget(1_000, 2.0).text(spent) == "500 of 1,000 tokens, $1.50 of $2.00"
+    assert Budget(1_000, 2.0).usage_text(spent) == "500 of 1,000 tokens, $1.50 of $2.00"

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from helix_desktop.agent.approval import AlwaysAnswers
-from helix_desktop.agent.summariser import NO_MODEL
-from helix_desktop.agent.update import CompactionMoved, SpendAsksChanged, SpendDecided
-from helix_desktop.context.event_summary import HandoverFailed, HandoverMade, ObservationsMade
-from helix_desktop.context.message import ModelInfo
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.rewrite_kind import Trigger
-from helix_desktop.context.spending import Budget
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.agent.updates import CompactionProgress, SpendAsksChanged, SpendDecided
+from helix_desktop.agent.window.summarizer import NO_MODEL
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.domain.cost import Budget
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsMade
+from helix_desktop.domain.messages import ModelInfo
 from tests.support.agent_rig import Rig
 from tests.support.observing_rig import AT_ONCE, working
 from tests.support.scripted_model import ScriptedModel, thinking_aloud
@@ -38,7 +38,7 @@ class Asking(Rig):
     asks_spending = True
 
 
-async def filled(info: ModelInfo = PRICED, steps: int = 6, policy: Policy = NO_SWEEP) -> Asking:
+async def filled(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = NO_SWEEP) -> Asking:
     """A session of two turns whose window passes 85 % in the second, which has so many steps."""
     rig = Asking(ScriptedModel(thinking_aloud(6), info), policy)
     await rig.begin()
@@ -71,7 +71,7 @@ async def test_a_large_handover_waits_for_a_yes() -> None:
     assert rig.talk.spend_asks == ()
     await rig.idle()
     assert len(rig.model.summary_requests) == len(rig.events(HandoverMade)) == 1
-    shown = {one.estimate for one in rig.told(CompactionMoved) if one.phase == "summarise"}
+    shown = {one.estimate for one in rig.told(CompactionProgress) if one.phase == "summarise"}
     assert shown == {ask.estimate}
     await rig.sound()
 
@@ -81,7 +81,7 @@ async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid()
     rig = await filled(steps=14)
     assert rig.model.summary_requests == []
     (made,) = rig.events(HandoverMade)
-    assert (made.model, made.trigger) == (NO_MODEL, Trigger.OVERFLOW)
+    assert (made.model, made.trigger) == (NO_MODEL, HandoverTrigger.OVERFLOW)
     assert rig.told(SpendAsksChanged)[0].asks
     assert rig.talk.measure()[1].fits
     await rig.sound()
@@ -116,7 +116,7 @@ async def test_observations_ask_too_and_say_that_a_price_is_not_known() -> None:
     rig = await observable(ask_above=500)
     (ask,) = rig.talk.spend_asks
     assert (ask.work, ask.limit, ask.estimate.cost) == ("observations", 500, None)
-    assert ask.estimate.price == "price unknown"
+    assert ask.estimate.price_text == "price unknown"
     assert rig.model.observing_requests == []
     rig.talk.answer_spend_ask("observations", "allow")
     await rig.idle()
@@ -132,10 +132,10 @@ async def test_an_imported_history_is_read_by_nobody_unasked() -> None:
         await rig.talk.run("Think. Never touch main.")
     await rig.talk.close()
     room = rig.new_room(rig.store, msgspec.structs.replace(AT_ONCE, ask_above=500))
-    talk = await room.open(rig.talk.session.id)
+    talk = await room.open_session(rig.talk.session.id)
     assert not talk.spend_asks
     await talk.run("Go on.")
-    await talk.settle()
+    await talk.wait_for_background_work()
     assert len(rig.model.observing_requests) == known
     assert [one.work for one in talk.spend_asks] == ["observations"]
     await talk.close()
@@ -148,7 +148,9 @@ async def test_an_imported_history_is_read_by_nobody_unasked() -> None:
         (lambda policy: msgspec.structs.replace(policy, ask_above=1), True),
     ],
 )
-async def test_the_policy_says_from_where_it_asks(change: Callable[[Policy], Policy], asked: bool) -> None:
+async def test_the_policy_says_from_where_it_asks(
+    change: Callable[[ContextPolicy], ContextPolicy], asked: bool
+) -> None:
     """0 turns the questions off."""
     rig = await filled(policy=change(NO_SWEEP))
     assert bool(rig.talk.spend_asks) is asked
@@ -174,10 +176,10 @@ async def test_the_demo_model_never_asks() -> None:
 )
 async def test_with_nobody_there_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
     """What no budget covers does not begin, and what was decided is said once."""
-    rig = Asking(ScriptedModel(thinking_aloud(12), info), NO_SWEEP, approver=AlwaysAnswers("deny"))
+    rig = Asking(ScriptedModel(thinking_aloud(12), info), NO_SWEEP, approver=FixedApprover("deny"))
     await rig.begin()
     if budget != Budget():
-        await rig.talk.purse.allow(budget)
+        await rig.talk.budget.set_limit(budget)
     await rig.talk.run("Think.")
     await rig.idle()
     (decided,) = rig.told(SpendDecided)

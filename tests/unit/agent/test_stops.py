@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
-from helix_desktop.agent.update import ArrivalVoided, Arriving, CallWaiting
-from helix_desktop.context.event import AssistantSpoke, Event, ToolAnswered, TurnEnded, UserSpoke
-from helix_desktop.context.message import TextArrived
+from helix_desktop.agent.updates import ApprovalRequested, ResponseDelta, ResponseReset
+from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.messages import TextDelta
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import VOIDED, ScriptedModel, answers_of, called, in_turn, said
 
@@ -17,7 +17,7 @@ STOPPED = TurnEnded("stopped")
 
 async def goes_on(rig: Rig) -> None:
     """The stop left everything sound, and a further turn works."""
-    assert not rig.talk.running
+    assert not rig.talk.is_running
     assert rig.events(TurnEnded)[-1] == STOPPED
     await rig.sound()
     assert (await rig.talk.run("Go on.")).how == "done"
@@ -26,10 +26,10 @@ async def goes_on(rig: Rig) -> None:
 
 async def test_while_the_model_speaks() -> None:
     """What was said so far stays."""
-    rig = Rig(ScriptedModel(in_turn([TextArrived("I was "), TextArrived("saying"), asyncio.Event()])))
+    rig = Rig(ScriptedModel(in_turn([TextDelta("I was "), TextDelta("saying"), asyncio.Event()])))
     talk = await rig.begin()
     await talk.send("Go.")
-    await rig.until(Arriving, 2)
+    await rig.until(ResponseDelta, 2)
     await talk.stop()
     (spoken,) = rig.events(AssistantSpoke)
     assert (spoken.text, spoken.stop) == ("I was saying", "stopped")
@@ -42,7 +42,7 @@ async def test_during_a_retry() -> None:
     rig = Rig(ScriptedModel(in_turn([*VOIDED, asyncio.Event()])))
     talk = await rig.begin()
     await talk.send("Go.")
-    await rig.until(ArrivalVoided)
+    await rig.until(ResponseReset)
     await talk.stop()
     assert rig.events(AssistantSpoke) == []
     await goes_on(rig)
@@ -72,7 +72,7 @@ async def test_while_a_question_waits() -> None:
     rig = Rig(ScriptedModel(in_turn(called(("ask", {}), ("ask", {})))))
     talk = await rig.begin()
     await talk.send("Go.")
-    await rig.until(CallWaiting)
+    await rig.until(ApprovalRequested)
     await talk.stop()
     assert talk.asks == []
     assert not talk.decide("c0", "once")
@@ -92,10 +92,10 @@ async def test_at_once() -> None:
 
 async def test_two_stops_are_one() -> None:
     """The second waits for the same end."""
-    rig = Rig(ScriptedModel(in_turn([TextArrived("I"), asyncio.Event()])))
+    rig = Rig(ScriptedModel(in_turn([TextDelta("I"), asyncio.Event()])))
     talk = await rig.begin()
     await talk.send("Go.")
-    await rig.until(Arriving)
+    await rig.until(ResponseDelta)
     await asyncio.gather(talk.stop(), talk.stop(), talk.stop())
     assert rig.events(TurnEnded) == [STOPPED]
     await goes_on(rig)
@@ -130,7 +130,7 @@ async def test_a_stop_right_behind_the_end_of_another_turn() -> None:
     rig = Rig(ScriptedModel(lambda _: said("Done.")))
     talk = await rig.begin()
     await talk.send("One.")
-    await rig.when(lambda: not talk.running)
+    await rig.when(lambda: not talk.is_running)
     await talk.send("Two.")
     await talk.stop()
     assert [one.text for one in rig.events(UserSpoke)] == ["One.", "Two."]

@@ -9,30 +9,30 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.subagent import SubagentResult
-from helix_desktop.agent.tasks import TaskScope
-from helix_desktop.agent.update import SubagentMoved
-from helix_desktop.context.content import Content
-from helix_desktop.context.errors import HelixError, ModelRefused, StoreWriteFailed, SubagentFailed
-from helix_desktop.context.event import (
+from helix_desktop.agent.subagents.runner import SubagentResult
+from helix_desktop.agent.updates import SubagentProgress
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.errors import HelixError, ModelRequestRejected, StoreWriteFailed, SubagentFailed
+from helix_desktop.domain.events.session import (
     AssistantSpoke,
-    Recorded,
+    RecordedEvent,
     SessionStarted,
     ToolAnswered,
     TurnEnded,
     UserSpoke,
     digests_in,
 )
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.message import Answer, Ended, Request
-from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelRequest, ModelResponse, TurnOutcome
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import GatedStore
 from tests.support.scripted_model import SUMMARY, Play, called, in_turn, said
 from tests.support.subagent_rig import PARENT, Family, delegating, started, waiting
 
 SWEEPING = msgspec.structs.replace(PROFILES["plain"], protect_steps=2, least_saving=1)
 WRITES = 6  # of a subagent that makes one call: begun, asked, spoken, answered, spoken, ended
-REFUSED = ModelRefused("The server refused the key.", "It is not valid.", "Enter another key.")
+REFUSED = ModelRequestRejected("The server refused the key.", "It is not valid.", "Enter another key.")
 
 
 async def a_family_at_work(slow: int) -> Family:
@@ -53,7 +53,7 @@ async def passes_until_done(slow: int) -> int:
     """How often the loop goes round until the turn has ended by itself."""
     family = await a_family_at_work(slow)
     passes = 0
-    while family.talk.running:
+    while family.talk.is_running:
         await asyncio.sleep(0)
         passes += 1
     return passes
@@ -75,7 +75,7 @@ async def test_stopping_the_parent_stops_them_anywhere(slow: int) -> None:
             if any(isinstance(one, UserSpoke) for one in events):
                 assert isinstance(events[-1], TurnEnded)
                 ends.add(events[-1].how)
-            assert await family.room.open(child) is not None
+            assert await family.room.open_session(child) is not None
         assert len(family.model.requests) == asked
         family.scripts.clear()
         assert (await family.talk.run("Go on.")).how == "done"
@@ -124,7 +124,7 @@ async def thinking(summary: asyncio.Event) -> Family:
     """A parent whose subagent fills its window: at its end a handover waits for the event."""
     asked = asyncio.Event()
 
-    def summarise(_: Request) -> Play:
+    def summarise(_: ModelRequest) -> Play:
         asked.set()
         return [summary, *said(SUMMARY)]
 
@@ -151,10 +151,10 @@ async def test_what_the_person_looks_at_goes_on() -> None:
     scope = TaskScope()
     asked = scope.start(family.talk.subagents.run("alpha"), "asked")
     await family.when(lambda: family.model.requests)
-    opened = await family.room.open((await family.children())[0])
+    opened = await family.room.open_session((await family.children())[0])
     assert (await asked).ended == "done"
     summary.set()
-    await opened.settle()
+    await opened.wait_for_background_work()
     assert [one for one in opened.session.log if isinstance(one.event, HandoverMade)]
     await scope.close()
 
@@ -169,10 +169,10 @@ async def test_it_can_be_opened_at_its_very_end() -> None:
         child = await the_one_that(family, "done")
         for _ in range(passes):
             await asyncio.sleep(0)
-        opened = await family.room.open(child)
+        opened = await family.room.open_session(child)
         assert (await asked).ended == "done"
         summary.set()
-        await opened.settle()
+        await opened.wait_for_background_work()
         family.model.script = in_turn(called(("wait", {}), key="w-"))
         await opened.send("Wait.")
         await family.tools.started.wait()
@@ -191,7 +191,7 @@ async def test_the_room_keeps_none_that_has_ended() -> None:
     scope = TaskScope()
     asked = scope.start(family.talk.subagents.run("looked at"), "asked")
     await family.tools.started.wait()
-    opened = await family.room.open((await family.children())[0])
+    opened = await family.room.open_session((await family.children())[0])
     family.tools.gate.set()
     await asked
     for number in range(10):
@@ -243,7 +243,7 @@ async def test_the_person_can_stop_one_alone() -> None:
     family = Family(scripts)
     await started(family, 2)
     alpha, beta = await family.children()
-    await (await family.room.open(alpha)).stop()
+    await (await family.room.open_session(alpha)).stop()
     assert family.moves(alpha)[-1].phase == "stopped"
     family.tools.gate.set()
     await family.idle()
@@ -295,7 +295,7 @@ async def test_a_full_disk_fails_it_and_nothing_hangs(refused: int) -> None:
     family.store.full_from = 10**9
     family.scripts.clear()
     for child in await family.children():
-        again = await family.new_room(family.store, SWEEPING).open(child)
+        again = await family.new_room(family.store, SWEEPING).open_session(child)
         assert (await again.run("Go on.")).how == "done"
     assert (await talk.run("Go on.")).how == "done"
     await family.sound()
@@ -305,7 +305,7 @@ async def test_a_full_disk_fails_it_and_nothing_hangs(refused: int) -> None:
 async def test_a_mistake_of_ours_fails_it_and_nothing_hangs() -> None:
     """Also an error that nobody foresaw ends the subagent's turn, and is told."""
 
-    def broken(_: object) -> list[Answer]:
+    def broken(_: object) -> list[ModelResponse]:
         raise ZeroDivisionError("division by zero")
 
     family = Family({"alpha": broken})
@@ -332,7 +332,7 @@ async def test_one_that_a_crash_cut_off_is_mended_when_opened() -> None:
         room = family.new_room(store, SWEEPING)
         assert await room.sessions() == []
         assert [one.id for one in await room.sessions(family.talk.session.id)] == [child]
-        talk = await room.open(child)
+        talk = await room.open_session(child)
         assert talk.session.log[:length] == log[:length]
         assert not talk.session.transcript.open_calls
         assert not talk.session.transcript.turn_open
@@ -344,12 +344,12 @@ async def test_one_that_a_crash_cut_off_is_mended_when_opened() -> None:
         await room.close()
 
 
-async def the_one_that(family: Family, ended: Ended) -> str:
+async def the_one_that(family: Family, ended: TurnOutcome) -> str:
     """The session of the subagent that has ended so, as soon as its parent tells it."""
     found: list[str] = []
 
     def told() -> bool:
-        found[:] = [one.child for one in family.told(SubagentMoved) if one.phase == ended]
+        found[:] = [one.session_id for one in family.told(SubagentProgress) if one.phase == ended]
         return bool(found)
 
     await family.when(told)
@@ -364,7 +364,7 @@ async def outcome_of(family: Family) -> SubagentResult | HelixError:
         return error
 
 
-async def contents_of(family: Family, log: list[Recorded]) -> list[Content]:
+async def contents_of(family: Family, log: list[RecordedEvent]) -> list[Content]:
     """What events of a log refer to, as contents."""
     digests = {digest for one in log for digest in digests_in(one.event)}
     return [Content(digest, await family.store.get(digest)) for digest in digests]

@@ -5,15 +5,21 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.subagent import SubagentResult
-from helix_desktop.agent.update import Arriving, CallWaiting
-from helix_desktop.context.content import SessionSummary
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.event import ApprovalGiven, AssistantSpoke, SessionStarted, ToolAnswered, TurnEnded
-from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.message import Answer, ModelInfo, Usage
+from helix_desktop.agent.subagents.runner import SubagentResult
+from helix_desktop.agent.updates import ApprovalRequested, ResponseDelta
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import (
+    ApprovalGiven,
+    AssistantSpoke,
+    SessionStarted,
+    ToolAnswered,
+    TurnEnded,
+)
+from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
+from helix_desktop.domain.store.entries import SessionSummary
 from tests.support.scripted_model import ScriptedModel, answers_of, called, in_turn, said
 from tests.support.subagent_rig import PARENT, Family, delegating, started, valid, waiting, words_in
 
@@ -49,15 +55,15 @@ async def test_their_status_is_told_while_they_run() -> None:
     (child,) = await family.children()
     at_work = family.moves(child)[-1]
     assert (at_work.phase, at_work.steps, at_work.title) == ("working", 1, "alpha")
-    assert 0 < at_work.use < at_work.window == 8_000
-    arrived = len(family.told(Arriving))
+    assert 0 < at_work.used < at_work.window == 8_000
+    arrived = len(family.told(ResponseDelta))
     family.tools.gate.set()
     await family.idle()
     moves = family.moves(child)
     assert [one.phase for one in moves[-3:]] == ["thinking", "thinking", "done"]
     assert moves[-1].steps == 2
-    assert moves[-1].use > at_work.use
-    assert "".join(one.text for one in family.told(Arriving)[arrived:]) == "Done."
+    assert moves[-1].used > at_work.used
+    assert "".join(one.text for one in family.told(ResponseDelta)[arrived:]) == "Done."
     assert len(moves) == len(set(moves)), "what does not change is not told again"
 
 
@@ -154,7 +160,7 @@ async def test_a_large_result_goes_through_intake() -> None:
 
 async def test_what_it_cost_is_counted() -> None:
     """Reported tokens where the provider reports them, else our own count."""
-    reported = Answer("Found.", usage=Usage(1_000, 20))
+    reported = ModelResponse("Found.", usage=Usage(1_000, 20))
     family = Family({"alpha": in_turn(called(("say", {}), key="k"), [reported])})
     await family.begin()
     result = await family.talk.subagents.run("alpha", title=" a  title\nin two lines ")
@@ -187,7 +193,7 @@ async def test_they_stay_out_of_the_list_and_can_be_opened() -> None:
     assert {one.parent for one in await family.room.sessions(family.talk.session.id)} == {
         family.talk.session.id
     }
-    opened = await family.room.open(children[0])
+    opened = await family.room.open_session(children[0])
     assert opened.session.transcript.parent == family.talk.session.id
     assert await family.room.sessions(children[0]) == []
 
@@ -197,13 +203,13 @@ async def test_one_that_is_looked_at_is_the_one_that_runs() -> None:
     family = Family({PARENT: delegating("alpha"), "alpha": waiting("alpha")})
     await started(family, 1)
     (child,) = await family.children()
-    opened = await family.room.open(child)
-    assert opened.running
+    opened = await family.room.open_session(child)
+    assert opened.is_running
     family.tools.gate.set()
     await family.idle()
-    assert not opened.running
-    assert "alpha found" in "".join(one.text for one in family.told(Arriving))
-    assert await family.room.open(child) is opened
+    assert not opened.is_running
+    assert "alpha found" in "".join(one.text for one in family.told(ResponseDelta))
+    assert await family.room.open_session(child) is opened
     told = family.moves(child)
     assert (await opened.run("Tell me more.")).how == "done"
     assert family.moves(child) == told, "what the person says there is not the parent's any more"
@@ -221,8 +227,8 @@ async def test_its_questions_are_asked_at_the_parent() -> None:
     alpha, beta = await family.children()
     first, second = family.talk.asks
     assert first.call_id != second.call_id
-    assert {first.asker, second.asker} == {"alpha", "beta"}
-    assert {one.ask for one in family.told(CallWaiting)} == {first, second}
+    assert {first.subagent_title, second.subagent_title} == {"alpha", "beta"}
+    assert {one.ask for one in family.told(ApprovalRequested)} == {first, second}
     await family.when(lambda: family.tools.ran == ["k1", "k1"])
     await family.when(lambda: family.moves(alpha)[-1].phase == family.moves(beta)[-1].phase == "waiting")
     assert not family.talk.decide("k0", "once"), "no such call waits here"
@@ -265,7 +271,7 @@ async def test_there_are_none_of_their_own() -> None:
     refused = answers_of(family.requests("alpha")[-1])[0]
     assert refused.startswith("A subagent cannot start subagents.")
     assert len(await family.store.sessions()) == 2
-    opened = await family.room.open(child)
+    opened = await family.room.open_session(child)
     with pytest.raises(ToolError, match="cannot start subagents"):
         await opened.subagents.run("beta")
     assert len(await family.store.sessions()) == 2

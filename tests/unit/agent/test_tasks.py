@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from helix_desktop.agent.tasks import TaskScope
+from helix_desktop.system.task_scope import TaskScope
 
 
 async def test_closing_ends_what_waits_and_what_that_begins_on_its_way_out() -> None:

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.agent.conversation import Parts
-from helix_desktop.agent.room import Room
-from helix_desktop.agent.toolset import Toolset
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.message import ModelInfo, ToolCall, ToolSpec
+from helix_desktop.agent.conversation import SessionServices
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.tool import ApprovalAsk, Progress, ToolResult, unheard
-from helix_desktop.store.memory import MemoryStore
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.messages import ModelInfo, ToolCall, ToolSpec
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.store.memory.store import MemoryStore
 from tests.support.agent_rig import PROMPTS, Rules, SteppedClock
 from tests.support.scripted_model import ScriptedModel, WordCounter, called, in_turn, said
 
@@ -31,11 +31,11 @@ class Named:
         """One tool per name."""
         return tuple(ToolSpec(name, f"{self.mark} {name}", {"type": "object"}) for name in self.names)
 
-    async def approval(self, call: ToolCall) -> ApprovalAsk | None:
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """Nothing is asked."""
         return None
 
-    async def run(self, call: ToolCall, told: Progress = unheard) -> ToolResult:
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """The source's mark and the tool's name."""
         return ToolResult(f"{self.mark} ran {call.name}".encode())
 
@@ -113,11 +113,11 @@ async def test_listeners_hear_of_changes_only() -> None:
     assert names(tools) == ["read"]
 
 
-def room_of(tools: Toolset, model: ScriptedModel) -> Room:
+def room_of(tools: Toolset, model: ScriptedModel) -> OpenWorkspace:
     """A room whose conversations have these tools, and follow their changes."""
-    parts = Parts(MemoryStore(), tools, WordCounter(), Rules(), SteppedClock(), PROMPTS)
-    room = Room("w", parts, PROFILES["balanced"], model)
-    tools.listen(room.retool)
+    parts = SessionServices(MemoryStore(), tools, WordCounter(), Rules(), SteppedClock(), PROMPTS)
+    room = OpenWorkspace("w", parts, PROFILES["balanced"], model)
+    tools.listen(room.refresh_tools)
     return room
 
 
@@ -127,7 +127,7 @@ async def test_the_next_step_is_told_of_changed_tools() -> None:
     tools = Toolset(Named("own", "read"), far)
     model = ScriptedModel(in_turn(said("Yes."), called(("mcp__a__one", {}))))
     room = room_of(tools, model)
-    talk = await room.begin()
+    talk = await room.create_session()
     await talk.run("Hello?")
     before = talk.measure()[0]
     same = talk.measure()[0].request.tools
@@ -149,12 +149,12 @@ async def test_tools_that_change_while_the_model_is_switched_do_not_bring_the_ol
     far = Named("far")
     tools = Toolset(Named("own", "read"), far)
     room = room_of(tools, ScriptedModel(in_turn(said("Old."))))
-    await room.begin()
+    await room.create_session()
     other = ScriptedModel(in_turn(said("New.")), ModelInfo("test", "other"))
     far.names = ("mcp__a__one",)
-    await asyncio.gather(tools.refresh(), room.use(other), tools.refresh())
+    await asyncio.gather(tools.refresh(), room.set_models(other), tools.refresh())
     assert room.model is other
-    talk = await room.begin()
+    talk = await room.create_session()
     await talk.run("Who is there?")
     assert [spec.name for spec in other.requests[-1].tools] == ["read", "mcp__a__one"]
     await room.close()

@@ -6,18 +6,18 @@ import asyncio
 
 import pytest
 
-from helix_desktop.agent.approval import DENIED, AlwaysAnswers
-from helix_desktop.agent.tool_runner import WITHHELD
-from helix_desktop.agent.update import ArrivalVoided, Arriving, CallWaiting, TurnChanged
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import (
-    ContentForgotten,
-    ModelNonsense,
-    ModelOverflow,
-    ModelRefused,
+from helix_desktop.agent.tool_calls.approvals import DENIED, FixedApprover
+from helix_desktop.agent.tool_calls.runner import WITHHELD
+from helix_desktop.agent.updates import ApprovalRequested, ResponseDelta, ResponseReset, TurnChanged
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import (
+    ContentRedacted,
+    ContextWindowExceeded,
+    InvalidModelResponse,
+    ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.context.event import (
+from helix_desktop.domain.events.session import (
     ApprovalGiven,
     AssistantSpoke,
     MessageQueued,
@@ -25,8 +25,8 @@ from helix_desktop.context.event import (
     TurnEnded,
     UserSpoke,
 )
-from helix_desktop.context.forgetting import Wanted
-from helix_desktop.context.message import Answer, Retrying, TextArrived
+from helix_desktop.domain.messages import ModelResponse, RetryScheduled, TextDelta
+from helix_desktop.domain.redaction.redaction import RedactionRequest
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import VOIDED, Play, ScriptedModel, answers_of, called, in_turn, said
 
@@ -95,7 +95,7 @@ async def test_a_failing_tool_is_told_to_the_agent(name: str, shown: str) -> Non
 
 async def test_a_denied_call_does_not_run() -> None:
     """The person's no is the answer of the call."""
-    rig = Rig(ScriptedModel(in_turn(called(("ask", {})), said("Then not."))), approver=AlwaysAnswers("deny"))
+    rig = Rig(ScriptedModel(in_turn(called(("ask", {})), said("Then not."))), approver=FixedApprover("deny"))
     talk = await rig.begin()
     await talk.run("Go.")
     assert rig.tools.ran == []
@@ -110,12 +110,12 @@ async def test_always_is_asked_once() -> None:
     rig = Rig(ScriptedModel(in_turn(called(("ask", {}), ("ask", {})), called(("ask", {}), key="d"))))
     talk = await rig.begin()
     await talk.send("Go.")
-    await rig.until(CallWaiting)
+    await rig.until(ApprovalRequested)
     assert [one.call_id for one in talk.asks] == ["c0", "c1"]
     assert talk.decide("c0", "always")
     assert not talk.decide("c0", "deny")
     await rig.idle()
-    assert [one.ask.call_id for one in rig.told(CallWaiting)] == ["c0", "c1"]
+    assert [one.ask.call_id for one in rig.told(ApprovalRequested)] == ["c0", "c1"]
     assert [(one.decision, one.rule) for one in rig.events(ApprovalGiven)] == [
         ("always", ""),
         ("always", "Use ask, whatever it is asked"),
@@ -129,16 +129,16 @@ async def test_always_is_asked_once() -> None:
     "error",
     [
         ModelUnreachable("The server does not answer.", "It is down.", "Start it."),
-        ModelRefused("The key was refused."),
-        ModelOverflow("Too long."),
-        ModelNonsense("That is no answer."),
+        ModelRequestRejected("The key was refused."),
+        ContextWindowExceeded("Too long."),
+        InvalidModelResponse("That is no answer."),
     ],
 )
 @pytest.mark.parametrize("step", [0, 1])
 @pytest.mark.parametrize("pieces", [0, 1])
-async def test_a_model_error_ends_the_turn(error: ModelRefused, step: int, pieces: int) -> None:
+async def test_a_model_error_ends_the_turn(error: ModelRequestRejected, step: int, pieces: int) -> None:
     """At any step, before or amid an answer: it is told, what was said stays, work goes on."""
-    broken: Play = [*([TextArrived("I think")] * pieces), error]
+    broken: Play = [*([TextDelta("I think")] * pieces), error]
     rig = Rig(ScriptedModel(in_turn(*([called(("say", {}))] * step), broken, said("Here again."))))
     talk = await rig.begin()
     ended = await talk.run("Go.")
@@ -150,7 +150,7 @@ async def test_a_model_error_ends_the_turn(error: ModelRefused, step: int, piece
     await rig.sound()
 
 
-@pytest.mark.parametrize("play", [[], [Answer("  \n")], [TextArrived("Half.")]])
+@pytest.mark.parametrize("play", [[], [ModelResponse("  \n")], [TextDelta("Half.")]])
 async def test_an_answer_of_nothing_is_an_error(play: Play) -> None:
     """A model that says nothing, or breaks off without an end, fails the turn."""
     rig = Rig(ScriptedModel(in_turn(play)))
@@ -166,9 +166,9 @@ async def test_what_a_retry_voids_is_not_kept() -> None:
     talk = await rig.begin()
     await talk.run("Go.")
     assert [one.text for one in rig.events(AssistantSpoke)] == ["Whole."]
-    assert [type(one) for one in rig.updates if isinstance(one, Arriving | ArrivalVoided)] == [
-        *(Arriving, ArrivalVoided),
-        *(Arriving, Arriving),
+    assert [type(one) for one in rig.updates if isinstance(one, ResponseDelta | ResponseReset)] == [
+        *(ResponseDelta, ResponseReset),
+        *(ResponseDelta, ResponseDelta),
     ]
 
 
@@ -181,11 +181,11 @@ async def test_what_is_typed_meanwhile_is_sent_afterwards() -> None:
     await talk.send("Second.")
     await talk.send("Third.")
     assert [one.text for one in rig.events(MessageQueued)] == ["Second.", "Third."]
-    assert list(talk.session.transcript.queued.values()) == rig.events(MessageQueued)
+    assert list(talk.session.transcript.queued_messages.values()) == rig.events(MessageQueued)
     rig.tools.gate.set()
     await rig.idle()
     assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
-    assert not talk.session.transcript.queued
+    assert not talk.session.transcript.queued_messages
     assert len(rig.events(TurnEnded)) == 3
     await rig.sound()
 
@@ -198,7 +198,7 @@ async def test_what_waited_is_sent_before_what_is_typed_later() -> None:
     await rig.tools.started.wait()
     await talk.send("Second.")
     await talk.stop()
-    assert not talk.running
+    assert not talk.is_running
     await talk.send("Third.")
     await rig.idle()
     assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
@@ -223,15 +223,15 @@ async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -
     talk = await rig.begin()
     await talk.run("Go.")
     (first,) = rig.events(ToolAnswered)
-    await rig.store.forgetting.carry_out(Wanted("the secret"))
+    await rig.store.redaction.carry_out(RedactionRequest("the secret"))
     await talk.run("Again.")
     again = rig.events(ToolAnswered)[-1]
     assert again.text.startswith("[FORGOTTEN ")
     assert again.text.endswith(WITHHELD)
     assert (await rig.store.get(again.digest)).decode() == again.text
-    with pytest.raises(ContentForgotten):
+    with pytest.raises(ContentRedacted):
         await rig.store.get(first.digest)
-    await rig.store.forgetting.lift(first.digest)
+    await rig.store.redaction.lift(first.digest)
     await talk.run("And again.")
     assert rig.events(ToolAnswered)[-1].text == first.text
 
@@ -248,12 +248,12 @@ async def test_a_session_is_named_after_the_whole_first_line_of_its_first_messag
 async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
     """The call is made at once, and listeners hear that nothing is waited for any more."""
     back = asyncio.Event()
-    rig = Rig(ScriptedModel(in_turn([Retrying(2, 3_600.0, "down", back.set), back, *said("Here.")])))
+    rig = Rig(ScriptedModel(in_turn([RetryScheduled(2, 3_600.0, "down", back.set), back, *said("Here.")])))
     talk = await rig.begin()
-    talk.try_now()  # nothing waits yet
+    talk.retry_now()  # nothing waits yet
     await talk.send("Go.")
-    await rig.until(ArrivalVoided)
-    talk.try_now()
+    await rig.until(ResponseReset)
+    talk.retry_now()
     await rig.idle()
     assert [one.wait_s for one in rig.retries()] == [3_600.0, 0.0]
     assert rig.events(TurnEnded) == [TurnEnded("done")]

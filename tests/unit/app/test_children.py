@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from helix_desktop.app.checks.started import bundle, strays
+from helix_desktop.diagnostics.checks.subprocesses import bundle_dir, leaked_variables
 
 APP = Path("/usr/lib/helix-desktop")
 
@@ -20,11 +20,11 @@ def test_what_leads_into_the_app_or_was_left_by_its_start_is_named() -> None:
         "_PYI_ARCHIVE_FILE": "x",
         "_MEIPASS2": "x",
     }
-    assert strays(environ, APP) == [
+    assert leaked_variables(environ, APP) == [
         "LD_LIBRARY_PATH", "QT_PLUGIN_PATH", "SSL_CERT_FILE", "_MEIPASS2", "_PYI_ARCHIVE_FILE",
     ]  # fmt: skip
-    assert strays(environ, None) == ["_MEIPASS2", "_PYI_ARCHIVE_FILE"]
+    assert leaked_variables(environ, None) == ["_MEIPASS2", "_PYI_ARCHIVE_FILE"]
 
 
 def test_a_checkout_leads_nobody_astray() -> None:
-    assert bundle() is None
+    assert bundle_dir() is None

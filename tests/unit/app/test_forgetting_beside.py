@@ -8,16 +8,16 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.room import Room
-from helix_desktop.app.crash import close_log, open_log
-from helix_desktop.app.forgetting import forget_everywhere, preview_everywhere
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.app.crash_log import close_log, open_log
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.context.event import UserSpoke
-from helix_desktop.context.forgetting import Wanted
-from helix_desktop.context.mcp_server import ServerEntry
-from helix_desktop.context.tool import Rule
-from helix_desktop.workspaces.registry import Registry
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.tools import PermissionRule
+from helix_desktop.services.redaction import preview_redaction, redact_workspace
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import ScriptedModel, in_turn, said
 
@@ -28,7 +28,7 @@ SECRET = "hunter2-hunter2"
 class Kept:
     """What the desk keeps beside the store."""
 
-    registry: Registry
+    registry: WorkspaceRegistry
     data: DataDir
 
 
@@ -36,31 +36,33 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
     data = DataDir(tmp_path / "data")
     data.ensure()
     (tmp_path / "project").mkdir()
-    registry = Registry(data.workspaces_dir, TomlFiles(), lambda: 1)
+    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), lambda: 1)
     record = registry.add(tmp_path / "project")
-    harmless = Rule("run_command", "make", 1)
-    registry.change(record.id, rules=(Rule("run_command", f"login {SECRET}", 1), harmless))
-    telling = ServerEntry(name="telling", command="serve", args=("--key", SECRET), env={"K": f"x{SECRET}"})
+    harmless = PermissionRule("run_command", "make", 1)
+    registry.change(record.id, rules=(PermissionRule("run_command", f"login {SECRET}", 1), harmless))
+    telling = McpServerConfig(
+        name="telling", command="serve", args=("--key", SECRET), env={"K": f"x{SECRET}"}
+    )
     agreed = msgspec.structs.replace(telling, approved=telling.fingerprint)
-    registry.change(record.id, servers=(agreed, ServerEntry(name="silent", command="serve")))
+    registry.change(record.id, servers=(agreed, McpServerConfig(name="silent", command="serve")))
     rig = Rig(ScriptedModel(in_turn(said("Hello."))))
     talk = await rig.begin()
     await talk.run(f"My key is {SECRET}.")
-    room: Room = rig.room
+    room: OpenWorkspace = rig.room
     room.id = record.id
     handler = open_log(data.logs_dir)
     try:
         log = logging.getLogger("helix_desktop.test")
         log.info("tried %s in vain", SECRET)
         kept = Kept(registry, data)
-        finds = await preview_everywhere(kept, room, Wanted(SECRET))
+        finds = await preview_redaction(kept, room, RedactionRequest(SECRET))
         (rule,) = finds.rules
         assert rule.startswith("Run: login [FORGOTTEN ")
         assert finds.logs == ("helix-desktop.log",)
-        assert "1 saved approval: revoked" in finds.lines
+        assert "1 saved approval: revoked" in finds.summary_lines
         assert finds.servers == ("telling",)
-        assert "1 MCP server: rewritten, and to be agreed to anew" in finds.lines
-        assert await forget_everywhere(kept, room, Wanted(SECRET)) is not None
+        assert "1 MCP server: rewritten, and to be agreed to anew" in finds.summary_lines
+        assert await redact_workspace(kept, room, RedactionRequest(SECRET)) is not None
         log.info("and went on")
     finally:
         close_log(handler)
@@ -70,11 +72,11 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
     assert registry.get(record.id).rules == (harmless,)
     told, silent = registry.get(record.id).servers
     assert told.args[1].startswith("[FORGOTTEN ")
-    assert not told.agreed
+    assert not told.is_consented
     assert silent.command == "serve"
     assert not [one for one in data.root.rglob("*") if one.is_file() and SECRET in one.read_text()]
-    assert (await preview_everywhere(kept, room, Wanted(SECRET))).nothing
-    again = await room.open(talk.session.id)
+    assert (await preview_redaction(kept, room, RedactionRequest(SECRET))).is_empty
+    again = await room.open_session(talk.session.id)
     assert again is not talk
     spoken = [one.event for one in again.session.log if isinstance(one.event, UserSpoke)]
     assert spoken[0].text.startswith("My key is [FORGOTTEN ")

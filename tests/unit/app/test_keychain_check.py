@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.app.checks.keychain import try_keychain
 from helix_desktop.config.keychain import Keychain, KeychainUnusable
-from helix_desktop.config.secrets import Secrets
-from helix_desktop.context.errors import HelixError
+from helix_desktop.config.secrets import SecretStore
+from helix_desktop.diagnostics.checks.keychain import try_keychain
+from helix_desktop.domain.errors import HelixError
 
 
 class Chain:
@@ -33,7 +33,7 @@ class Chain:
 
 async def test_a_key_is_kept_and_goes_again_and_others_stay() -> None:
     chain = Chain()
-    others = Secrets({}, lambda: chain)
+    others = SecretStore({}, lambda: chain)
     await others.set("openai", "sk-1")
     assert await try_keychain(lambda: chain) == (
         "a key was stored, read back and deleted (keychain: Test Keychain)"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from helix_desktop.app.crash_report import crash_report, redacted
-from helix_desktop.app.last_run import LastRun, RunMarker
+from helix_desktop.app.run_marker import LastRun, RunMarker
 
 HOME = Path("/home/ada")
 DAY = 1_700_000_000_000  # 2023-11-14
@@ -14,23 +14,23 @@ DAY = 1_700_000_000_000  # 2023-11-14
 def test_a_marker_that_is_still_there_names_the_run_that_crashed(tmp_path: Path) -> None:
     place = tmp_path / "window.open"
     marker = RunMarker(place)
-    assert marker.crashed() is None
-    marker.begin(DAY, 40)
-    marker.add("one")
-    marker.add("one")
-    marker.add("two")
-    crashed = RunMarker(place).crashed()
+    assert marker.crashed_run() is None
+    marker.start(DAY, 40)
+    marker.add_workspace("one")
+    marker.add_workspace("one")
+    marker.add_workspace("two")
+    crashed = RunMarker(place).crashed_run()
     assert crashed is not None
     assert (crashed.started, crashed.stacks, crashed.workspaces) == (DAY, 40, ("one", "two"))
-    marker.end()
-    assert RunMarker(place).crashed() is None
+    marker.clear()
+    assert RunMarker(place).crashed_run() is None
 
 
 def test_a_marker_of_an_older_version_or_cut_off_is_a_crash_too(tmp_path: Path) -> None:
     place = tmp_path / "window.open"
     for data in (b"", b'{"started": 1700'):
         place.write_bytes(data)
-        crashed = RunMarker(place).crashed()
+        crashed = RunMarker(place).crashed_run()
         assert crashed is not None
         assert crashed.started == int(place.stat().st_mtime * 1_000)
 

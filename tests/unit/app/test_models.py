@@ -7,13 +7,13 @@ from typing import cast
 
 import pytest
 
-from helix_desktop.app.models import Models
 from helix_desktop.config.keychain import Keychain
-from helix_desktop.config.secrets import Secrets
+from helix_desktop.config.secrets import SecretStore
 from helix_desktop.config.settings import Provider, Settings
-from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.message import Message, Request
-from helix_desktop.context.trial import Tick
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.services.models import ModelService
+from helix_desktop.services.provider_check_result import CheckStep
 from tests.support.chat_server import ChatServer, in_turn, say
 from tests.support.speakers import DIALECTS, Dialect
 
@@ -43,12 +43,12 @@ async def sent(environ: dict[str, str], own_address: Callable[[str], str]) -> st
     """The authorization that a server sees when a run names it for the provider `shop`, whose key is kept."""
     async with ChatServer(in_turn(say("ready"))) as server:
         settings = Settings(providers=(Provider(name="shop", base_url=own_address(server.base_url)),))
-        secrets = Secrets(environ, find=lambda: cast("Keychain", Chain()))
-        models = Models(lambda: settings, secrets)
+        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: settings, secrets)
         try:
             await secrets.set("shop", "kept-key")
             model = await models.adhoc("shop/small", server.base_url, 0)
-            async for _ in model.stream(Request((Message("user", "Hello"),))):
+            async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
                 pass
         finally:
             await models.close()
@@ -69,11 +69,11 @@ async def test_a_kept_key_goes_nowhere_else(own: str) -> None:
 async def sent_to_typed_address(environ: dict[str, str], label: str, *saved: Provider) -> str:
     """Return the authorization that a typed address sees."""
     async with ChatServer(in_turn(say("ready"))) as server:
-        secrets = Secrets(environ, find=lambda: cast("Keychain", Chain()))
-        models = Models(lambda: Settings(providers=saved), secrets)
+        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: Settings(providers=saved), secrets)
         try:
             model = await models.adhoc(label, server.base_url, 0)
-            async for _ in model.stream(Request((Message("user", "Hello"),))):
+            async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
                 pass
         finally:
             await models.close()
@@ -94,10 +94,12 @@ async def test_openai_api_key_never_goes_out_for_a_known_or_saved_provider() -> 
     assert await sent_to_typed_address(environ, "lab/small", saved) == ""
     async with ChatServer(in_turn(say("ready"))) as server:
         provider = Provider(name="lab", base_url=server.base_url)
-        secrets = Secrets(environ, find=lambda: cast("Keychain", Chain()))
-        models = Models(lambda: Settings(providers=(provider,)), secrets)
+        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: Settings(providers=(provider,)), secrets)
         try:
-            async for _ in (await models.named("lab/small")).stream(Request((Message("user", "Hello"),))):
+            async for _ in (await models.by_label("lab/small")).stream(
+                ModelRequest((Message("user", "Hello"),))
+            ):
                 pass
         finally:
             await models.close()
@@ -106,12 +108,12 @@ async def test_openai_api_key_never_goes_out_for_a_known_or_saved_provider() -> 
 
 
 async def test_the_command_line_names_the_variables_of_a_provider_that_is_not_set_up() -> None:
-    secrets = Secrets({}, find=lambda: cast("Keychain", Chain()))
-    models = Models(Settings, secrets)
+    secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", Chain()))
+    models = ModelService(Settings, secrets)
     try:
-        with pytest.raises(InputUnusable, match="HELIX_MY_LAB_KEY or OPENAI_API_KEY"):
+        with pytest.raises(InvalidInput, match="HELIX_MY_LAB_KEY or OPENAI_API_KEY"):
             await models.adhoc("my-lab/small", "", 0)
-        with pytest.raises(InputUnusable, match="its key is read from GROQ_API_KEY"):
+        with pytest.raises(InvalidInput, match="its key is read from GROQ_API_KEY"):
             await models.adhoc("groq/small", "", 0)
     finally:
         await models.close()
@@ -124,8 +126,8 @@ async def test_trying_an_address_that_is_not_saved_sends_no_kept_key(own_port: b
     async with ChatServer(in_turn(say("ready"))) as server:
         saved = server.base_url if own_port else "https://shop.example/v1"
         settings = Settings(providers=(Provider(name="shop", base_url=saved),))
-        secrets = Secrets({}, find=lambda: cast("Keychain", Chain()))
-        models = Models(lambda: settings, secrets)
+        secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: settings, secrets)
         try:
             await secrets.set("shop", "kept-key")
             typed = Provider(name="shop", base_url=server.base_url)
@@ -140,14 +142,14 @@ async def test_trying_an_address_that_is_not_saved_sends_no_kept_key(own_port: b
 async def test_a_provider_is_spoken_to_in_its_dialect(dialect: Dialect) -> None:
     async with ChatServer(in_turn(say("ready")), models=("b", "a"), wire=dialect.wire) as server:
         provider = Provider(name="shop", base_url=server.base_url, dialect=dialect.name)
-        secrets = Secrets({}, find=lambda: cast("Keychain", Chain()))
-        models = Models(lambda: Settings(providers=(provider,)), secrets)
+        secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: Settings(providers=(provider,)), secrets)
         try:
-            assert list(await models.offered(provider, "key")) == ["a", "b"]
-            told: list[tuple[Tick, ...]] = []
+            assert list(await models.list_models(provider, "key")) == ["a", "b"]
+            told: list[tuple[CheckStep, ...]] = []
             await models.test(provider, "small", "key", told.append)
             assert [tick.state for tick in told[-1]][:4] == ["ok"] * 4
-            named = await models.named("shop/large")
+            named = await models.by_label("shop/large")
             assert named.info.label == "shop/large"
         finally:
             await models.close()

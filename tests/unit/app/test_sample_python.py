@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.sample_python import with_python
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.services.sample_python import with_sample_python
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -44,7 +44,7 @@ def test_what_fails_there_fails_as_in_python(project: Path) -> None:
 
 
 def test_in_a_checkout_the_systems_python_comes_first() -> None:
-    assert with_python({"PATH": "/first"})["PATH"].split(os.pathsep) == [
+    assert with_sample_python({"PATH": "/first"})["PATH"].split(os.pathsep) == [
         "/first",
         str(Path(sys.executable).parent),
     ]
@@ -52,7 +52,7 @@ def test_in_a_checkout_the_systems_python_comes_first() -> None:
 
 def test_a_built_app_lends_its_own_before_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "frozen", True, raising=False)
-    lent = with_python({"PATH": "/first"})
+    lent = with_sample_python({"PATH": "/first"})
     assert lent["PATH"].split(os.pathsep) == [str(resources_dir() / "demo" / "bin"), "/first"]
     assert lent["SAMPLE_PROGRAM"] == sys.executable
 

@@ -7,11 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.app.cli import main
-from helix_desktop.app.targets import FILE_WISH, OPEN, wish, wish_of, with_command
-from helix_desktop.context.errors import InputUnusable
+from helix_desktop.app.launch_targets import (
+    IMPORT_PREFIX,
+    OPEN_COMMAND,
+    launch_target,
+    parse_target,
+    with_open_command,
+)
+from helix_desktop.cli.main import main
+from helix_desktop.domain.errors import InvalidInput
 
-COMMANDS = ("run", "cache", OPEN)
+COMMANDS = ("run", "cache", OPEN_COMMAND)
 NAMES = ["plain.helix", "with spaces.helix", "Ünï©ode 日本.helix", "100%25.helix", "a#b?c.helix", "UP.HELIX"]
 
 
@@ -22,10 +28,10 @@ def test_a_file_is_found_by_its_path_and_by_its_address(
     place = tmp_path / name
     place.touch()
     monkeypatch.chdir(tmp_path)
-    expected = FILE_WISH + str(place)
-    assert wish_of(name) == wish_of(str(place)) == expected
-    assert wish_of(place.as_uri()) == expected
-    assert wish_of(place.as_uri().replace("file:///", "file://localhost/")) == expected
+    expected = IMPORT_PREFIX + str(place)
+    assert parse_target(name) == parse_target(str(place)) == expected
+    assert parse_target(place.as_uri()) == expected
+    assert parse_target(place.as_uri().replace("file:///", "file://localhost/")) == expected
 
 
 @pytest.mark.parametrize(
@@ -40,7 +46,7 @@ def test_a_file_is_found_by_its_path_and_by_its_address(
     ],
 )
 def test_a_target_is_put_behind_the_command_that_stands_for_it(words: list[str], place: int) -> None:
-    assert with_command(words, COMMANDS) == [*words[:place], OPEN, *words[place:]]
+    assert with_open_command(words, COMMANDS) == [*words[:place], OPEN_COMMAND, *words[place:]]
 
 
 @pytest.mark.parametrize(
@@ -48,19 +54,19 @@ def test_a_target_is_put_behind_the_command_that_stands_for_it(words: list[str],
     [[], ["run", "a.helix"], ["--data-dir", "a.helix"], ["--workspace", "a.helix"], ["--demo"], ["cache"]],
 )
 def test_other_words_stay_as_they_are(words: list[str]) -> None:
-    assert with_command(words, COMMANDS) == words
+    assert with_open_command(words, COMMANDS) == words
 
 
 @pytest.mark.parametrize("word", ["nonsense", "http://a/b", "a.helix.txt", ".", ""])
 def test_anything_else_is_refused(word: str) -> None:
-    with pytest.raises(InputUnusable, match="no command"):
-        with_command([word], COMMANDS)
+    with pytest.raises(InvalidInput, match="no command"):
+        with_open_command([word], COMMANDS)
 
 
 def test_a_folder_of_that_name_is_no_exported_workspace(tmp_path: Path) -> None:
     (tmp_path / "folder.helix").mkdir()
-    with pytest.raises(InputUnusable, match="is not a file"):
-        wish_of(str(tmp_path / "folder.helix"))
+    with pytest.raises(InvalidInput, match="is not a file"):
+        parse_target(str(tmp_path / "folder.helix"))
 
 
 @pytest.mark.parametrize("more", [["--data-dir", "elsewhere"], ["--demo"], ["b.helix"], ["--workspace", "w"]])
@@ -84,7 +90,7 @@ def test_the_whole_path_must_be_readable(
     place.mkdir()
     (place / "a.helix").touch()
     monkeypatch.chdir(place)
-    with pytest.raises(InputUnusable, match="cannot be seen"):
-        wish_of("a.helix")
-    with pytest.raises(InputUnusable, match="cannot be seen"):
-        wish(argparse.Namespace(demo=False, workspace=Path("here")))
+    with pytest.raises(InvalidInput, match="cannot be seen"):
+        parse_target("a.helix")
+    with pytest.raises(InvalidInput, match="cannot be seen"):
+        launch_target(argparse.Namespace(demo=False, workspace=Path("here")))

@@ -5,32 +5,36 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.app.timeline_text import REWRITES, timeline_lines
-from helix_desktop.context.event import Event, Recorded
-from helix_desktop.context.event_rewrite import FoldMade, SweepMade, Undone
-from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.context.rewrite_kind import PlacementReason, SweepReason, Trigger
+from helix_desktop.cli.timeline_text import REWRITES, timeline_lines
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from tests.unit.context.test_stored_events import FILES, read
 
-_HANDOVER = HandoverMade(9, 0, (), "", "", 0, 10, 100, 50, 8, "lab/m", Trigger.THRESHOLD, threshold=0.6)
+_HANDOVER = HandoverMade(
+    9, 0, (), "", "", 0, 10, 100, 50, 8, "lab/m", HandoverTrigger.THRESHOLD, threshold=0.6
+)
 
 
 def lines(*events: Event) -> list[str]:
     """The lines of a log of these events."""
-    return list(timeline_lines([Recorded(seq, 0, event) for seq, event in enumerate(events, 1)]))
+    return list(timeline_lines([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]))
 
 
 @pytest.mark.parametrize(
     ("trigger", "threshold", "text"),
     [
-        (Trigger.THRESHOLD, 0.6, "automatic at 60 %"),
-        (Trigger.THRESHOLD, 0.575, "automatic at 57.5 %"),
-        (Trigger.THRESHOLD, 0.0, "automatic"),
-        (Trigger.MANUAL, 0.0, "manual"),
-        (Trigger.OVERFLOW, 0.0, "context was full"),
+        (HandoverTrigger.THRESHOLD, 0.6, "automatic at 60 %"),
+        (HandoverTrigger.THRESHOLD, 0.575, "automatic at 57.5 %"),
+        (HandoverTrigger.THRESHOLD, 0.0, "automatic"),
+        (HandoverTrigger.MANUAL, 0.0, "manual"),
+        (HandoverTrigger.OVERFLOW, 0.0, "context was full"),
     ],
 )
-def test_a_handover_names_the_trigger_that_it_had(trigger: Trigger, threshold: float, text: str) -> None:
+def test_a_handover_names_the_trigger_that_it_had(
+    trigger: HandoverTrigger, threshold: float, text: str
+) -> None:
     """The policy's own threshold; none where an older log did not record it."""
     made = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
     assert lines(made) == [f"e1  handover ({text}): 8 messages, 100 -> 50 tokens, lab/m"]

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.app.trial import Trial
-from helix_desktop.context.message import ModelInfo
-from helix_desktop.context.trial import Tick
-from helix_desktop.providers.dialects import model_behind
+from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.http import Http
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.services.provider_check import ProviderCheck
+from helix_desktop.services.provider_check_result import CheckStep
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, error, say
 
 Script = Callable[[dict[str, Any]], Reply]
@@ -26,20 +26,24 @@ def obliging(request: dict[str, Any]) -> Reply:
     )
 
 
-async def ticks(base_url: str, key: str = "sesame", model: str = "small") -> tuple[list[list[Tick]], bool]:
+async def ticks(
+    base_url: str, key: str = "sesame", model: str = "small"
+) -> tuple[list[list[CheckStep]], bool]:
     """All that was told, in order, and whether all went well."""
-    http = Http()
-    told: list[list[Tick]] = []
+    http = HttpClient()
+    told: list[list[CheckStep]] = []
     info = ModelInfo("box", model)
-    asked = model_behind("openai-chat", info, base_url, key, http=http) if model else None
+    asked = create_model("openai-chat", info, base_url, key, http=http) if model else None
     try:
-        trial = Trial(Endpoint("box", base_url, key, http), "/models", asked, lambda now: told.append([*now]))
+        trial = ProviderCheck(
+            Endpoint("box", base_url, key, http), "/models", asked, lambda now: told.append([*now])
+        )
         return told, await trial.run()
     finally:
         await http.aclose()
 
 
-async def last(script: Script, **more: str) -> tuple[dict[str, Tick], bool]:
+async def last(script: Script, **more: str) -> tuple[dict[str, CheckStep], bool]:
     """The ticks at the end of a test of a scripted server."""
     async with ChatServer(script) as server:
         told, well = await ticks(server.base_url, **more)
@@ -54,7 +58,7 @@ async def test_all_is_well_and_told_step_by_step() -> None:
     running = [next((tick.name for tick in now if tick.state == "running"), "") for now in told]
     order = [name for place, name in enumerate(running) if name and name not in running[:place]]
     assert order == ["reach", "auth", "streaming", "tools"]
-    assert "2 pieces" in told[-1][3].found
+    assert "2 pieces" in told[-1][3].detail
 
 
 async def test_a_server_that_is_not_there() -> None:
@@ -127,7 +131,7 @@ async def test_a_server_that_refuses_tools_is_told_from_one_that_fails() -> None
 async def test_a_model_that_is_not_there() -> None:
     found, _ = await last(lambda _: error(404, "no such model"))
     assert found["streaming"].state == "failed"
-    assert "knows no model small" in found["streaming"].found
+    assert "knows no model small" in found["streaming"].detail
     assert found["auth"].state == "skipped"
 
 
@@ -143,10 +147,10 @@ async def test_an_answer_without_pieces_or_usage_is_said_to_be_one() -> None:
 
     found, well = await last(script)
     assert well
-    assert "all at once" in found["streaming"].found
-    assert "no token usage" in found["streaming"].found
+    assert "all at once" in found["streaming"].detail
+    assert "no token usage" in found["streaming"].detail
 
 
 async def test_without_a_key_it_says_that_none_is_needed() -> None:
     found, _ = await last(obliging, key="")
-    assert found["auth"].found == "no key is needed"
+    assert found["auth"].detail == "no key is needed"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.agent.update import SpendDecided
-from helix_desktop.app.voice import Voice
-from helix_desktop.context.spending import Estimate, SpendAsk
+from helix_desktop.agent.updates import SpendDecided
+from helix_desktop.cli.output import TurnPrinter
+from helix_desktop.domain.cost import CostEstimate, SpendRequest
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -14,8 +14,8 @@ def test_it_says_what_background_work_the_budget_did_not_cover(
     as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Tokens, money, what happens instead and what to do, beside the answer."""
-    ask = SpendAsk("handover", Estimate(312_000, None, model="box/small"), 100_000)
-    Voice(as_json, on_gone=list).hear("s", SpendDecided(ask, allowed=False))
+    ask = SpendRequest("handover", CostEstimate(312_000, None, model="box/small"), 100_000)
+    TurnPrinter(as_json, on_output_error=list).on_update("s", SpendDecided(ask, allowed=False))
     said = capsys.readouterr()
     assert said.out == ""
     for words in ("312,000 tokens", "price unknown", "without a model", "--budget-tokens"):
@@ -24,6 +24,6 @@ def test_it_says_what_background_work_the_budget_did_not_cover(
 
 def test_it_says_what_the_budget_covered(capsys: pytest.CaptureFixture[str]) -> None:
     """With its price."""
-    ask = SpendAsk("observations", Estimate(120_000, 0.36, model="box/small"), 100_000)
-    Voice(as_json=False, on_gone=list).hear("s", SpendDecided(ask, allowed=True))
+    ask = SpendRequest("observations", CostEstimate(120_000, 0.36, model="box/small"), 100_000)
+    TurnPrinter(as_json=False, on_output_error=list).on_update("s", SpendDecided(ask, allowed=True))
     assert "120,000 tokens with box/small (≈ $0.36), within the budget" in capsys.readouterr().err

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from helix_desktop import __version__
-from helix_desktop.config.build import Build, this_build
-from helix_desktop.context.errors import SettingsDamaged
+from helix_desktop.config.build_info import Build, current_build
+from helix_desktop.domain.errors import SettingsDamaged
 
 WRITTEN = f"""\
 version = "{__version__}"
@@ -22,8 +22,8 @@ another = 3
 
 
 def test_a_checkout_says_that_it_is_one() -> None:
-    assert this_build() == Build(version=__version__)
-    assert this_build().text == f"Helix Desktop {__version__} (from a checkout)"
+    assert current_build() == Build(version=__version__)
+    assert current_build().text == f"Helix Desktop {__version__} (from a checkout)"
 
 
 def test_a_build_of_changed_files_says_so() -> None:
@@ -33,7 +33,7 @@ def test_a_build_of_changed_files_says_so() -> None:
 
 def test_what_the_builder_wrote_is_said(tmp_path: Path) -> None:
     (tmp_path / "build.toml").write_text(WRITTEN, encoding="utf-8")
-    build = this_build(tmp_path)
+    build = current_build(tmp_path)
     assert build.text == f"Helix Desktop {__version__} (deb, commit 0123456789ab, 2026-11-20)"
     assert build.releases == "https://helix-desktop.invalid/latest"
 
@@ -44,5 +44,5 @@ def test_what_the_builder_wrote_is_said(tmp_path: Path) -> None:
 def test_a_file_that_no_builder_writes_is_refused(text: str, tmp_path: Path) -> None:
     (tmp_path / "build.toml").write_text(text, encoding="utf-8")
     with pytest.raises(SettingsDamaged, match=r"build\.toml cannot be used") as refused:
-        this_build(tmp_path)
+        current_build(tmp_path)
     assert refused.value.fix == "Install Helix Desktop again."

@@ -7,12 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.config.catalogue import Catalogue, Published, Vendor
+from helix_desktop.config.model_catalog import CatalogEntry, ModelCatalog, Vendor
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.context.figures import Figures
+from helix_desktop.domain.model_spec import ModelSpec
 
-CATALOGUE = Catalogue.load(resources_dir() / "models.toml")
+CATALOGUE = ModelCatalog.load(resources_dir() / "models.toml")
 ENTRIES = [(vendor, entry) for vendor in CATALOGUE.vendors for entry in vendor.model]
 CLAUDE = "https://api.anthropic.com/v1"
 
@@ -23,7 +23,7 @@ def provider(base_url: str, *entries: ModelEntry) -> Provider:
 
 
 @pytest.mark.parametrize(("vendor", "entry"), ENTRIES, ids=lambda one: getattr(one, "names", [""])[0])
-def test_every_entry_holds_together(vendor: Vendor, entry: Published) -> None:
+def test_every_entry_holds_together(vendor: Vendor, entry: CatalogEntry) -> None:
     assert entry.names
     assert entry.source or vendor.source
     assert 8_000 <= entry.window <= 2_000_000
@@ -39,14 +39,14 @@ def test_every_entry_holds_together(vendor: Vendor, entry: Published) -> None:
 
 
 @pytest.mark.parametrize(("vendor", "entry"), ENTRIES, ids=lambda one: getattr(one, "names", [""])[0])
-def test_every_name_leads_to_its_own_entry(vendor: Vendor, entry: Published) -> None:
+def test_every_name_leads_to_its_own_entry(vendor: Vendor, entry: CatalogEntry) -> None:
     """No entry hides another: not by name, nor by a version stamp, nor with a vendor before it."""
     for name in entry.names:
         for form in (name, name.upper(), f"{vendor.name}/{name}", f"{name}-20261231"):
-            said = CATALOGUE.said(vendor.base_url, form)
+            said = CATALOGUE.spec_for(vendor.base_url, form)
             assert said is not None
-            assert said.figures == Figures(
-                **{field: getattr(entry, field) for field in Figures.__struct_fields__}
+            assert said.spec == ModelSpec(
+                **{field: getattr(entry, field) for field in ModelSpec.__struct_fields__}
             ), form
 
 
@@ -60,40 +60,40 @@ def test_every_name_stands_once() -> None:
 def test_a_provider_begins_at_every_vendor(vendor: Vendor) -> None:
     made = Provider(name=vendor.name, base_url=vendor.base_url, dialect=vendor.dialect)
     assert made.base_url.startswith("https://") == bool(vendor.hosts)
-    assert not vendor.hosts or CATALOGUE.at(vendor.base_url) is vendor
+    assert not vendor.hosts or CATALOGUE.vendor_for(vendor.base_url) is vendor
     for model in vendor.begin:
-        assert made.known(model, CATALOGUE).facts["window"].origin == "catalogue", model
+        assert made.resolved_spec(model, CATALOGUE).values["window"].origin == "catalogue", model
 
 
 def test_a_dated_version_has_the_figures_of_its_model() -> None:
-    info = provider(CLAUDE).info("claude-haiku-4-5-20251001", CATALOGUE)
+    info = provider(CLAUDE).model_info("claude-haiku-4-5-20251001", CATALOGUE)
     assert (info.window, info.output, info.price_in, info.price_out) == (200_000, 64_000, 1.0, 5.0)
     assert info.images
 
 
 def test_a_version_that_differs_has_its_own_entry() -> None:
     at = provider("https://api.openai.com/v1")
-    assert at.info("gpt-4o-2024-08-06", CATALOGUE).price_out == 10.0
-    assert at.info("gpt-4o-2024-05-13", CATALOGUE).price_out == 15.0
+    assert at.model_info("gpt-4o-2024-08-06", CATALOGUE).price_out == 10.0
+    assert at.model_info("gpt-4o-2024-05-13", CATALOGUE).price_out == 15.0
 
 
 def test_another_server_has_the_limits_by_name_and_no_prices() -> None:
-    known = provider("https://gateway.example/v1").known("anthropic/claude-opus-5.5", CATALOGUE)
-    assert known.facts["window"].value == 1_000_000
-    assert "another's server" in known.facts["window"].source
-    assert "price_in" not in known.facts
+    known = provider("https://gateway.example/v1").resolved_spec("anthropic/claude-opus-5.5", CATALOGUE)
+    assert known.values["window"].value == 1_000_000
+    assert "another's server" in known.values["window"].source
+    assert "price_in" not in known.values
 
 
 def test_a_vendor_knows_no_other_vendor_s_models() -> None:
-    assert provider(CLAUDE).known("gpt-5.5", CATALOGUE).facts["window"].origin == "usual"
+    assert provider(CLAUDE).resolved_spec("gpt-5.5", CATALOGUE).values["window"].origin == "usual"
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1:11434", "localhost:1234", "[::1]:8080"])
 def test_a_local_server_decides_the_window_of_open_models(host: str) -> None:
     at = provider(f"http://{host}/v1")
-    assert at.known("gpt-oss:20b", CATALOGUE).facts["window"].origin == "usual"
-    assert at.known("openai/gpt-oss-20b", CATALOGUE).facts["window"].origin == "usual"
-    assert at.info("claude-opus-5-5", CATALOGUE).window == 1_000_000  # a gateway on this machine
+    assert at.resolved_spec("gpt-oss:20b", CATALOGUE).values["window"].origin == "usual"
+    assert at.resolved_spec("openai/gpt-oss-20b", CATALOGUE).values["window"].origin == "usual"
+    assert at.model_info("claude-opus-5-5", CATALOGUE).window == 1_000_000  # a gateway on this machine
 
 
 def test_the_person_comes_before_the_server_and_both_before_the_catalogue() -> None:
@@ -101,10 +101,10 @@ def test_the_person_comes_before_the_server_and_both_before_the_catalogue() -> N
         name="claude-opus-5-5",
         window=64_000,
         images=False,
-        told=Figures(window=500_000, output=32_000),
+        told=ModelSpec(window=500_000, output=32_000),
         told_by="its list of models",
     )
-    facts = provider(CLAUDE, entry).known("claude-opus-5-5", CATALOGUE).facts
+    facts = provider(CLAUDE, entry).resolved_spec("claude-opus-5-5", CATALOGUE).values
     assert (facts["window"].value, facts["window"].origin) == (64_000, "you")
     assert (facts["output"].value, facts["output"].origin) == (32_000, "server")
     assert facts["output"].source == "its list of models"
@@ -114,7 +114,7 @@ def test_the_person_comes_before_the_server_and_both_before_the_catalogue() -> N
 
 def test_prices_are_never_mixed_of_two_mouths() -> None:
     entry = ModelEntry(name="claude-opus-5-5", price_in=9.0, price_out=18.0)
-    info = provider(CLAUDE, entry).info("claude-opus-5-5", CATALOGUE)
+    info = provider(CLAUDE, entry).model_info("claude-opus-5-5", CATALOGUE)
     assert (info.price_in, info.price_cached, info.price_out) == (9.0, 0.0, 18.0)
 
 
@@ -122,4 +122,4 @@ def test_an_unusable_catalogue_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "models.toml"
     place.write_text('[[vendor]]\nname = "x"\nwindow = 5\n')
     with pytest.raises(msgspec.ValidationError, match="window"):
-        Catalogue.load(place)
+        ModelCatalog.load(place)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.config import paths
 from helix_desktop.config.paths import DataDir, resources_dir
-from helix_desktop.context.errors import DataDirUnusable
+from helix_desktop.domain.errors import DataDirUnavailable
 
 VOCABULARIES = {
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
@@ -97,14 +97,14 @@ def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
     """No write permission: said at once, not at the first write."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
-    with pytest.raises(DataDirUnusable):
+    with pytest.raises(DataDirUnavailable):
         DataDir(closed / "data").ensure()
 
 
 def test_a_file_in_the_way_is_refused_with_what_why_and_fix(tmp_path: Path) -> None:
     """The error names the folder, the reason and both ways out."""
     (tmp_path / "data").write_text("a file", encoding="utf-8")
-    with pytest.raises(DataDirUnusable) as refused:
+    with pytest.raises(DataDirUnavailable) as refused:
         DataDir(tmp_path / "data").ensure()
     assert str(tmp_path / "data") in refused.value.what
     assert refused.value.why == "File exists."
@@ -115,7 +115,9 @@ def test_a_file_in_the_way_is_refused_with_what_why_and_fix(tmp_path: Path) -> N
 def test_a_workspace_folder_bears_its_uuid() -> None:
     """A UUID and its text lead to the same folder."""
     data, uuid = DataDir(Path("data")), uuid4()
-    assert data.workspace(uuid) == data.workspace(str(uuid).upper()) == data.workspaces_dir / str(uuid)
+    assert (
+        data.workspace_dir(uuid) == data.workspace_dir(str(uuid).upper()) == data.workspaces_dir / str(uuid)
+    )
 
 
 @given(st.text())
@@ -123,7 +125,7 @@ def test_no_name_leads_out_of_the_workspaces_folder(name: str) -> None:
     """Anything but a UUID is refused; what is accepted stays directly inside."""
     data = DataDir(Path("data"))
     try:
-        folder = data.workspace(name)
+        folder = data.workspace_dir(name)
     except ValueError:
         return
     assert folder.parent == data.workspaces_dir

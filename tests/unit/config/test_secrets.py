@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.config.keychain import ITEM, LONGEST_ITEM, Keychain, KeychainUnusable, Vault
-from helix_desktop.config.secrets import Key, Secrets
+from helix_desktop.config.keychain import ITEM, MAX_ITEM_CHARS, Keychain, KeychainItem, KeychainUnusable
+from helix_desktop.config.secrets import ApiKey, SecretStore
 
 ENVIRON = {"OPENAI_API_KEY": "from-environment"}
 
@@ -64,8 +64,8 @@ def chain() -> Iterator[Chain]:
 
 
 @pytest.fixture
-def secrets(chain: Chain) -> Iterator[Secrets]:
-    made = Secrets(ENVIRON, lambda: chain, answer_s=5)
+def secrets(chain: Chain) -> Iterator[SecretStore]:
+    made = SecretStore(ENVIRON, lambda: chain, timeout_s=5)
     yield made
     chain.unlocked.set()
     made.close()
@@ -75,23 +75,23 @@ def no_keychain() -> Keychain:
     raise KeychainUnusable("this system has no keychain")
 
 
-async def test_a_key_in_the_keychain_wins_over_the_environment(secrets: Secrets, chain: Chain) -> None:
-    assert await secrets.get("openai") == Key("from-environment", "environment: OPENAI_API_KEY")
-    assert await secrets.set("openai", " sk-1 \n") == Key("sk-1", "keychain: Test Keychain")
-    assert await secrets.get("openai") == Key("sk-1", "keychain: Test Keychain")
+async def test_a_key_in_the_keychain_wins_over_the_environment(secrets: SecretStore, chain: Chain) -> None:
+    assert await secrets.get("openai") == ApiKey("from-environment", "environment: OPENAI_API_KEY")
+    assert await secrets.set("openai", " sk-1 \n") == ApiKey("sk-1", "keychain: Test Keychain")
+    assert await secrets.get("openai") == ApiKey("sk-1", "keychain: Test Keychain")
     assert list(chain.items) == [ITEM]
-    assert await secrets.delete("openai") == Key("from-environment", "environment: OPENAI_API_KEY")
-    assert await secrets.get("other") == Key()
+    assert await secrets.delete("openai") == ApiKey("from-environment", "environment: OPENAI_API_KEY")
+    assert await secrets.get("other") == ApiKey()
 
 
 async def test_all_keys_share_one_item_and_survive_a_restart(chain: Chain) -> None:
     for number in range(3):
-        once = Secrets({}, lambda: chain)
+        once = SecretStore({}, lambda: chain)
         await once.set(f"p{number}", f"k{number}")
         once.close()
-    again = Secrets({}, lambda: chain)
+    again = SecretStore({}, lambda: chain)
     assert [(await again.get(f"p{number}")).value for number in range(3)] == ["k0", "k1", "k2"]
-    assert await again.backend() == "Test Keychain"
+    assert await again.keychain_name() == "Test Keychain"
     again.close()
     assert list(chain.items) == [ITEM]
 
@@ -105,39 +105,39 @@ def test_long_keys_are_split_and_come_back(changes: list[tuple[str, str]]) -> No
     expected: dict[str, str] = {}
     for provider, key in changes:
         expected[provider] = key
-        Vault(lambda: chain).change(provider, key)
+        KeychainItem(lambda: chain).change(provider, key)
     expected = {provider: key for provider, key in expected.items() if key}
-    assert Vault(lambda: chain).read() == ("Test Keychain", expected)
-    assert all(len(text) <= LONGEST_ITEM for text in chain.items.values())
+    assert KeychainItem(lambda: chain).read() == ("Test Keychain", expected)
+    assert all(len(text) <= MAX_ITEM_CHARS for text in chain.items.values())
     head = json.loads(chain.items.get(ITEM, '{"keys": {}}'))
     assert len(chain.items) <= 1 + head.get("parts", 0), "old parts are dropped"
 
 
 def test_a_write_that_breaks_off_leaves_the_former_keys() -> None:
     chain = Chain()
-    Vault(lambda: chain).change("a", "x" * 1500)
+    KeychainItem(lambda: chain).change("a", "x" * 1500)
     for writes in range(3):
         chain.writes_left = writes
         with pytest.raises(keyring.errors.PasswordSetError):
-            Vault(lambda: chain).change("a", "y" * 2600)
-        assert Vault(lambda: chain).read()[1] == {"a": "x" * 1500}
+            KeychainItem(lambda: chain).change("a", "y" * 2600)
+        assert KeychainItem(lambda: chain).read()[1] == {"a": "x" * 1500}
 
 
 async def test_without_a_keychain_a_key_is_for_this_run_only() -> None:
-    secrets = Secrets(ENVIRON, no_keychain)
-    assert await secrets.backend() == ""
+    secrets = SecretStore(ENVIRON, no_keychain)
+    assert await secrets.keychain_name() == ""
     assert secrets.problem == "this system has no keychain"
     assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
-    assert await secrets.set("openai", "sk-typed") == Key("sk-typed", "this run only")
-    assert await secrets.get("openai") == Key("sk-typed", "this run only")
+    assert await secrets.set("openai", "sk-typed") == ApiKey("sk-typed", "this run only")
+    assert await secrets.get("openai") == ApiKey("sk-typed", "this run only")
     assert (await secrets.delete("openai")).source == "environment: OPENAI_API_KEY"
     secrets.close()
 
 
 async def test_the_systems_own_backend_may_be_none_at_all() -> None:
     """The test run has keyring's fail backend, as a machine without D-Bus has."""
-    secrets = Secrets({})
-    assert await secrets.backend() == ""
+    secrets = SecretStore({})
+    assert await secrets.keychain_name() == ""
     assert (await secrets.set("x", "k")).source == "this run only"
     secrets.close()
 
@@ -146,20 +146,20 @@ async def test_the_systems_own_backend_may_be_none_at_all() -> None:
     "error", [keyring.errors.InitError("locked"), keyring.errors.KeyringLocked("no"), OSError("bus")]
 )
 async def test_a_keychain_that_fails_is_as_none_and_recovers(
-    secrets: Secrets, chain: Chain, error: Exception
+    secrets: SecretStore, chain: Chain, error: Exception
 ) -> None:
     chain.error = error
     assert (await secrets.set("other", "k")).source == "this run only"
     assert str(error) in secrets.problem
     chain.error = None
-    assert await secrets.get("other") == Key("k", "this run only")
+    assert await secrets.get("other") == ApiKey("k", "this run only")
     assert (await secrets.set("other", "k")).source == "keychain: Test Keychain"
     assert secrets.problem == ""
 
 
 async def test_a_question_left_unanswered_times_out_and_later_calls_do_not_wait(chain: Chain) -> None:
     chain.unlocked.clear()
-    secrets = Secrets(ENVIRON, lambda: chain, answer_s=0.05)
+    secrets = SecretStore(ENVIRON, lambda: chain, timeout_s=0.05)
     assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
     assert "did not answer" in secrets.problem
     assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
@@ -168,7 +168,7 @@ async def test_a_question_left_unanswered_times_out_and_later_calls_do_not_wait(
     secrets.close()
 
 
-async def test_waiting_for_the_keychain_can_be_cancelled(secrets: Secrets, chain: Chain) -> None:
+async def test_waiting_for_the_keychain_can_be_cancelled(secrets: SecretStore, chain: Chain) -> None:
     chain.unlocked.clear()
     async with asyncio.TaskGroup() as group:
         asking = group.create_task(secrets.get("openai"))
@@ -180,11 +180,13 @@ async def test_waiting_for_the_keychain_can_be_cancelled(secrets: Secrets, chain
 
 
 @pytest.mark.parametrize("text", ["not json", "[1]", '{"parts": 2, "generation": 1, "sha256": "x"}'])
-async def test_an_item_that_is_not_ours_is_not_overwritten(secrets: Secrets, chain: Chain, text: str) -> None:
+async def test_an_item_that_is_not_ours_is_not_overwritten(
+    secrets: SecretStore, chain: Chain, text: str
+) -> None:
     chain.items[ITEM] = text
     assert (await secrets.set("openai", "k")).source == "this run only"
     assert chain.items == {ITEM: text}
 
 
 def test_a_key_is_in_no_repr() -> None:
-    assert "sk-1" not in repr(Key("sk-1", "this run only"))
+    assert "sk-1" not in repr(ApiKey("sk-1", "this run only"))

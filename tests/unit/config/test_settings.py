@@ -19,9 +19,9 @@ from helix_desktop.config.settings import (
     key_variable,
     parse_label,
 )
-from helix_desktop.context.errors import HelixError, SettingsDamaged
-from helix_desktop.context.figures import Figures
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.model_spec import ModelSpec
 
 LOCAL = Provider(
     name="local",
@@ -33,7 +33,7 @@ SETTINGS = Settings(theme="dark", text_size=17, enter_sends=False, model="local/
 
 WORD = st.text("abc-é漢", min_size=1, max_size=6)
 TOLD = st.builds(
-    Figures, window=st.integers(0, 9_000), price_in=st.floats(0, 9), tools=st.sampled_from([None, True])
+    ModelSpec, window=st.integers(0, 9_000), price_in=st.floats(0, 9), tools=st.sampled_from([None, True])
 )
 MODELS = st.builds(
     ModelEntry,
@@ -144,9 +144,9 @@ def test_what_an_earlier_version_saved_keeps_its_meaning(file: Path) -> None:
     settings_file = SettingsFile(file)
     settings, damaged = settings_file.load()
     assert damaged is None
-    provider, info = settings.find("local/small")
+    provider, info = settings.find_model("local/small")
     assert (info.window, info.reserve, info.images) == (8_192, 1_024, False)
-    assert provider.known("small").facts["window"].origin == "you"
+    assert provider.resolved_spec("small").values["window"].origin == "you"
 
     forgotten = msgspec.structs.replace(provider, models=(ModelEntry(name="small"),))
     settings_file.save_now(settings.with_provider(forgotten))
@@ -171,36 +171,36 @@ class TestProviders:
         assert "dialect" in damaged.why
 
     def test_a_label_finds_provider_and_model(self) -> None:
-        assert SETTINGS.find("local/small") == (LOCAL, ModelInfo("local", "small", 8_192, 1_024))
-        assert SETTINGS.find("local/org/large")[1] == ModelInfo("local", "org/large")
-        assert SETTINGS.find("local/unlisted")[1] == ModelInfo("local", "unlisted")
-        assert SETTINGS.find("local")[1].name == "org/large"
-        assert SETTINGS.find("local/small")[1].label == "local/small"
+        assert SETTINGS.find_model("local/small") == (LOCAL, ModelInfo("local", "small", 8_192, 1_024))
+        assert SETTINGS.find_model("local/org/large")[1] == ModelInfo("local", "org/large")
+        assert SETTINGS.find_model("local/unlisted")[1] == ModelInfo("local", "unlisted")
+        assert SETTINGS.find_model("local")[1].name == "org/large"
+        assert SETTINGS.find_model("local/small")[1].label == "local/small"
 
     @pytest.mark.parametrize("label", ["elsewhere/small", "", "/small", "elsewhere"])
     def test_a_label_of_nothing_known_is_explained(self, label: str) -> None:
         with pytest.raises(HelixError) as caught:
-            SETTINGS.find(label)
+            SETTINGS.find_model(label)
         assert caught.value.fix
 
     def test_a_provider_without_models_needs_a_name(self) -> None:
         with pytest.raises(HelixError, match="No model of bare"):
-            Provider(name="bare", base_url="x").info()
+            Provider(name="bare", base_url="x").model_info()
 
     def test_providers_are_replaced_added_and_removed(self) -> None:
         other = Provider(name="other", base_url="x")
         changed = SETTINGS.with_provider(msgspec.structs.replace(LOCAL, base_url="new")).with_provider(other)
         assert [entry.base_url for entry in changed.providers] == ["new", "x"]
-        assert changed.without_provider("other").model == "local/small"
-        assert changed.without_provider("local").model == ""
-        assert changed.without_provider("local").providers == (other,)
+        assert changed.with_provider_removed("other").model == "local/small"
+        assert changed.with_provider_removed("local").model == ""
+        assert changed.with_provider_removed("local").providers == (other,)
 
     def test_opened_workspaces_come_first_once_and_not_for_ever(self) -> None:
         settings = Settings()
         for number in range(30):
-            settings = settings.opened(str(number))
-        assert settings.opened("29") == settings
-        assert settings.opened("15").recent[:2] == ("15", "29")
+            settings = settings.with_recent(str(number))
+        assert settings.with_recent("29") == settings
+        assert settings.with_recent("15").recent[:2] == ("15", "29")
         assert len(settings.recent) == 20
 
     @pytest.mark.parametrize("name", ["", "a/b", "a b", "a\n"])
@@ -242,5 +242,5 @@ async def test_a_save_that_is_cut_off_is_made_up_for(tmp_path: Path) -> None:
     for save in saves:
         save.cancel()
     await asyncio.gather(*saves, return_exceptions=True)
-    await file.settle()
+    await file.flush()
     assert SettingsFile(tmp_path / "settings.toml").load()[0].text_size == 18

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.context import cut as cuts
-from helix_desktop.context import fold, panic
-from helix_desktop.context.event import Recorded, UserSpoke
-from helix_desktop.context.event_rewrite import FoldMade, Undone
-from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
-from helix_desktop.context.layout import Block, Item
+from helix_desktop.context.log.window_layout import LogItem, SummaryBlock
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.window import project
+from helix_desktop.context.rewrites import fold, truncation
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.rewrite import FoldMade, Undone
+from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from tests.support import rewriting
 from tests.support.histories import Maker, unfolded
 from tests.support.reach import lost
@@ -38,7 +38,7 @@ def observed_thrice() -> Maker:
         assert rewriting.observe(maker)
         rewriting.place(maker)
     turn(maker)
-    first, middle, last = sorted(maker.transcript.rewrites.in_place)
+    first, middle, last = sorted(maker.transcript.rewrites.placed_observations)
     maker.record(Undone(middle))
     assert [one.seq for one in maker.transcript.covers] == [first, last]
     return maker
@@ -76,7 +76,7 @@ def test_a_shorter_note_stays_between_observations() -> None:
         rewriting.fold(maker)
     folds = maker.transcript.rewrites.folds
     assert "condense" in {one.how for one in folds.values()}
-    last = max(one.upto for one in maker.transcript.rewrites.in_place.values())
+    last = max(one.upto for one in maker.transcript.rewrites.placed_observations.values())
     assert not [one for one in folds.values() if one.after < last < one.upto]
     assert outermost(maker) <= {one.seq for one in maker.transcript.covers}
     assert lost(maker) == []
@@ -122,8 +122,10 @@ def test_a_message_that_a_handover_kept_back_is_no_beginning(by: str) -> None:
     rewriting.place(maker)
     covers = maker.transcript.covers
     assert len(covers) >= 2
-    assert outermost(maker) | set(maker.transcript.rewrites.in_place) <= {one.seq for one in covers}
-    assert kept in {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
+    assert outermost(maker) | set(maker.transcript.rewrites.placed_observations) <= {
+        one.seq for one in covers
+    }
+    assert kept in {one.seq for one in maker.transcript.window_entries() if isinstance(one, LogItem)}
     assert lost(maker) == []
 
 
@@ -133,7 +135,7 @@ def test_what_a_handover_kept_back_is_reachable_after_the_next() -> None:
     kept = next(iter(maker.transcript.rewrites.handovers.values())).kept
     again = maker.hand_over(0)
     assert again is not None
-    assert kept not in {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
+    assert kept not in {one.seq for one in maker.transcript.window_entries() if isinstance(one, LogItem)}
     assert lost(maker) == []
 
 
@@ -141,15 +143,15 @@ def test_a_handover_ends_before_or_behind_what_came_back() -> None:
     """A cut among the steps that came back would leave observations behind it that stand before them."""
     maker = observed_thrice()
     covers = maker.transcript.covers
-    for cut in cuts.possible(maker.transcript, 0):
+    for cut in cuts.available_cuts(maker.transcript, 0):
         before = maker.window().estimate
         twin = maker.transcript.fork()
-        twin.apply(Recorded(twin.last_seq + 1, 0, maker.handover_at(cut)))
+        twin.apply(RecordedEvent(twin.last_seq + 1, 0, maker.handover_at(cut)))
         assert not [one for one in covers if one.after < cut.upto < one.upto]
         after = project(twin, maker.policy, maker.frame)
-        assert isinstance(after.entries[0], Block)
-        assert before - (after.estimate - after.shares[0]) == cut.tokens
-    assert cuts.possible(maker.transcript, 0)
+        assert isinstance(after.entries[0], SummaryBlock)
+        assert before - (after.estimate - after.entry_tokens[0]) == cut.tokens
+    assert cuts.available_cuts(maker.transcript, 0)
 
 
 def test_a_handover_over_folds_and_observations_leads_to_everything() -> None:
@@ -163,7 +165,7 @@ def test_a_handover_over_folds_and_observations_leads_to_everything() -> None:
     assert isinstance(maker.transcript.covers[0].event, HandoverMade)
     maker.record(Undone(max(maker.transcript.rewrites.handovers)))
     assert maker.window().request == layers[1]
-    for seq in sorted(maker.transcript.rewrites.held_folds, reverse=True):
+    for seq in sorted(maker.transcript.rewrites.active_folds, reverse=True):
         maker.record(Undone(seq))
     assert maker.window().request == layers[0]
 
@@ -192,12 +194,12 @@ def test_the_newest_words_split_what_panic_leaves_out() -> None:
     maker.user("The newest wish.")
     maker.step("Looking.", 1)
     maker.answer(0, "output\n" * 40)
-    assert all(one.how == "truncate" for one in panic.truncations(maker.transcript))
+    assert all(one.how == "truncate" for one in truncation.plan_truncations(maker.transcript))
     rewriting.truncate(maker)
-    texts = [one.event.text for one in maker.transcript.live() if isinstance(one, Item)]
+    texts = [one.event.text for one in maker.transcript.window_entries() if isinstance(one, LogItem)]
     assert texts[0] == "Wish 0."
     assert "The newest wish." in texts
     assert texts[-2:] == ["Looking.", "output\n" * 40]
     assert lost(maker) == []
-    assert fold.due(maker.transcript, rewriting.eager(POLICY), cold=True) == []
-    assert isinstance(maker.transcript.users[-1].event, UserSpoke)
+    assert fold.due_folds(maker.transcript, rewriting.eager(POLICY), is_cold=True) == []
+    assert isinstance(maker.transcript.user_items[-1].event, UserSpoke)

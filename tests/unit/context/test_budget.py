@@ -7,31 +7,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context import cut as cuts
-from helix_desktop.context import planner
-from helix_desktop.context.budget import Gauge, count_window, gauge, gauge_of, is_outdated
-from helix_desktop.context.content import WindowCount
-from helix_desktop.context.event import TurnEnded
-from helix_desktop.context.event_summary import HandoverFailed
-from helix_desktop.context.message import ModelInfo
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import SweepReason
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.window.usage_gauge import (
+    UsageGauge,
+    count_window,
+    is_outdated,
+    measure_usage,
+    usage_from_count,
+)
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.events.summary import HandoverFailed
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.store.entries import WindowCount
 from tests.support.histories import MODEL, Maker, histories, played
 from tests.support.rewritten import rewritten
 
 BALANCED = PROFILES["balanced"]
 
 
-def measured(maker: Maker) -> Gauge:
+def measured(maker: Maker) -> UsageGauge:
     """The gauge of what would be sent now."""
-    return gauge(maker.window(), maker.transcript, maker.policy, maker.frame)
+    return measure_usage(maker.window(), maker.transcript, maker.policy, maker.frame)
 
 
 def test_an_estimate_says_so() -> None:
     """Without a report the number is our count."""
     maker = played(3)
     now = measured(maker)
-    assert (now.used, now.source, now.reported) == (maker.window().estimate, "estimated", False)
+    assert (now.used, now.source_text, now.is_reported) == (maker.window().estimate, "estimated", False)
     assert now.window == MODEL.window
     assert now.share == now.used / MODEL.window
 
@@ -44,13 +50,13 @@ def test_a_report_calibrates_what_comes_after_it() -> None:
     reported = int(sent * 1.3)
     after = measured(maker)
     grown = maker.window().estimate - sent
-    assert after.reported
-    assert after.source == "reported by the provider"
+    assert after.is_reported
+    assert after.source_text == "reported by the provider"
     assert after.used == reported + round(grown * reported / sent)
     maker.answer(0, "output " * 300)
     later = measured(maker)
-    assert not later.reported
-    assert "x 1.30" in later.source
+    assert not later.is_reported
+    assert "x 1.30" in later.source_text
     assert later.used - after.used == pytest.approx(1.3 * (maker.window().estimate - sent - grown), abs=2)
 
 
@@ -61,7 +67,7 @@ def test_a_rewrite_makes_it_an_estimate_again() -> None:
     maker.answer_all("x")
     maker.sweep(planner.sweep_all(maker.transcript, maker.policy), SweepReason.MANUAL)
     now = measured(maker)
-    assert not now.reported
+    assert not now.is_reported
     assert now.used == round(maker.window().estimate * now.ratio)
 
 
@@ -92,8 +98,8 @@ def test_the_gauge_is_sane(maker: Maker) -> None:
     now = measured(maker)
     assert now.used >= 0
     assert 0.5 <= now.ratio <= 3.0
-    assert (now.pressure == "none") == (now.used < now.threshold)
-    assert (now.pressure == "panic") == (now.used >= now.panic)
+    assert (now.pressure == "none") == (now.used < now.handover_threshold)
+    assert (now.pressure == "panic") == (now.used >= now.panic_threshold)
     assert now.fits == (now.used + MODEL.reserve <= MODEL.window)
 
 
@@ -111,7 +117,7 @@ def test_a_stored_count_says_what_the_log_says(maker: Maker, images: bool, windo
     if is_outdated(count, maker.policy, window):
         assert maker.transcript.handover is not None
         count = count_window(maker.transcript, maker.policy, window)
-    now = gauge_of(
+    now = usage_from_count(
         msgspec.json.decode(msgspec.json.encode(count), type=WindowCount), maker.policy, maker.frame
     )
     assert now == measured(maker)
@@ -127,7 +133,7 @@ def full(steps: int = 14) -> Maker:
     return maker
 
 
-def due(maker: Maker, now: int = 10**9) -> planner.Handover | None:
+def due(maker: Maker, now: int = 10**9) -> planner.HandoverPlan | None:
     """The handover that is due at a time."""
     return planner.handover_due(maker.transcript, maker.policy, measured(maker), now)
 
@@ -156,16 +162,16 @@ def test_failures_double_the_wait_and_then_stop_it() -> None:
     waits = []
     for _ in range(3):
         waits.append(planner.cooldown_ms(maker.transcript, maker.policy))
-        since = maker.transcript.last_compaction_at
+        since = maker.transcript.last_compaction_at_ms
         assert due(maker, since + waits[-1] - 1) is None
         assert due(maker, since + waits[-1]) is not None
         maker.record(HandoverFailed("No handover was made."))
     assert waits == [60_000, 120_000, 240_000]
-    assert planner.breaker_open(maker.transcript)
+    assert planner.is_breaker_open(maker.transcript)
     assert due(maker) is None
     assert planner.handover_now(maker.transcript, maker.policy, measured(maker)) is not None
     maker.hand_over(500)
-    assert not planner.breaker_open(maker.transcript)
+    assert not planner.is_breaker_open(maker.transcript)
     assert planner.cooldown_ms(maker.transcript, maker.policy) == 60_000
 
 
@@ -173,7 +179,7 @@ def test_a_clock_that_is_set_back_stops_no_handover() -> None:
     """The wait is about time that has passed: an hour that came twice is none."""
     maker = full()
     maker.record(HandoverFailed("No handover was made."))
-    since = maker.transcript.last_compaction_at
+    since = maker.transcript.last_compaction_at_ms
     assert due(maker, since) is None
     assert due(maker, since - 3_600_000) is not None
 
@@ -183,18 +189,18 @@ def test_an_undo_waits_for_the_cooldown() -> None:
     maker = full()
     maker.hand_over(500)
     maker.undo(len(maker.transcript.rewrites.sweeps))
-    assert due(maker, maker.transcript.last_at + 59_999) is None
+    assert due(maker, maker.transcript.last_event_at_ms + 59_999) is None
 
 
 @given(histories(), st.integers(0, 400))
 def test_worth_foresees_the_gain(maker: Maker, keep: int) -> None:
     """With a summary as long as foreseen, the gain is what the windows before and after differ by."""
-    cut = cuts.choose(maker.transcript, keep)
+    cut = cuts.choose_cut(maker.transcript, keep)
     if cut is None:
         return
     before = maker.window().estimate
-    now = Gauge(before, MODEL.window, MODEL.reserve, 0, False)
-    foreseen = planner.gain(maker.transcript, maker.policy, now, cut)
+    now = UsageGauge(before, MODEL.window, MODEL.reserve, 0, False)
+    foreseen = planner.expected_savings(maker.transcript, maker.policy, now, cut)
     taken = planner.SUMMARY_TOKENS + maker.policy.ledger_tokens
     had_one = maker.transcript.handover is not None
     maker.record(msgspec.structs.replace(maker.handover_at(cut), tokens=taken))

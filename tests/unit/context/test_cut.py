@@ -7,21 +7,21 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context import cut as cuts
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import Undone
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.layout import Block, Entry, Item, PinnedCopy
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy, SummaryBlock, WindowEntry
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade
 from tests.support.histories import Maker, histories, played
 
 
-def open_calls(entries: Sequence[Entry]) -> set[str]:
+def open_calls(entries: Sequence[WindowEntry]) -> set[str]:
     """The calls of the newest answer in these entries that have no answer there, counted afresh."""
     waiting: set[str] = set()
     for entry in entries:
-        event = entry.event if isinstance(entry, Item) else None
+        event = entry.event if isinstance(entry, LogItem) else None
         if isinstance(event, AssistantSpoke):
             waiting = {call.id for call in event.calls}
         elif isinstance(event, ToolAnswered):
@@ -29,21 +29,21 @@ def open_calls(entries: Sequence[Entry]) -> set[str]:
     return waiting
 
 
-def end_of(entry: Item | Block) -> int:
+def end_of(entry: LogItem | SummaryBlock) -> int:
     """The last event that an entry stands for."""
-    return entry.upto if isinstance(entry, Block) else entry.seq
+    return entry.upto if isinstance(entry, SummaryBlock) else entry.seq
 
 
-def messages_in(entry: Item | Block, transcript: Transcript) -> int:
+def messages_in(entry: LogItem | SummaryBlock, transcript: Transcript) -> int:
     """How many messages of the log an entry stands for."""
-    if not isinstance(entry, Block):
+    if not isinstance(entry, SummaryBlock):
         return 1
     return sum(one.after < item.seq <= one.upto for one in entry.covers for item in transcript.items)
 
 
-def coverable(transcript: Transcript) -> list[Item | Block]:
+def coverable(transcript: Transcript) -> list[LogItem | SummaryBlock]:
     """What stands in the window but the handover and pinned copies, which no new handover covers."""
-    live = [one for one in transcript.live() if not isinstance(one, PinnedCopy)]
+    live = [one for one in transcript.window_entries() if not isinstance(one, PinnedCopy)]
     return [one for one in live if not isinstance(one.event, HandoverMade)]
 
 
@@ -51,20 +51,20 @@ def coverable(transcript: Transcript) -> list[Item | Block]:
 def test_a_cut_is_legal(maker: Maker, keep: int) -> None:
     """It splits no call from its answer, keeps what must stay, and covers more than the last one."""
     transcript = maker.transcript
-    cut = cuts.choose(transcript, keep)
+    cut = cuts.choose_cut(transcript, keep)
     if cut is None:
         return
     live = coverable(transcript)
-    covered = [one for one in live if end_of(one) <= cut.upto and one.seq != cut.kept]
+    covered = [one for one in live if end_of(one) <= cut.upto and one.seq != cut.kept_seq]
     rest = [one for one in live if one not in covered]
     assert not open_calls(covered)
-    assert not (rest and isinstance(rest[0], Item) and isinstance(rest[0].event, ToolAnswered))
+    assert not (rest and isinstance(rest[0], LogItem) and isinstance(rest[0].event, ToolAnswered))
     assert cut.messages == sum(messages_in(one, transcript) for one in covered)
-    assert cut.tokens == sum(map(transcript.shown_tokens, covered))
+    assert cut.tokens == sum(map(transcript.entry_tokens, covered))
     assert covered
     if transcript.handover is not None:
         assert cut.upto >= transcript.handover[1].upto
-    items = [one for one in live if isinstance(one, Item)]
+    items = [one for one in live if isinstance(one, LogItem)]
     users = [item for item in items if isinstance(item.event, UserSpoke)]
     if transcript.turn_open:
         assert users[-1] in rest  # the running turn's message
@@ -76,27 +76,27 @@ def test_a_cut_is_legal(maker: Maker, keep: int) -> None:
 @given(histories(), st.integers(0, 500))
 def test_enough_stays(maker: Maker, keep: int) -> None:
     """Behind the cut stand at least the tokens to be kept."""
-    cut = cuts.choose(maker.transcript, keep)
+    cut = cuts.choose_cut(maker.transcript, keep)
     if cut is not None:
         behind = [one for one in coverable(maker.transcript) if end_of(one) > cut.upto]
-        kept = [one for one in coverable(maker.transcript) if one.seq == cut.kept]
-        assert sum(map(maker.transcript.shown_tokens, [*behind, *kept])) >= keep
+        kept = [one for one in coverable(maker.transcript) if one.seq == cut.kept_seq]
+        assert sum(map(maker.transcript.entry_tokens, [*behind, *kept])) >= keep
 
 
 @given(histories())
 def test_a_handover_takes_effect(maker: Maker) -> None:
     """What a chosen cut covers has left the window as soon as the handover is made."""
-    cut = cuts.choose(maker.transcript, 0)
+    cut = cuts.choose_cut(maker.transcript, 0)
     if cut is not None:
         maker.record(maker.handover_at(cut))
-        live = {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
-        assert all(seq > cut.upto or seq == cut.kept for seq in live)
+        live = {one.seq for one in maker.transcript.window_entries() if isinstance(one, LogItem)}
+        assert all(seq > cut.upto or seq == cut.kept_seq for seq in live)
 
 
 def test_inside_a_turn_the_furthest_cut_that_keeps_enough() -> None:
     """The cut lies between steps of the running turn; its user message stays."""
     maker = played(10, size=400)
-    cut = cuts.choose(maker.transcript, 300)
+    cut = cuts.choose_cut(maker.transcript, 300)
     assert cut is not None
     behind = [item for item in maker.transcript.items if item.seq > cut.upto]
     assert sum(item.tokens for item in behind) >= 300
@@ -106,21 +106,21 @@ def test_inside_a_turn_the_furthest_cut_that_keeps_enough() -> None:
         sum(item.tokens for item in behind if item.step > step) < 300
     )  # one step later would keep too little
     first = maker.transcript.items[0]
-    assert cut.kept == first.seq
+    assert cut.kept_seq == first.seq
 
 
 def test_between_turns_nothing_of_the_newest_is_covered() -> None:
     """With only one complete turn there is no cut; with two the first is covered whole."""
     maker = played(4)
     maker.step("Done.", 0)
-    assert cuts.choose(maker.transcript, 0) is None
+    assert cuts.choose_cut(maker.transcript, 0) is None
     maker.user("And now?")
     maker.step("Fine.", 0)
-    cut = cuts.choose(maker.transcript, 0)
+    cut = cuts.choose_cut(maker.transcript, 0)
     assert cut is not None
     second = [item for item in maker.transcript.items if isinstance(item.event, UserSpoke)][1]
     before = [item for item in maker.transcript.items if item.seq < second.seq]
-    assert (cut.upto, cut.kept, cut.messages) == (before[-1].seq, 0, len(before))
+    assert (cut.upto, cut.kept_seq, cut.messages) == (before[-1].seq, 0, len(before))
 
 
 def test_a_message_kept_back_is_covered_later() -> None:
@@ -139,7 +139,7 @@ def test_a_message_kept_back_is_covered_later() -> None:
     assert again is not None
     assert again.kept == 0
     assert maker.transcript.handover == (max(maker.transcript.rewrites.handovers), again)
-    assert 2 not in {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
+    assert 2 not in {one.seq for one in maker.transcript.window_entries() if isinstance(one, LogItem)}
 
 
 def test_one_rewrite_undone_leaves_the_other() -> None:
@@ -151,5 +151,7 @@ def test_one_rewrite_undone_leaves_the_other() -> None:
     made = max(maker.transcript.rewrites.handovers)
     riding = [seq for seq, one in maker.transcript.rewrites.sweeps.items() if one.reason == "handover"]
     maker.record(Undone(made))
-    assert maker.transcript.rewrites.holds(by_batch)
-    assert not any(maker.transcript.rewrites.holds(seq) or maker.transcript.can_undo(seq) for seq in riding)
+    assert maker.transcript.rewrites.is_active(by_batch)
+    assert not any(
+        maker.transcript.rewrites.is_active(seq) or maker.transcript.can_undo(seq) for seq in riding
+    )

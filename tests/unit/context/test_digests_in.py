@@ -9,8 +9,8 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from helix_desktop.context.digest import is_digest
-from helix_desktop.context.event import Event, digests_in
+from helix_desktop.domain.digest import is_digest
+from helix_desktop.domain.events.session import Event, digests_in
 from tests.support.histories import Maker, histories
 
 HANDLES = {"digest", "digests", "recalled", "index"}

@@ -10,13 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.disguise import LEAST_BYTES, forms
-from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.forgetting import Redaction, Wanted
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES, encoded_variants
 
 AT = 1_800_000_000_000
-SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=LEAST_BYTES, max_size=40).filter(
-    lambda text: len(text.strip()) >= LEAST_BYTES and "FORGOTTEN" not in text and text not in "[FORGOTTEN 20"
+SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=MIN_BASE64_BYTES, max_size=40).filter(
+    lambda text: (
+        len(text.strip()) >= MIN_BASE64_BYTES and "FORGOTTEN" not in text and text not in "[FORGOTTEN 20"
+    )
 )
 
 
@@ -26,15 +28,15 @@ def test_it_is_found_in_base64_wherever_it_stands_in_what_was_encoded(
 ) -> None:
     encode = urlsafe_b64encode if safe else b64encode
     encoded = encode(before + secret.encode() + behind)
-    redaction = Redaction(Wanted(secret), AT)
-    assert redaction.stands_in(encoded)
-    left = redaction.data(encoded)
-    assert not any(form.encode() in left for form in forms(secret))
+    redaction = Redaction(RedactionRequest(secret), AT)
+    assert redaction.matches(encoded)
+    left = redaction.redact_data(encoded)
+    assert not any(form.encode() in left for form in encoded_variants(secret))
 
 
 @given(SECRETS)
 def test_it_is_found_in_addresses_and_in_json_and_in_json_of_json(secret: str) -> None:
-    redaction = Redaction(Wanted(secret), AT)
+    redaction = Redaction(RedactionRequest(secret), AT)
     said = {"key": secret}
     for text in (
         quote(secret),
@@ -46,8 +48,8 @@ def test_it_is_found_in_addresses_and_in_json_and_in_json_of_json(secret: str) -
         json.dumps(said, ensure_ascii=False),
         json.dumps({"arguments": json.dumps(said)}),
     ):
-        assert redaction.text(text) != text
-        assert secret not in redaction.text(text)
+        assert redaction.redact_text(text) != text
+        assert secret not in redaction.redact_text(text)
 
 
 def test_a_standalone_encoding_goes_with_its_padding() -> None:
@@ -55,12 +57,12 @@ def test_a_standalone_encoding_goes_with_its_padding() -> None:
     other = b64encode(b"sk-live-0123456789abcde").decode()
     assert other.endswith("=")
     for secret, text in (("sk-live-0123456789abcdef", encoded), ("sk-live-0123456789abcde", other)):
-        redaction = Redaction(Wanted(secret), AT)
-        assert redaction.text(f"key: {text}.") == f"key: {redaction.mark}."
+        redaction = Redaction(RedactionRequest(secret), AT)
+        assert redaction.redact_text(f"key: {text}.") == f"key: {redaction.mark}."
 
 
 def test_a_short_text_is_not_looked_for_in_base64_where_chance_would_find_it() -> None:
-    assert all(form in ("abcd",) for form in forms("abcd"))
-    assert len(forms("abcdefgh")) > 1
-    with pytest.raises(InputUnusable):
-        Redaction(Wanted("abc"), AT)
+    assert all(form in ("abcd",) for form in encoded_variants("abcd"))
+    assert len(encoded_variants("abcdefgh")) > 1
+    with pytest.raises(InvalidInput):
+        Redaction(RedactionRequest("abc"), AT)

@@ -6,26 +6,26 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.digest import digest_of, handle
-from helix_desktop.context.extraction import (
+from helix_desktop.context.intake.output_extract import (
     OPENING,
-    Source,
+    OutputSource,
     compact_cap,
+    compact_max_words,
     compact_text,
-    compact_words,
     extraction_request,
-    middle_out,
-    pieces,
+    split_output,
+    truncate_output,
 )
+from helix_desktop.domain.digest import bare_marker, digest_of
 
 TEXTS = st.lists(
     st.sampled_from(("one line\n", "x" * 90, "\n", "é☃ ", "a b c\n")), min_size=1, max_size=120
 ).map("".join)
 
 
-def source(text: str, tokens: int = 0) -> Source:
+def source(text: str, tokens: int = 0) -> OutputSource:
     """An output of that text."""
-    return Source(
+    return OutputSource(
         text, tokens or max(1, len(text) // 4), digest_of(text.encode()), "run_command", "make test", 2
     )
 
@@ -34,7 +34,7 @@ def source(text: str, tokens: int = 0) -> Source:
 def test_pieces_join_to_the_output_and_each_fits(text: str, room: int) -> None:
     """Nothing is lost between them, nothing doubled."""
     whole = source(text)
-    found = pieces(whole, room)
+    found = split_output(whole, room)
     assert "".join(piece.text for piece in found) == text
     assert all(piece.tokens <= room for piece in found)
     assert all(piece.text for piece in found)
@@ -42,7 +42,7 @@ def test_pieces_join_to_the_output_and_each_fits(text: str, room: int) -> None:
 
 def test_pieces_are_cut_behind_line_ends() -> None:
     """As long as the lines are not longer than half a piece."""
-    found = pieces(source("".join(f"line {number}\n" for number in range(900))), 300)
+    found = split_output(source("".join(f"line {number}\n" for number in range(900))), 300)
     assert len(found) > 3
     assert all(piece.text.endswith("\n") for piece in found)
 
@@ -50,7 +50,7 @@ def test_pieces_are_cut_behind_line_ends() -> None:
 @given(TEXTS, st.integers(1, 500))
 def test_a_text_without_its_middle_keeps_head_and_tail(text: str, room: int) -> None:
     """It says how much is missing, or is the text itself."""
-    cut = middle_out(source(text), room).text
+    cut = truncate_output(source(text), room).text
     if cut == text:
         assert source(text).tokens <= room
         return
@@ -94,7 +94,7 @@ def test_a_compact_form_says_what_it_is_and_ends_with_its_marker() -> None:
         "[Extract of 12,400 tokens, exit code 2; asked for: names of tests]",
         "test_a",
         "test_b",
-        f"{handle(output.digest)} the whole output",
+        f"{bare_marker(output.digest)} the whole output",
     ]
 
 
@@ -102,4 +102,4 @@ def test_an_extract_is_shorter_than_four_previews_and_than_the_output() -> None:
     """The words it may have are fewer than the tokens it may take."""
     assert compact_cap(600, 90_000) == 2_400
     assert compact_cap(600, 700) == 700
-    assert compact_words(600, 90_000) == 1_440
+    assert compact_max_words(600, 90_000) == 1_440

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.context.digest import digest_of, first_line
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered
-from helix_desktop.context.intake import preview
-from helix_desktop.context.message import ToolCall
+from helix_desktop.context.intake.argument_markers import MIN_CHARS, mask_arguments
+from helix_desktop.context.intake.output_preview import preview_output
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.shorten import LEAST_CHARS, shorten
-from helix_desktop.context.window import NO_OUTPUT
-from helix_desktop.providers.token_counter import TokenCounter
+from helix_desktop.context.window.window import NO_OUTPUT
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from tests.support import rewriting
 from tests.support.histories import Maker
 from tests.support.linter import lint, lint_alternating
@@ -60,7 +60,7 @@ def test_an_output_of_any_kind_goes_through_everything(name: str) -> None:
 @pytest.mark.parametrize("name", HUGE)
 def test_a_preview_of_anything_keeps_its_budget(name: str) -> None:
     """About the characters that its tokens may have, and one line at the end that leads to all of it."""
-    shown = preview(HUGE[name], "ab" * 32, 600)
+    shown = preview_output(HUGE[name], "ab" * 32, 600)
     assert len(shown) <= 600 * 4
     assert shown.splitlines()[-1].startswith("[CACHED]")
     assert len(first_line(HUGE[name])) <= 60
@@ -68,7 +68,7 @@ def test_a_preview_of_anything_keeps_its_budget(name: str) -> None:
 
 async def test_a_million_spaces_are_counted() -> None:
     """The vocabulary's own pattern would overflow on them; they are counted in pieces."""
-    counter = TokenCounter(VOCABULARY)
+    counter = TiktokenCounter(VOCABULARY)
     spaces, letters, both = await counter.count([" " * MILLION, "a" * MILLION, f"{' ' * MILLION}word"])
     assert 0 < spaces <= MILLION // 8
     assert 0 < letters <= MILLION // 2
@@ -112,7 +112,7 @@ def test_large_arguments_of_any_kind_can_be_read_back(name: str) -> None:
     """As a marker a call is still one JSON object; what it stands for is stored byte for byte."""
     body = msgspec.json.encode("def f():\n\treturn 'é\\u2028'\n" * 60).decode()
     given = ARGUMENTS[name].replace("%s", body)
-    short = shorten(ToolCall("c", "write_file", given))
+    short = mask_arguments(ToolCall("c", "write_file", given))
     assert short is not None
     assert isinstance(msgspec.json.decode(short.call.arguments), dict)
     assert len(short.call.arguments) < 600
@@ -150,17 +150,20 @@ def test_what_is_small_stays_as_the_model_wrote_it() -> None:
     body = msgspec.json.encode("x" * 900).decode()
     small = r'"n": 1.50, "at": "src\/a.py", "flags": [1e3,  null], "big": 12345678901234567890123'
     given = f'{{{small}, "new": {body}}}'
-    short = shorten(ToolCall("c", "edit_file", given))
+    short = mask_arguments(ToolCall("c", "edit_file", given))
     assert short is not None
     for part in ('"n":1.50', '"at":"src\\/a.py"', '"flags":[1e3,  null]', '"big":12345678901234567890123'):
         assert part in short.call.arguments
     assert short.texts == ("x" * 900,)
 
 
-@pytest.mark.parametrize("size", [LEAST_CHARS // 2, LEAST_CHARS - 30])
+@pytest.mark.parametrize("size", [MIN_CHARS // 2, MIN_CHARS - 30])
 def test_small_arguments_stay_as_they_are(size: int) -> None:
     """A marker would save nothing."""
-    assert shorten(ToolCall("c", "write_file", msgspec.json.encode({"content": "x" * size}).decode())) is None
+    assert (
+        mask_arguments(ToolCall("c", "write_file", msgspec.json.encode({"content": "x" * size}).decode()))
+        is None
+    )
 
 
 def test_many_outputs_of_one_step() -> None:

@@ -5,11 +5,18 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.figures import USUAL_RESERVE, USUAL_WINDOW, Figures, Origin, Said, known
+from helix_desktop.domain.model_spec import (
+    DEFAULT_RESERVE,
+    DEFAULT_WINDOW,
+    ModelSpec,
+    SourcedSpec,
+    SpecOrigin,
+    resolve_spec,
+)
 
 TOKENS = st.integers(0, 3_000_000)
 FIGURES = st.builds(
-    Figures,
+    ModelSpec,
     window=TOKENS,
     input=TOKENS,
     output=TOKENS,
@@ -20,33 +27,33 @@ FIGURES = st.builds(
 )
 
 
-def said(origin: Origin, **figures: float) -> Said:
+def said(origin: SpecOrigin, **figures: float) -> SourcedSpec:
     """Words of somebody."""
-    return Said(origin, f"the {origin} says so", Figures(**figures))  # type: ignore[arg-type]  # figures by their names
+    return SourcedSpec(origin, f"the {origin} says so", ModelSpec(**figures))  # type: ignore[arg-type]  # figures by their names
 
 
 def test_of_an_unknown_model_the_usual_is_assumed_and_said_to_be() -> None:
-    facts = known().facts
-    assert (facts["window"].value, facts["reserve"].value) == (USUAL_WINDOW, USUAL_RESERVE)
+    facts = resolve_spec().values
+    assert (facts["window"].value, facts["reserve"].value) == (DEFAULT_WINDOW, DEFAULT_RESERVE)
     assert {fact.origin for fact in facts.values()} == {"usual"}
 
 
 def test_the_first_word_counts_and_the_next_fills_what_it_left_out() -> None:
-    facts = known(said("you", window=9_000), said("server", window=8_000, output=700)).facts
+    facts = resolve_spec(said("you", window=9_000), said("server", window=8_000, output=700)).values
     assert (facts["window"].value, facts["window"].source) == (9_000, "the you says so")
     assert (facts["output"].value, facts["output"].origin) == (700, "server")
 
 
 def test_a_largest_request_below_the_window_is_the_reserve() -> None:
-    assert known(said("catalogue", window=400_000, input=272_000)).number("reserve") == 128_000
+    assert resolve_spec(said("catalogue", window=400_000, input=272_000)).number("reserve") == 128_000
 
 
 def test_an_answer_never_gets_more_than_the_model_writes() -> None:
-    assert known(said("server", window=1_000_000, output=8_192)).number("reserve") == 8_192
+    assert resolve_spec(said("server", window=1_000_000, output=8_192)).number("reserve") == 8_192
 
 
 @given(st.lists(FIGURES, max_size=3))
-def test_every_model_has_a_window_that_leaves_room(all_said: list[Figures]) -> None:
-    info = known(*(Said("server", "", figures) for figures in all_said)).info("here", "m")
+def test_every_model_has_a_window_that_leaves_room(all_said: list[ModelSpec]) -> None:
+    info = resolve_spec(*(SourcedSpec("server", "", figures) for figures in all_said)).model_info("here", "m")
     assert info.window > 0
     assert 0 <= info.reserve < info.window

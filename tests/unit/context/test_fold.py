@@ -8,12 +8,12 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context import fold, note
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import FoldMade
-from helix_desktop.context.layout import Item
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.rewrites import fold, fold_note
+from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
 from tests.support import rewriting
 from tests.support.histories import Maker, histories, played
 from tests.support.reach import lost
@@ -23,7 +23,7 @@ OURS = re.compile(r"\s*(user:|did:|\[)", re.IGNORECASE)
 ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
-def steps_in(transcript: Transcript, after: int, upto: int) -> list[Item]:
+def steps_in(transcript: Transcript, after: int, upto: int) -> list[LogItem]:
     """The messages of a stretch."""
     return [one for one in transcript.items if after < one.seq <= upto]
 
@@ -33,9 +33,9 @@ def test_what_is_folded_is_old_closed_and_raw(maker: Maker, cold: bool) -> None:
     """Whole steps behind the protected tail, none of them in a note already, never the newest words."""
     transcript = maker.transcript
     policy = rewriting.eager(maker.policy)
-    standing = {one.seq for one in transcript.live() if isinstance(one, Item)}
+    standing = {one.seq for one in transcript.window_entries() if isinstance(one, LogItem)}
     newest = max(one.seq for one in transcript.items if isinstance(one.event, UserSpoke))
-    for one in fold.due(transcript, policy, cold=cold):
+    for one in fold.due_folds(transcript, policy, is_cold=cold):
         items = steps_in(transcript, one.after, one.upto)
         assert {item.seq for item in items} <= standing - {newest}
         assert all(item.step <= transcript.steps - policy.fold_after_steps for item in items)
@@ -50,7 +50,7 @@ def test_what_is_folded_is_old_closed_and_raw(maker: Maker, cold: bool) -> None:
 def test_with_the_policys_own_numbers_little_is_never_folded(maker: Maker) -> None:
     """What is due frees at least the policy's least, and a cold provider cache asks for a quarter of it."""
     for cold, least in ((False, maker.policy.fold_least), (True, maker.policy.fold_least // 4)):
-        found = fold.due(maker.transcript, maker.policy, cold=cold)
+        found = fold.due_folds(maker.transcript, maker.policy, is_cold=cold)
         assert not found or sum(one.gain for one in found) >= least
 
 
@@ -59,7 +59,7 @@ def test_a_long_session_is_folded_and_loses_nothing() -> None:
     maker = played(120, size=4_000)
     folds = maker.transcript.rewrites.folds
     assert 2 <= len(folds) <= 12
-    assert maker.window().estimate < 0.4 * maker.transcript.total
+    assert maker.window().estimate < 0.4 * maker.transcript.total_tokens
     assert lost(maker) == []
 
 
@@ -98,9 +98,9 @@ def test_notes_that_outgrow_their_share_become_a_shorter_one() -> None:
     short = [one for one in maker.transcript.rewrites.folds.values() if one.how == "condense"]
     assert short
     assert "\nuser: Wish 1.\n" in short[-1].text
-    notes = [one for one in maker.transcript.live() if fold.is_note(one)]
+    notes = [one for one in maker.transcript.window_entries() if fold.is_fold_note(one)]
     cap = policy.condense_at * maker.frame.info.window
-    assert sum(map(maker.transcript.shown_tokens, notes)) <= 6 * cap
+    assert sum(map(maker.transcript.entry_tokens, notes)) <= 6 * cap
     assert lost(maker) == []
 
 
@@ -128,10 +128,14 @@ def test_no_words_can_pass_for_a_line_of_the_note(said: list[tuple[str, str, str
         maker.record(msgspec.structs.replace(answer_of(maker), target=target))
         maker.step("Done.", 0)
     items = maker.transcript.items
-    own = [line for line in note.folded(items, "ab" * 32, 3).splitlines()[1:] if OURS.match(line)]
+    own = [
+        line for line in fold_note.render_fold_note(items, "ab" * 32, 3).splitlines()[1:] if OURS.match(line)
+    ]
     assert len(own) == 2 * len(said)
     assert all(line.startswith(("user: ", "did: ")) for line in own)
-    short = note.condensed(items, "ab" * 32, 3, 400, msgspec.structs.replace(BALANCED, ledger_tokens=0))
+    short = fold_note.render_condensed_note(
+        items, "ab" * 32, 3, 400, msgspec.structs.replace(BALANCED, ledger_tokens=0)
+    )
     own = [line for line in short.splitlines()[1:] if OURS.match(line)]
     assert len(own) == len(said)
     assert all(line.startswith("user: ") for line in own)
@@ -157,7 +161,7 @@ def test_a_pinned_output_stays_beside_the_note() -> None:
     assert any(target.event.text in text for text in texts)
 
 
-def policy_that_folds() -> Policy:
+def policy_that_folds() -> ContextPolicy:
     """Numbers by which a short history is folded."""
     return msgspec.structs.replace(BALANCED, fold_after_steps=3, fold_least=100, protect_tokens=300)
 
@@ -170,5 +174,5 @@ def test_the_numbers_of_a_note_are_true(maker: Maker) -> None:
         assert one.tokens == len(one.text) // 4 + 1
         items = steps_in(maker.transcript, one.after, one.upto)
         assert one.steps == items[-1].step - items[0].step + 1
-        assert one.text.startswith(note.TITLE)
+        assert one.text.startswith(fold_note.TITLE)
         assert one.text.splitlines()[0].count("[CACHED]") == 1

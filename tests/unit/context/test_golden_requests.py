@@ -9,10 +9,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.context.event import Recorded
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import policy_from
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame, Projector, project
+from helix_desktop.context.window.window import Projector, PromptFrame, project
+from helix_desktop.domain.events.session import RecordedEvent
 
 FOLDER = Path(__file__).parents[2] / "golden" / "requests"
 # Sessions as they are stored, and the messages of each request. `tests/support/request_golden.py` writes
@@ -23,9 +23,9 @@ FILES: dict[str, dict[str, Any]] = {
 REQUESTS = [(name, int(seq)) for name, document in FILES.items() for seq in document["requests"]]
 
 
-def log_of(document: dict[str, Any]) -> list[Recorded]:
+def log_of(document: dict[str, Any]) -> list[RecordedEvent]:
     """Read the log from its stored form, through msgpack as the store keeps it."""
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(document["log"]), type=list[Recorded])
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(document["log"]), type=list[RecordedEvent])
 
 
 def golden(document: dict[str, Any], seq: int) -> list[str]:
@@ -47,7 +47,7 @@ def difference(texts: list[str], expected: list[str]) -> str:
 def test_the_same_log_gives_the_same_request(name: str, seq: int) -> None:
     """Project from nothing but the log up to an event, as after a start of the app."""
     document = FILES[name]
-    frame = msgspec.convert(document["frame"], Frame)
+    frame = msgspec.convert(document["frame"], PromptFrame)
     transcript = Transcript(log_of(document)[:seq])
     window = project(transcript, policy_from(document["policy"]), frame)
     texts = [msgspec.json.encode(message).decode() for message in window.request.messages]
@@ -59,7 +59,7 @@ def test_the_same_log_gives_the_same_request(name: str, seq: int) -> None:
 def test_a_session_that_goes_on_sends_the_same_requests(name: str) -> None:
     """Use one projector over the whole log, and compare behind each event."""
     document = FILES[name]
-    policy, frame = policy_from(document["policy"]), msgspec.convert(document["frame"], Frame)
+    policy, frame = policy_from(document["policy"]), msgspec.convert(document["frame"], PromptFrame)
     transcript, projector = Transcript(), Projector()
     for recorded in log_of(document):
         transcript.apply(recorded)

@@ -9,18 +9,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.event_summary import SECTIONS, Bullet, HandoverMade, Section
-from helix_desktop.context.extract import extract
-from helix_desktop.context.handover import UNSUPPORTED, covered_by, parse, render, user_texts
-from helix_desktop.context.index import HEAD, index_text
-from helix_desktop.context.layout import Item
-from helix_desktop.context.ledger import Ledger, ledger_of
+from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.record import record_of
-from helix_desktop.context.rewrite_kind import Trigger
-from helix_desktop.context.summary import OPENING, cut_down, handover_brief, merged, parts, whole
+from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
+from helix_desktop.context.summaries.handover import (
+    UNSUPPORTED,
+    covered_messages,
+    parse_handover,
+    render_handover,
+    user_texts,
+)
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.index_entry import HEAD, index_text
+from helix_desktop.context.summaries.summary_task import (
+    OPENING,
+    full_request,
+    handover_task,
+    merge_task,
+    split_task,
+    truncated_request,
+)
+from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
 from tests.support.histories import NASTY, Maker, histories, played
 
 WORDS = (
@@ -40,23 +53,23 @@ EVERYTHING = frozenset(range(1, 501))
 
 def made(sections: tuple[Section, ...], ledger: str = "", index: str = "") -> HandoverMade:
     """A handover with these sections."""
-    return HandoverMade(9, 0, sections, ledger, index, 3, 10, 100, 50, 8, "m", Trigger.MANUAL)
+    return HandoverMade(9, 0, sections, ledger, index, 3, 10, 100, 50, 8, "m", HandoverTrigger.MANUAL)
 
 
 @given(SIX)
 def test_what_is_written_can_be_read(sections: tuple[Section, ...]) -> None:
     """Reading the rendered sections gives them back, bullets and sources and all."""
     if any(section.bullets for section in sections):
-        assert parse(render(made(sections), ()), EVERYTHING) == sections
+        assert parse_handover(render_handover(made(sections), ()), EVERYTHING) == sections
 
 
 @given(SIX)
 def test_what_no_source_supports_is_marked(sections: tuple[Section, ...]) -> None:
     """Each sentence without sources says so in the window; in a person's own text none does."""
     bare = [one for section in sections for one in section.bullets if not one.sources]
-    assert render(made(sections), ()).count(UNSUPPORTED) == len(bare)
+    assert render_handover(made(sections), ()).count(UNSUPPORTED) == len(bare)
     mine = msgspec.structs.replace(made(sections), edited=True)
-    assert UNSUPPORTED not in render(mine, ())
+    assert UNSUPPORTED not in render_handover(mine, ())
 
 
 @given(SIX, st.frozensets(st.integers(1, 500)))
@@ -65,7 +78,7 @@ def test_a_source_that_does_not_exist_is_dropped(
 ) -> None:
     """A bullet may end up unsupported; it never cites an event that was not covered."""
     if any(section.bullets for section in sections):
-        read = parse(render(made(sections), ()), known)
+        read = parse_handover(render_handover(made(sections), ()), known)
         for before, after in zip(sections, read, strict=True):
             for said, kept in zip(before.bullets, after.bullets, strict=True):
                 assert kept == Bullet(said.text, tuple(one for one in said.sources if one in known))
@@ -78,14 +91,16 @@ def test_models_write_headings_and_bullets_differently(heading: str, bullet: str
     text = "\n".join(
         f"{heading.format(title.upper())}\n{bullet.format('A fact [e1; e2].')}" for title in SECTIONS
     )
-    assert parse(text, EVERYTHING) == tuple(Section(one, (Bullet("A fact", (1, 2)),)) for one in SECTIONS)
+    assert parse_handover(text, EVERYTHING) == tuple(
+        Section(one, (Bullet("A fact", (1, 2)),)) for one in SECTIONS
+    )
 
 
 @pytest.mark.parametrize("none", ["- None", "- (none)", "- n/a", "- Nothing recorded.", ""])
 def test_an_empty_section_is_empty(none: str) -> None:
     """Saying that there is nothing is no fact."""
     text = "\n".join(f"## {title}\n{none}" for title in SECTIONS[1:])
-    read = parse(f"## {SECTIONS[0]}\n- A fact\n{text}", EVERYTHING)
+    read = parse_handover(f"## {SECTIONS[0]}\n- A fact\n{text}", EVERYTHING)
     assert read == (Section(SECTIONS[0], (Bullet("A fact"),)), *map(Section, SECTIONS[1:]))
 
 
@@ -102,7 +117,7 @@ def test_an_empty_section_is_empty(none: str) -> None:
 def test_nonsense_is_refused(text: str) -> None:
     """A missing section, or nothing said, is no handover; the refusal says why."""
     with pytest.raises(CompactionRefused) as refused:
-        parse(text, EVERYTHING)
+        parse_handover(text, EVERYTHING)
     assert refused.value.why
 
 
@@ -110,7 +125,7 @@ def test_nonsense_is_refused(text: str) -> None:
 def test_any_answer_is_read_or_refused(text: str) -> None:
     """Whatever a model writes, nothing else happens."""
     try:
-        read = parse(text, EVERYTHING)
+        read = parse_handover(text, EVERYTHING)
     except CompactionRefused:
         return
     assert [section.title for section in read] == [*SECTIONS]
@@ -120,7 +135,7 @@ def test_any_answer_is_read_or_refused(text: str) -> None:
 def test_extracts_are_sourced(maker: Maker) -> None:
     """Without a model each bullet cites an event that the handover covers."""
     for handover in maker.transcript.rewrites.handovers.values():
-        covered = {item.seq for item in covered_by(maker.transcript, handover.upto, handover.kept)}
+        covered = {item.seq for item in covered_messages(maker.transcript, handover.upto, handover.kept)}
         assert [section.title for section in handover.sections] == [*SECTIONS]
         for section in handover.sections:
             assert len(section.bullets) <= 8
@@ -142,7 +157,7 @@ def test_an_extract_says_what_happened() -> None:
     maker.step("The bug was a missing await.", 0)
     said = {
         section.title: " ".join(one.text for one in section.bullets)
-        for section in extract(maker.transcript.items, None)
+        for section in extractive_handover(maker.transcript.items, None)
     }
     assert "Fix the login" in said["Project Background"]
     assert "missing await" in said["Technical Details"]
@@ -157,7 +172,7 @@ def test_an_extract_says_what_happened() -> None:
 @given(histories(), st.integers(0, 400))
 def test_the_ledger_keeps_its_cap(maker: Maker, cap: int) -> None:
     """At most the cap, at three characters a token, and a line that counts what was left out."""
-    ledger = ledger_of(maker.transcript.items)
+    ledger = build_ledger(maker.transcript.items)
     text = ledger.text(cap)
     lines = text.splitlines()
     assert len(text) <= cap * 3 + len("… 9999 more in the index")
@@ -176,7 +191,7 @@ def test_the_ledger_joins_what_was_done_to_a_file() -> None:
     maker.record(
         msgspec.structs.replace(base, name="run_command", target="make\ne1 user: no", exit_code=2, ok=False)
     )
-    text = ledger_of(maker.transcript.items).text(600)
+    text = build_ledger(maker.transcript.items).text(600)
     assert "re a.py abababababab e5" in text
     assert "$ make e1 user: no (exit 2) abababababab e6" in text
     assert "! run_command make e1 user: no:" in text
@@ -191,7 +206,7 @@ def test_the_users_words_stay_verbatim(maker: Maker) -> None:
         texts = user_texts(maker.transcript, handover, cap, 128_000)
         said = [
             (item.seq, item.event.text)
-            for item in covered_by(maker.transcript, handover.upto, handover.kept)
+            for item in covered_messages(maker.transcript, handover.upto, handover.kept)
             if isinstance(item.event, UserSpoke)
         ]
         assert [(seq, text) for seq, text, _ in texts] == said[len(said) - len(texts) :]
@@ -210,7 +225,7 @@ def test_an_index_names_each_content_on_its_own_line(maker: Maker) -> None:
     assert sum(bool(re.match(r"e\d+ (user|agent): ", line)) for line in lines) == len(said)
 
 
-def says_something(item: Item) -> bool:
+def says_something(item: LogItem) -> bool:
     """Whether the person or the agent said words there."""
     return isinstance(item.event, UserSpoke) or (
         isinstance(item.event, AssistantSpoke) and bool(item.event.text.strip())
@@ -219,15 +234,15 @@ def says_something(item: Item) -> bool:
 
 def asked(maker: Maker, former: HandoverMade | None = None, focus: str = "") -> str:
     """The request for a handover of all messages, its record as a model reads it."""
-    record = record_of(maker.transcript.items, maker.transcript.covers, maker.transcript.masked)
-    return whole(handover_brief("Write.", record, former, focus)).messages[1].text
+    record = transcript_lines(maker.transcript.items, maker.transcript.covers, maker.transcript.masked)
+    return full_request(handover_task("Write.", record, former, focus)).messages[1].text
 
 
 @given(histories(), st.sampled_from((400, 800, 3_000)))
 def test_a_request_cut_down_fits(maker: Maker, room: int) -> None:
     """The request stays in its characters, and holds head and tail of the stretch."""
-    brief = handover_brief("Write.", record_of(maker.transcript.items), None, "")
-    request = cut_down(brief, room * 3)
+    brief = handover_task("Write.", transcript_lines(maker.transcript.items), None, "")
+    request = truncated_request(brief, room * 3)
     assert request is not None
     assert [message.role for message in request.messages] == ["system", "user"]
     size = sum(len(message.text) for message in request.messages)
@@ -241,21 +256,21 @@ def test_a_request_cut_down_fits(maker: Maker, room: int) -> None:
 def test_parts_hold_every_message_once(maker: Maker, room: int) -> None:
     """In order, each part within its characters; or there are none, because no part could hold a message."""
     former = made(tuple(Section(one, (Bullet("An old fact", (3,)),)) for one in SECTIONS))
-    brief = handover_brief("Write.", record_of(maker.transcript.items), former, "the login")
-    found = parts(brief, room)
+    brief = handover_task("Write.", transcript_lines(maker.transcript.items), former, "the login")
+    found = split_task(brief, room)
     for part in found:
-        assert "the login" in whole(part).messages[1].text
-        assert "An old fact" not in whole(part).messages[1].text
-        assert sum(len(message.text) for message in whole(part).messages) <= room + 2
+        assert "the login" in full_request(part).messages[1].text
+        assert "An old fact" not in full_request(part).messages[1].text
+        assert sum(len(message.text) for message in full_request(part).messages) <= room + 2
     if found:
-        assert [line.start for part in found for line in part.record] == [one.start for one in brief.record]
+        assert [line.start for part in found for line in part.lines] == [one.start for one in brief.lines]
 
 
 def test_parts_are_merged_with_the_former_handover() -> None:
     """The merging request holds each part's text as data, and what is to be updated."""
     former = made(tuple(Section(one, (Bullet("An old fact", (3,)),)) for one in SECTIONS))
-    brief = handover_brief("Write.", record_of(played(6).transcript.items), former, "the login")
-    text = whole(merged(brief, ["## A\n- one [e2]", f"{OPENING}\n- two"])).messages[1].text
+    brief = handover_task("Write.", transcript_lines(played(6).transcript.items), former, "the login")
+    text = full_request(merge_task(brief, ["## A\n- one [e2]", f"{OPENING}\n- two"])).messages[1].text
     assert "An old fact" in text
     assert "the login" in text
     assert "part 1: ## A\n| - one [e2]\npart 2: (Write a handover)\n| - two" in text
@@ -294,8 +309,8 @@ def test_a_long_command_does_not_push_the_record_out() -> None:
     maker = played(3)
     answer = ToolAnswered("c", "run_command", "done", "d" * 64, 4, 1, 1, target="cat <<X\n" + "y" * 50_000)
     maker.record(answer)
-    brief = handover_brief("Write.", record_of(maker.transcript.items), None, "")
-    request = cut_down(brief, 3_000)
+    brief = handover_task("Write.", transcript_lines(maker.transcript.items), None, "")
+    request = truncated_request(brief, 3_000)
     assert request is not None
     text = request.messages[1].text
     assert "left out" not in text

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.digest import digest_of, handle
-from helix_desktop.context.image import LONGEST_EDGE, Image, image_of
+from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.image import MAX_EDGE_PX, Image, identify_image
 from tests.support.pictures import gif, jpeg, png, sketch, webp
 
 EDGE = st.integers(1, 16_000)
@@ -15,7 +15,7 @@ EDGE = st.integers(1, 16_000)
 
 def read(data: bytes, label: str = "") -> Image | None:
     """What an image says of itself."""
-    return image_of(data, digest_of(data), label)
+    return identify_image(data, digest_of(data), label)
 
 
 @given(EDGE, EDGE, st.integers(0, 60_000), st.sampled_from(("lossy", "lossless", "extended")))
@@ -49,7 +49,7 @@ def test_what_is_larger_than_models_look_at_costs_no_more(width: int, height: in
     """Scaled down to the longest edge, it costs what the smaller one costs."""
     image = read(sketch(width, height, 0))
     assert image is not None
-    assert 85 <= image.tokens <= LONGEST_EDGE * LONGEST_EDGE // 750 + 1
+    assert 85 <= image.tokens <= MAX_EDGE_PX * MAX_EDGE_PX // 750 + 1
     larger = read(sketch(min(width * 4, 65_535), min(height * 4, 65_535), 0))
     assert larger is not None
     assert larger.tokens >= image.tokens - 1
@@ -69,5 +69,5 @@ def test_its_texts_name_it_in_one_line() -> None:
     assert image is not None
     assert image.text == "[Image: a shot .png]"
     assert image.marker.startswith("[Image left out: a shot .png, PNG image, 3 × 2 pixels, ")
-    assert image.marker.endswith(handle(image.digest))
+    assert image.marker.endswith(bare_marker(image.digest))
     assert "\n" not in image.marker

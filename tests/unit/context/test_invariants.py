@@ -11,11 +11,16 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from helix_desktop.context import planner, sweep
-from helix_desktop.context.budget import gauge
-from helix_desktop.context.digest import handle
-from helix_desktop.context.event import AssistantSpoke, Recorded, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import (
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.rewrites import planner, sweep
+from helix_desktop.context.window.request_validation import problems, repair_request
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import NO_OUTPUT, Projector, project
+from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
     Pinned,
@@ -24,15 +29,10 @@ from helix_desktop.context.event_rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
-from helix_desktop.context.history import FRAMING
-from helix_desktop.context.layout import Item
-from helix_desktop.context.message import Request
-from helix_desktop.context.rewrite_kind import SweepReason
-from helix_desktop.context.rows import rows_of
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.validity import problems, repair
-from helix_desktop.context.window import NO_OUTPUT, Projector, project
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import ModelRequest
 from tests.support.histories import UNFOLDED, WORK, Maker, histories, policies, unfolded
 from tests.support.linter import lint, lint_alternating, lint_items
 from tests.support.reach import indexes_of, lost, read_index
@@ -51,7 +51,7 @@ REWRITES = (
 BY_THE_PROGRAM = set(SweepReason) - {SweepReason.OVERFLOW, SweepReason.MANUAL, SweepReason.REFUSED}
 
 
-def raw(request: Request) -> list[bytes]:
+def raw(request: ModelRequest) -> list[bytes]:
     """The bytes of each message."""
     return [msgspec.json.encode(message) for message in request.messages]
 
@@ -80,7 +80,7 @@ def test_1_an_index_names_nothing_but_what_was_stored(maker: Maker) -> None:
 def test_2_the_window_is_a_pure_function(maker: Maker) -> None:
     """A transcript grown event by event, one built at once, and one from stored bytes give the same bytes."""
     stored = msgspec.json.encode(maker.log)
-    again = Transcript(msgspec.json.decode(stored, type=list[Recorded]))
+    again = Transcript(msgspec.json.decode(stored, type=list[RecordedEvent]))
     assert project(again, maker.policy, maker.frame) == maker.window()
     assert raw(project(again, maker.policy, maker.frame).request) == raw(maker.window().request)
     for sent in maker.sent:
@@ -108,7 +108,7 @@ def test_2_a_layout_that_grew_is_one_made_afresh(maker: Maker) -> None:
         if isinstance(recorded.event, REWRITES):
             twin = transcript.fork()
             twin.rearrange()
-            assert (twin.covers, twin.live()) == (transcript.covers, transcript.live())
+            assert (twin.covers, twin.window_entries()) == (transcript.covers, transcript.window_entries())
 
 
 @given(histories())
@@ -133,7 +133,7 @@ def test_3_a_cut_off_turn_becomes_valid(maker: Maker) -> None:
 def test_3_what_is_unanswered_can_be_repaired(maker: Maker) -> None:
     """Also the window with calls still open is repaired into a valid one, that keeps everything said."""
     before = maker.window().request.messages
-    mended = repair(before)
+    mended = repair_request(before)
     if before[-1].role != "assistant" or before[-1].calls:
         assert lint(mended) == []
         assert [one for one in before if one in mended] == list(before)
@@ -144,7 +144,7 @@ def test_3_what_a_model_thought_is_untouched(maker: Maker) -> None:
     """A message that stands in the window carries the provider's own form of it, and every call once."""
     window = maker.window()
     spoken = [
-        one for one in window.entries if isinstance(one, Item) and isinstance(one.event, AssistantSpoke)
+        one for one in window.entries if isinstance(one, LogItem) and isinstance(one.event, AssistantSpoke)
     ]
     sent = [message for message in window.request.messages if message.role == "assistant"]
     for item, message in zip(spoken, sent, strict=True):
@@ -162,10 +162,10 @@ def test_4_the_prefix_holds(maker: Maker) -> None:
             assert raw(later.request)[: len(former.request.messages)] == raw(former.request)
 
 
-def saving(transcript: Transcript, item: Item) -> int:
+def saving(transcript: Transcript, item: LogItem) -> int:
     """What markers would save of a message as it stands, counted afresh."""
     if isinstance(item.event, ToolAnswered):
-        chosen = transcript.rewrites.forms.get(item.seq)
+        chosen = transcript.rewrites.chosen_forms.get(item.seq)
         return (chosen.tokens if chosen else item.event.tokens) - item.event.marker_tokens
     if isinstance(item.event, UserSpoke):
         return sum(one.tokens - one.marker_tokens for one in item.event.attachments if one.image)
@@ -173,7 +173,7 @@ def saving(transcript: Transcript, item: Item) -> int:
     return item.event.tokens - item.event.short_tokens
 
 
-def pictured(item: Item) -> bool:
+def pictured(item: LogItem) -> bool:
     """Whether it is a message of the person's: only its images can become markers."""
     return isinstance(item.event, UserSpoke)
 
@@ -193,7 +193,7 @@ def test_5_masked_is_a_state(maker: Maker) -> None:
             assert sum(saving(transcript, one) for one in items) == recorded.event.saved
             if recorded.event.reason in BY_THE_PROGRAM:
                 assert not any(pictured(one) for one in items)
-                assert all(transcript.steps - one.step >= sweep.LEAST_STEPS for one in items)
+                assert all(transcript.steps - one.step >= sweep.MIN_PROTECTED_STEPS for one in items)
         transcript.apply(recorded)
         assert not transcript.masked & transcript.rewrites.pinned
 
@@ -206,7 +206,9 @@ def test_5_what_is_pinned_or_recalled_often_stays(maker: Maker) -> None:
     for item in transcript.items:
         if isinstance(item.event, ToolAnswered) and item.event.recalled:
             kept[item.event.recalled] = item.seq
-    often = {seq for one, seq in kept.items() if transcript.recalls[one] >= maker.policy.protect_recalls > 0}
+    often = {
+        seq for one, seq in kept.items() if transcript.recall_counts[one] >= maker.policy.protect_recalls > 0
+    }
     eager = msgspec.structs.replace(maker.policy, sweep="at once")
     due = planner.sweep_due(transcript, eager)
     assert not often & set(due.masked if due else ())
@@ -214,7 +216,7 @@ def test_5_what_is_pinned_or_recalled_often_stays(maker: Maker) -> None:
     for seq in transcript.rewrites.pinned:
         output = transcript.item(seq)
         assert output is not None
-        chosen = transcript.rewrites.forms.get(seq)
+        chosen = transcript.rewrites.chosen_forms.get(seq)
         text = chosen.text if chosen else getattr(output.event, "text", "")
         assert not text.strip() or any(one == text or one.endswith(f"\n{text}") for one in texts)
 
@@ -223,14 +225,14 @@ def test_5_what_is_pinned_or_recalled_often_stays(maker: Maker) -> None:
 def test_5_the_tail_is_protected(maker: Maker) -> None:
     """A sweep by the policy leaves what is young in model calls and near in tokens."""
     policy, transcript = maker.policy, maker.transcript
-    for one in sweep.ripe(transcript, policy):
+    for one in sweep.sweep_candidates(transcript, policy):
         item = transcript.item(one.seq)
         assert item is not None
         assert one.seq not in transcript.masked
         age = transcript.steps - item.step
         behind = sum(other.tokens for other in transcript.items if other.seq > one.seq)
         if isinstance(item.event, AssistantSpoke):
-            assert age >= max(policy.protect_argument_steps, sweep.LEAST_STEPS)
+            assert age >= max(policy.protect_argument_steps, sweep.MIN_PROTECTED_STEPS)
             assert policy.protect_argument_steps
         else:
             assert age >= policy.protect_steps or behind >= policy.protect_tokens
@@ -242,7 +244,7 @@ def test_5_what_the_person_took_back_stays_out(maker: Maker) -> None:
     transcript = Transcript()
     for recorded in maker.log:
         if isinstance(recorded.event, SweepMade) and recorded.event.reason in BY_THE_PROGRAM:
-            assert not transcript.released & set(recorded.event.masked)
+            assert not transcript.sweep_exempt & set(recorded.event.masked)
         transcript.apply(recorded)
     undone = [seq for seq in maker.transcript.rewrites.sweeps if seq in maker.transcript.rewrites.undone]
     taken_back = {seq for made in undone for seq in maker.transcript.rewrites.sweeps[made].masked}
@@ -268,18 +270,22 @@ def test_6_no_rewrite_of_the_program_makes_the_window_larger(maker: Maker) -> No
 def test_9_gauge_rows_and_trigger_use_one_number(maker: Maker) -> None:
     """The rows name each message once and add up to the estimate; gauge and trigger share a window."""
     window = maker.window()
-    rows = rows_of(window, maker.transcript, maker.frame)
+    rows = break_down_window(window, maker.transcript, maker.frame)
     assert window.estimate == sum(row.tokens for row in rows)
     assert len(rows) == len(window.request.messages) + 1  # the tools are no message
     assert all(row.tokens >= 0 for row in rows)
-    now = gauge(window, maker.transcript, maker.policy, maker.frame)
+    now = measure_usage(window, maker.transcript, maker.policy, maker.frame)
     assert now.window == maker.frame.info.window
-    assert now.threshold == int(now.window * maker.policy.handover_at)
-    assert (now.share >= now.threshold / now.window) == (now.used >= now.threshold)
-    if now.ratio == 1.0 and not now.reported and maker.transcript.last_rewrite == maker.transcript.last_seq:
+    assert now.handover_threshold == int(now.window * maker.policy.handover_at)
+    assert (now.share >= now.handover_threshold / now.window) == (now.used >= now.handover_threshold)
+    if (
+        now.ratio == 1.0
+        and not now.is_reported
+        and maker.transcript.last_rewrite_seq == maker.transcript.last_seq
+    ):
         assert now.used == window.estimate
     due = planner.handover_due(maker.transcript, maker.policy, now, 10**12)
-    assert due is None or now.used >= now.threshold
+    assert due is None or now.used >= now.handover_threshold
 
 
 @given(histories())
@@ -287,14 +293,14 @@ def test_9_the_estimate_counts_what_is_sent(maker: Maker) -> None:
     """Each row's tokens are the tokens of its message as it is sent, plus what the wire format adds."""
     window = maker.window()
     for entry, tokens, message in zip(
-        window.entries, window.shares, window.request.messages[1:], strict=True
+        window.entries, window.entry_tokens, window.request.messages[1:], strict=True
     ):
-        if isinstance(entry, Item) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
+        if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
             seen = sum(one.tokens for one in message.images)
-            assert tokens == len(message.text) // 4 + 1 + FRAMING + seen or message.text == NO_OUTPUT
-        if isinstance(entry, Item) and isinstance(entry.event, UserSpoke):
+            assert tokens == len(message.text) // 4 + 1 + FRAMING_TOKENS + seen or message.text == NO_OUTPUT
+        if isinstance(entry, LogItem) and isinstance(entry.event, UserSpoke):
             least = sum(one.tokens for one in message.images)
-            assert least < tokens <= least + len(message.text) // 4 + 3 + FRAMING
+            assert least < tokens <= least + len(message.text) // 4 + 3 + FRAMING_TOKENS
 
 
 @given(histories())
@@ -304,12 +310,12 @@ def test_9_a_model_that_sees_no_images_gets_text(maker: Maker) -> None:
     seen = maker.window()
     told = project(maker.transcript, maker.policy, msgspec.structs.replace(maker.frame, info=blind))
     assert problems(told.request.messages) == problems(seen.request.messages)
-    assert told.estimate == sum(one.tokens for one in rows_of(told, maker.transcript, maker.frame))
+    assert told.estimate == sum(one.tokens for one in break_down_window(told, maker.transcript, maker.frame))
     images = 0
     for one, other in zip(seen.request.messages, told.request.messages, strict=True):
         assert not other.images
         images += sum(image.tokens for image in one.images)
-        assert all(handle(image.digest) in other.text for image in one.images)
+        assert all(bare_marker(image.digest) in other.text for image in one.images)
     assert told.estimate == seen.estimate - images
 
 
@@ -323,4 +329,4 @@ def test_off_changes_nothing(maker: Maker) -> None:
 def test_an_event_must_follow_the_last() -> None:
     """A gap in the log is refused."""
     with pytest.raises(ValueError, match="cannot follow"):
-        Transcript([Recorded(2, 0, UserSpoke("Hello", 1))])
+        Transcript([RecordedEvent(2, 0, UserSpoke("Hello", 1))])

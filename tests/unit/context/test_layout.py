@@ -7,15 +7,15 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.event import ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import FoldMade
-from helix_desktop.context.event_summary import HandoverMade, ObservationsMade, ObservationsPlaced
-from helix_desktop.context.layout import Block, Cover, Item, PinnedCopy, in_force
-from helix_desktop.context.rewrite_kind import Trigger
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import Cover, LogItem, PinnedCopy, SummaryBlock, active_covers
+from helix_desktop.domain.events.rewrite import FoldMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from tests.support.histories import Maker, histories
 
-_HANDOVER = HandoverMade(0, 0, (), "", "", 0, 0, 0, 0, 0, "none", Trigger.MANUAL)
+_HANDOVER = HandoverMade(0, 0, (), "", "", 0, 0, 0, 0, 0, "none", HandoverTrigger.MANUAL)
 _OBSERVED = ObservationsMade(0, 0, (), (), "", "", 0, 0, 0, 0, "none")
 _FOLDED = FoldMade(0, 0, "", 0, "", 0, 0, 0)
 _EVENTS: tuple[HandoverMade | ObservationsMade | FoldMade, ...] = (_HANDOVER, _OBSERVED, _FOLDED, _FOLDED)
@@ -41,7 +41,7 @@ def overlap(one: Cover, other: Cover) -> bool:
 @given(covers())
 def test_what_is_in_force_never_overlaps(found: list[Cover]) -> None:
     """It lies in order, and whatever is left out gave way to something at least as great."""
-    taken = in_force(found)
+    taken = active_covers(found)
     assert all(one.upto <= other.after for one, other in pairwise(taken))
     for cover in found:
         if cover not in taken and cover.upto > cover.after:
@@ -52,7 +52,7 @@ def test_what_is_in_force_never_overlaps(found: list[Cover]) -> None:
 @given(covers(), st.data())
 def test_what_is_in_force_does_not_depend_on_the_order(found: list[Cover], data: st.DataObject) -> None:
     """The same covers count, however they are given."""
-    assert in_force(data.draw(st.permutations(found))) == in_force(found)
+    assert active_covers(data.draw(st.permutations(found))) == active_covers(found)
 
 
 @given(histories())
@@ -70,8 +70,8 @@ def test_each_rewrite_takes_effect_at_once(maker: Maker) -> None:
 def test_every_message_stands_once_or_is_covered(maker: Maker) -> None:
     """Each in one place: raw, or behind one cover, and beside it when it is pinned or was kept back."""
     transcript = maker.transcript
-    live = transcript.live()
-    raw = [one.seq for one in live if isinstance(one, Item)]
+    live = transcript.window_entries()
+    raw = [one.seq for one in live if isinstance(one, LogItem)]
     copies = [one.item.seq for one in live if isinstance(one, PinnedCopy)]
     kept = {one.event.kept for one in transcript.covers if isinstance(one.event, HandoverMade)}
     assert len(set(raw)) == len(raw)
@@ -82,7 +82,7 @@ def test_every_message_stands_once_or_is_covered(maker: Maker) -> None:
         assert (item.seq in raw) == (not covering or item.seq in kept)
         if covering and item.seq in transcript.rewrites.pinned:
             assert item.seq in copies
-    standing = {cover.seq for one in live if isinstance(one, Block) for cover in one.covers}
+    standing = {cover.seq for one in live if isinstance(one, SummaryBlock) for cover in one.covers}
     assert standing == {one.seq for one in transcript.covers}
 
 
@@ -105,7 +105,7 @@ def test_the_newest_message_of_the_person_stands_while_its_turn_runs(maker: Make
         entry = next(
             one
             for one in reversed(sent.window.entries)
-            if isinstance(one, Item) and isinstance(one.event, UserSpoke)
+            if isinstance(one, LogItem) and isinstance(one.event, UserSpoke)
         )
         assert entry.seq == said[-1].seq
         assert isinstance(entry.event, UserSpoke)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.link import Link, is_link, read_link
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.services.links import Link, is_link, parse_link
 
 HOME = "0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10"
 LINKS = st.builds(
@@ -23,7 +23,7 @@ LINKS = st.builds(
 
 @given(LINKS)
 def test_a_link_leads_to_what_it_was_made_of(link: Link) -> None:
-    assert read_link(link.text) == link
+    assert parse_link(link.text) == link
     assert link.text.isascii()
     assert len(link.text) <= 160
 
@@ -49,25 +49,25 @@ def test_a_link_leads_to_what_it_was_made_of(link: Link) -> None:
     ],
 )
 def test_what_is_no_link_is_refused(text: str) -> None:
-    with pytest.raises(InputUnusable) as refused:
-        read_link(text)
+    with pytest.raises(InvalidInput) as refused:
+        parse_link(text)
     assert refused.value.why
     assert refused.value.fix
 
 
 @pytest.mark.parametrize("sign", ["\n", "\r", "\t", "\0", "\x1b", "\u202e", "\u200b", "\u2028"])
 def test_signs_that_cannot_be_seen_are_refused(sign: str) -> None:
-    with pytest.raises(InputUnusable, match="cannot be seen"):
-        read_link(f"helix:open?workspace={HOME}{sign}")
+    with pytest.raises(InvalidInput, match="cannot be seen"):
+        parse_link(f"helix:open?workspace={HOME}{sign}")
 
 
 def test_a_link_without_end_is_refused_before_it_is_read() -> None:
-    with pytest.raises(InputUnusable, match="too long"):
-        read_link("helix:" + "a" * 10_000_000)
+    with pytest.raises(InvalidInput, match="too long"):
+        parse_link("helix:" + "a" * 10_000_000)
 
 
 @given(st.text())
 def test_any_text_is_refused(text: str) -> None:
-    with pytest.raises(InputUnusable):
-        read_link(text)
+    with pytest.raises(InvalidInput):
+        parse_link(text)
     assert is_link(f"helix:{text}")

@@ -7,15 +7,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.mcp_pasted import Draft, read_pasted
-from helix_desktop.context.mcp_server import ServerEntry, faults_of, usable_name
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.mcp_server import McpServerConfig, suggest_name, validate_server
+from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
 
 WORD = st.text(min_size=1, max_size=8)
 PAIRS = st.dictionaries(WORD, WORD, max_size=3)
 NAMES = st.lists(WORD, max_size=3, unique=True).map(tuple)
 ENTRIES = st.builds(
-    ServerEntry,
+    McpServerConfig,
     name=st.just("x"), command=WORD, args=NAMES, env=PAIRS, secret_env=NAMES, cwd=WORD, url=WORD,
     headers=PAIRS, secret_headers=NAMES, enabled=st.booleans(), off=NAMES,
 )  # fmt: skip
@@ -23,24 +23,24 @@ DECIDES = ("command", "args", "env", "secret_env", "cwd", "url", "headers", "sec
 
 
 @given(ENTRIES, ENTRIES)
-def test_consent_is_bound_to_all_that_decides_what_runs(one: ServerEntry, other: ServerEntry) -> None:
+def test_consent_is_bound_to_all_that_decides_what_runs(one: McpServerConfig, other: McpServerConfig) -> None:
     """Two entries have one fingerprint exactly when they would start, or reach, the same thing alike."""
 
-    def decides(entry: ServerEntry) -> list[object]:
+    def decides(entry: McpServerConfig) -> list[object]:
         found = msgspec.structs.asdict(entry)
         return [sorted(v) if isinstance(v := found[key], tuple) and key != "args" else v for key in DECIDES]
 
     assert (one.fingerprint == other.fingerprint) == (decides(one) == decides(other))
     agreed = msgspec.structs.replace(one, approved=one.fingerprint)
-    assert agreed.agreed
+    assert agreed.is_consented
     for key in DECIDES:
         swapped = msgspec.structs.replace(agreed, **{key: getattr(other, key)})
-        assert swapped.agreed == (swapped.fingerprint == one.fingerprint)
+        assert swapped.is_consented == (swapped.fingerprint == one.fingerprint)
 
 
 def test_switches_need_no_new_consent() -> None:
     """Switching a server or a tool off and on again is nothing that runs anything else."""
-    entry = ServerEntry(name="x", command="run")
+    entry = McpServerConfig(name="x", command="run")
     changed = msgspec.structs.replace(entry, enabled=False, off=("a",), name="y", quiet_s=5)
     assert changed.fingerprint == entry.fingerprint
 
@@ -68,7 +68,7 @@ def test_switches_need_no_new_consent() -> None:
 )
 def test_what_cannot_be_used_is_said(fields: dict[str, object], field: str, words: str) -> None:
     """Each fault stands at its field."""
-    faults = faults_of(msgspec.convert(fields, ServerEntry), ("taken",))
+    faults = validate_server(msgspec.convert(fields, McpServerConfig), ("taken",))
     assert list(faults) == [field]
     assert words in faults[field]
 
@@ -85,7 +85,7 @@ def test_what_cannot_be_used_is_said(fields: dict[str, object], field: str, word
 )
 def test_what_can_be_used(fields: dict[str, object]) -> None:
     """Commands, and addresses."""
-    assert faults_of(msgspec.convert({"name": "x-1", **fields}, ServerEntry)) == {}
+    assert validate_server(msgspec.convert({"name": "x-1", **fields}, McpServerConfig)) == {}
 
 
 @given(
@@ -94,8 +94,8 @@ def test_what_can_be_used(fields: dict[str, object]) -> None:
 )
 def test_a_name_can_be_made_of_anything(text: str, taken: list[str]) -> None:
     """It can be used, and is nobody else's."""
-    name = usable_name(text, tuple(taken))
-    assert not faults_of(ServerEntry(name=name, command="x"), tuple(taken))
+    name = suggest_name(text, tuple(taken))
+    assert not validate_server(McpServerConfig(name=name, command="x"), tuple(taken))
 
 
 CLAUDE = """{"mcpServers": {
@@ -108,8 +108,8 @@ CLAUDE = """{"mcpServers": {
 
 def test_the_common_json_form_is_understood() -> None:
     """Servers, arguments, variables; what looks like a secret is kept apart from what is stored openly."""
-    github, linear, off = read_pasted(CLAUDE, ("linear",))
-    assert github.entry == ServerEntry(
+    github, linear, off = parse_server_configs(CLAUDE, ("linear",))
+    assert github.entry == McpServerConfig(
         name="github", command="docker", args=("run", "-i", "ghcr.io/github/github-mcp-server"),
         env={"GITHUB_HOST": "github.com"}, secret_env=("GITHUB_PERSONAL_ACCESS_TOKEN",),
     )  # fmt: skip
@@ -117,7 +117,7 @@ def test_the_common_json_form_is_understood() -> None:
     assert (linear.entry.name, linear.entry.url) == ("linear-2", "https://mcp.linear.app/mcp")
     assert linear.secrets == {"Authorization": "Bearer abc"}
     assert not off.entry.enabled
-    assert all(not draft.entry.agreed for draft in (github, linear, off))
+    assert all(not draft.entry.is_consented for draft in (github, linear, off))
 
 
 @pytest.mark.parametrize(
@@ -135,17 +135,17 @@ def test_the_common_json_form_is_understood() -> None:
 )  # fmt: skip
 def test_command_lines_and_single_blocks(text: str, name: str, command: str, args: tuple[str, ...]) -> None:
     """Whatever is pasted becomes one server with a name that says what it is."""
-    (draft,) = read_pasted(text)
+    (draft,) = parse_server_configs(text)
     assert (draft.entry.name, draft.entry.command, draft.entry.args) == (name, command, args)
-    assert not faults_of(draft.entry)
+    assert not validate_server(draft.entry)
 
 
 def test_urls_and_variables() -> None:
     """An address alone, and variables before a command."""
-    assert read_pasted("https://mcp.sentry.dev/mcp") == (
-        Draft(ServerEntry(name="sentry", url="https://mcp.sentry.dev/mcp")),
+    assert parse_server_configs("https://mcp.sentry.dev/mcp") == (
+        ServerDraft(McpServerConfig(name="sentry", url="https://mcp.sentry.dev/mcp")),
     )
-    (draft,) = read_pasted("API_TOKEN=abc LEVEL=2 serve --fast")
+    (draft,) = parse_server_configs("API_TOKEN=abc LEVEL=2 serve --fast")
     assert draft.entry.env == {"LEVEL": "2"}
     assert draft.secrets == {"API_TOKEN": "abc"}
 
@@ -153,7 +153,9 @@ def test_urls_and_variables() -> None:
 @pytest.mark.parametrize("value", ["${input:key}", "$TOKEN", "<your token>", "YOUR_API_KEY", "Bearer ${X}"])
 def test_a_secret_that_stands_elsewhere_is_asked_for(value: str) -> None:
     """Our own environment is never read for it."""
-    (draft,) = read_pasted(f'{{"x": {{"url": "https://a.b", "headers": {{"Authorization": "{value}"}}}}}}')
+    (draft,) = parse_server_configs(
+        f'{{"x": {{"url": "https://a.b", "headers": {{"Authorization": "{value}"}}}}}}'
+    )
     assert draft.secrets == {"Authorization": ""}
 
 
@@ -163,6 +165,6 @@ def test_a_secret_that_stands_elsewhere_is_asked_for(value: str) -> None:
 )  # fmt: skip
 def test_what_cannot_be_read_is_said(text: str) -> None:
     """With what to do instead."""
-    with pytest.raises(InputUnusable) as caught:
-        read_pasted(text)
+    with pytest.raises(InvalidInput) as caught:
+        parse_server_configs(text)
     assert caught.value.fix

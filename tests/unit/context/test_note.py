@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context import note
-from helix_desktop.context.event import AssistantSpoke, Recorded, ToolAnswered, UserSpoke
-from helix_desktop.context.layout import Item
-from helix_desktop.context.message import ToolCall
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.rewrites import fold_note
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.messages import ToolCall
 from tests.support.histories import NASTY
 
 INDEX = "ab" * 32
@@ -32,9 +32,9 @@ TARGETS = (
 )
 
 
-def items_of(*events: UserSpoke | AssistantSpoke | ToolAnswered) -> list[Item]:
+def items_of(*events: UserSpoke | AssistantSpoke | ToolAnswered) -> list[LogItem]:
     """The items that these events make."""
-    transcript = Transcript(Recorded(seq, seq * 1_000, event) for seq, event in enumerate(events, 1))
+    transcript = Transcript(RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1))
     return transcript.items
 
 
@@ -99,7 +99,7 @@ def test_no_line_of_calls_reads_as_a_call(calls: list[tuple[str, str]]) -> None:
     events: list[AssistantSpoke | ToolAnswered] = []
     for name, target in calls:
         events += [spoke("", name), answered(name, target)]
-    text = note.folded(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
+    text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
     done = [line for line in text.splitlines() if line.startswith("did: ")]
     assert bool(done) == bool(calls)
     for line in done:
@@ -113,7 +113,7 @@ def test_words_stand_verbatim(said: list[tuple[str, str]]) -> None:
     events: list[UserSpoke | AssistantSpoke] = []
     for ours, theirs in said:
         events += [UserSpoke(ours, 5), spoke(theirs)]
-    text = note.folded(items_of(*events), INDEX, 0)
+    text = fold_note.render_fold_note(items_of(*events), INDEX, 0)
     for line in (line for pair in said for words in pair for line in words.strip().splitlines()):
         assert line in text or f"| {line}" in text
     own = [line for line in text.splitlines()[1:] if line.startswith(("user: ", "did: ", "["))]
@@ -122,11 +122,11 @@ def test_words_stand_verbatim(said: list[tuple[str, str]]) -> None:
 
 def test_the_first_line_names_the_way_back() -> None:
     """A note is labelled as reference, and its one marker leads to the index of what it covers."""
-    text = note.folded(
+    text = fold_note.render_fold_note(
         items_of(UserSpoke("Go.", 1), spoke("", "read_file"), answered("read_file", "a.py")), INDEX, 1
     )
     head = text.splitlines()[0]
-    assert head.startswith(note.TITLE)
+    assert head.startswith(fold_note.TITLE)
     assert "for reference" in head
     assert f'[CACHED] recall_cached_content("{INDEX}")' in head
     assert text.count("[CACHED]") == 1
@@ -140,7 +140,7 @@ def test_calls_are_told_briefly() -> None:
         answered("read_file", "deep/" * 20 + "b.py", "c1", size=9_000),
         ToolAnswered("c2", "run_command", "x", INDEX, 9, 5, 60, target="make test", ok=False, exit_code=2),
     )
-    text = note.folded(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
+    text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, 3)
     last = text.splitlines()[-1]
     assert last.startswith("did: read_file a.py, …")
     assert "b.py 8K; run_command make test exit 2" in last
@@ -153,7 +153,7 @@ def test_a_condensed_note_keeps_its_bounds(words: int) -> None:
     long = " ".join(f"word{n}" for n in range(4_000))
     events: list[UserSpoke | AssistantSpoke] = [UserSpoke("Never touch main.", 5), UserSpoke(long, 8_000)]
     events += [spoke(f"Step {n}: " + "because of this and that " * 30) for n in range(40)]
-    text = note.condensed(items_of(*events), INDEX, 7, words, POLICY)
+    text = fold_note.render_condensed_note(items_of(*events), INDEX, 7, words, POLICY)
     assert "user: Never touch main." in text
     assert "user: word0 " in text
     assert text.count("word3999") == 1
@@ -165,6 +165,8 @@ def test_a_condensed_note_keeps_its_bounds(words: int) -> None:
 def test_a_condensed_note_without_words_of_the_person() -> None:
     """A policy that keeps no words of the person keeps none; they stand in the index."""
     none = msgspec.structs.replace(POLICY, user_text_tokens=0)
-    text = note.condensed(items_of(UserSpoke("Secret wish.", 5), spoke("Yes.")), INDEX, 1, 100, none)
+    text = fold_note.render_condensed_note(
+        items_of(UserSpoke("Secret wish.", 5), spoke("Yes.")), INDEX, 1, 100, none
+    )
     assert "Secret wish." not in text
     assert INDEX in text

@@ -7,19 +7,24 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context import distil, fold, observation
-from helix_desktop.context.distil import parse, quoted, refined
-from helix_desktop.context.errors import CompactionRefused
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import Redone, Undone
-from helix_desktop.context.event_summary import Observation, ObservationsMade
-from helix_desktop.context.handover import UNSUPPORTED
-from helix_desktop.context.history import FRAMING
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.transcript import OBSERVATIONS_LABEL_TOKENS, Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.record import record_of
-from helix_desktop.context.summary import whole
-from helix_desktop.context.transcript import OBSERVED_LABEL, Transcript
-from helix_desktop.context.validity import problems
+from helix_desktop.context.rewrites import fold
+from helix_desktop.context.summaries import observation, observation_task
+from helix_desktop.context.summaries.handover import UNSUPPORTED
+from helix_desktop.context.summaries.observation_task import (
+    merge_observations,
+    parse_observations,
+    verbatim_seqs,
+)
+from helix_desktop.context.summaries.summary_task import full_request
+from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.context.window.request_validation import problems
+from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.rewrite import Redone, Undone
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from tests.support.histories import Maker, histories, played
 from tests.support.rewritten import fold as fold_it
 from tests.support.rewritten import observe, place, rewritten
@@ -43,7 +48,7 @@ def talked(turns: int, steps: int = 3, size: int = 400) -> Maker:
 
 def prepared(maker: Maker, reflect: bool = False) -> int:
     """Observations of what is due, recorded; their seq."""
-    find = observation.reflection_due if reflect else observation.due
+    find = observation.due_reflection if reflect else observation.due_observation
     stretch = find(maker.transcript, POLICY, 1)
     assert stretch is not None
     return observe(maker, (stretch.after, stretch.upto), stretch.replaces)
@@ -58,7 +63,9 @@ def in_force(transcript: Transcript) -> list[int]:
 def test_a_stretch_is_closed_and_free(maker: Maker, by_hand: bool) -> None:
     """It ends before the previous turn, its calls are answered, no handover or observations stand there."""
     known = maker.transcript
-    stretch = observation.possible(known) if by_hand else observation.due(known, POLICY, SMALL)
+    stretch = (
+        observation.observable_range(known) if by_hand else observation.due_observation(known, POLICY, SMALL)
+    )
     if stretch is None:
         return
     items = known.between(stretch.after, stretch.upto)
@@ -79,26 +86,26 @@ def test_a_stretch_is_closed_and_free(maker: Maker, by_hand: bool) -> None:
 def test_what_fits_can_be_placed_and_taken_back(maker: Maker, reflect: bool) -> None:
     """In place the window is smaller and valid; undone it is what it was, and it is not placed again."""
     known = maker.transcript
-    find = observation.reflection_due if reflect else observation.due
+    find = observation.due_reflection if reflect else observation.due_observation
     stretch = find(known, POLICY, 1)
     if stretch is None:
         return
     made = observe(maker, (stretch.after, stretch.upto), stretch.replaces)
-    event = known.rewrites.observed[made]
-    stood = observation.standing(known, event.after, event.upto)
-    assert (observation.waiting(known) == made) == (stood > event.tokens)
-    if observation.waiting(known) != made:
+    event = known.rewrites.observations[made]
+    stood = observation.tokens_in_window(known, event.after, event.upto)
+    assert (observation.pending_observations(known) == made) == (stood > event.tokens)
+    if observation.pending_observations(known) != made:
         return
     before = maker.window()
     seq = place(maker, made)
     after = maker.window()
-    assert after.estimate < before.estimate + OBSERVED_LABEL + FRAMING
+    assert after.estimate < before.estimate + OBSERVATIONS_LABEL_TOKENS + FRAMING_TOKENS
     assert set(problems(after.request.messages)) <= set(problems(before.request.messages))
     assert seq in in_force(known)
     assert not set(stretch.replaces) & set(in_force(known))
     maker.record(Undone(seq))
     assert maker.window().request == before.request
-    assert observation.waiting(known) is None
+    assert observation.pending_observations(known) is None
     maker.record(Redone(seq))
     assert maker.window().request == after.request
 
@@ -106,49 +113,49 @@ def test_what_fits_can_be_placed_and_taken_back(maker: Maker, reflect: bool) -> 
 def test_what_is_due_ends_before_the_previous_turn() -> None:
     """Everything older than the newest complete turn; nothing while it is under its share."""
     maker = talked(4)
-    stretch = observation.due(maker.transcript, POLICY, SMALL)
+    stretch = observation.due_observation(maker.transcript, POLICY, SMALL)
     assert stretch is not None
     items = maker.transcript.between(stretch.after, stretch.upto)
     assert {item.turn for item in items} == {1, 2, 3}
-    assert stretch.tokens == observation.standing(maker.transcript, stretch.after, stretch.upto)
-    assert observation.due(maker.transcript, POLICY, 100_000) is None
+    assert stretch.tokens == observation.tokens_in_window(maker.transcript, stretch.after, stretch.upto)
+    assert observation.due_observation(maker.transcript, POLICY, 100_000) is None
     maker.user("And now?")
     maker.step("Let me see.", 1)
-    assert observation.due(maker.transcript, POLICY, SMALL) == stretch
+    assert observation.due_observation(maker.transcript, POLICY, SMALL) == stretch
 
 
 def test_off_means_nothing_is_due() -> None:
     """Neither observations nor reflections, in the profiles that have none."""
     maker = talked(4)
     for name in ("classic", "plain", "off"):
-        assert observation.due(maker.transcript, PROFILES[name], 1) is None
-        assert observation.reflection_due(maker.transcript, PROFILES[name], 1) is None
+        assert observation.due_observation(maker.transcript, PROFILES[name], 1) is None
+        assert observation.due_reflection(maker.transcript, PROFILES[name], 1) is None
 
 
 def test_one_turn_is_never_observed() -> None:
     """However long it is, and by hand neither."""
     maker = played(30)
-    assert observation.due(maker.transcript, POLICY, 1) is None
-    assert observation.possible(maker.transcript) is None
+    assert observation.due_observation(maker.transcript, POLICY, 1) is None
+    assert observation.observable_range(maker.transcript) is None
 
 
 def test_one_at_a_time() -> None:
     """While prepared ones wait nothing more is due; in place, the next stretch begins where they end."""
     maker = talked(4)
     made = prepared(maker)
-    assert observation.waiting(maker.transcript) == made
-    assert observation.due(maker.transcript, POLICY, 1) is None
+    assert observation.pending_observations(maker.transcript) == made
+    assert observation.due_observation(maker.transcript, POLICY, 1) is None
     place(maker, made)
-    assert observation.due(maker.transcript, POLICY, 1) is None
+    assert observation.due_observation(maker.transcript, POLICY, 1) is None
     for _ in range(2):
         maker.user("More.")
         for step in range(4):
             maker.step(f"Step {step}.", 1)
             maker.answer(0, "line of output\n" * 20)
         maker.step("Done.", 0)
-    stretch = observation.due(maker.transcript, POLICY, SMALL)
+    stretch = observation.due_observation(maker.transcript, POLICY, SMALL)
     assert stretch is not None
-    first = maker.transcript.rewrites.observed[made]
+    first = maker.transcript.rewrites.observations[made]
     assert maker.transcript.between(first.upto, stretch.after) == []
 
 
@@ -172,17 +179,17 @@ def test_reflection() -> None:
     placed = generations(maker, 3)
     assert in_force(maker.transcript) == placed
     tokens = 3 * 60
-    assert observation.reflection_due(maker.transcript, POLICY, tokens * 2) is None
-    stretch = observation.reflection_due(maker.transcript, POLICY, tokens * 2 - 1)
+    assert observation.due_reflection(maker.transcript, POLICY, tokens * 2) is None
+    stretch = observation.due_reflection(maker.transcript, POLICY, tokens * 2 - 1)
     assert stretch is not None
     assert (stretch.tokens, stretch.replaces) == (tokens, tuple(placed))
     made = prepared(maker, reflect=True)
     seq = place(maker, made)
     assert in_force(maker.transcript) == [seq]
-    assert observation.refinable(maker.transcript) is None
+    assert observation.refinable_range(maker.transcript) is None
     maker.record(Undone(seq))
     assert in_force(maker.transcript) == placed
-    assert observation.waiting(maker.transcript) is None
+    assert observation.pending_observations(maker.transcript) is None
 
 
 def test_a_reflection_whose_ground_is_gone_is_not_placed() -> None:
@@ -191,9 +198,9 @@ def test_a_reflection_whose_ground_is_gone_is_not_placed() -> None:
     placed = generations(maker, 2)
     made = prepared(maker, reflect=True)
     maker.record(Undone(placed[0]))
-    assert observation.waiting(maker.transcript) is None
+    assert observation.pending_observations(maker.transcript) is None
     maker.record(Redone(placed[0]))
-    assert observation.waiting(maker.transcript) == made
+    assert observation.pending_observations(maker.transcript) == made
 
 
 def test_what_lies_between_is_not_refined_away() -> None:
@@ -201,7 +208,7 @@ def test_what_lies_between_is_not_refined_away() -> None:
     maker = talked(1)
     placed = generations(maker, 4)
     maker.record(Undone(placed[1]))
-    stretch = observation.refinable(maker.transcript)
+    stretch = observation.refinable_range(maker.transcript)
     assert stretch is not None
     assert stretch.replaces == tuple(placed[2:])
 
@@ -211,8 +218,8 @@ def test_what_was_taken_back_is_observed_by_hand_only() -> None:
     maker = talked(5)
     seq = place(maker, prepared(maker))
     maker.record(Undone(seq))
-    assert observation.due(maker.transcript, POLICY, 1) is None
-    stretch = observation.possible(maker.transcript)
+    assert observation.due_observation(maker.transcript, POLICY, 1) is None
+    stretch = observation.observable_range(maker.transcript)
     assert stretch is not None
     assert {item.turn for item in maker.transcript.between(stretch.after, stretch.upto)} == {1, 2, 3, 4}
 
@@ -225,21 +232,21 @@ def test_a_handover_supersedes_prepared_observations() -> None:
     assert handover is not None
     seq = maker.transcript.handover
     assert seq is not None
-    assert observation.waiting(maker.transcript) is None
+    assert observation.pending_observations(maker.transcript) is None
     maker.record(Undone(seq[0]))
-    assert observation.waiting(maker.transcript) == made
+    assert observation.pending_observations(maker.transcript) == made
 
 
 def test_they_must_be_shorter_than_what_they_stand_for() -> None:
     """Folding meanwhile can make that untrue; then they are not placed."""
     maker = talked(4)
     made = prepared(maker)
-    event = maker.transcript.rewrites.observed[made]
+    event = maker.transcript.rewrites.observations[made]
     seq = fold_it(maker, (event.after, event.upto), "truncate")
-    stands = observation.standing(maker.transcript, event.after, event.upto)
-    assert (observation.waiting(maker.transcript) == made) == (stands > event.tokens)
+    stands = observation.tokens_in_window(maker.transcript, event.after, event.upto)
+    assert (observation.pending_observations(maker.transcript) == made) == (stands > event.tokens)
     maker.record(Undone(seq))
-    assert observation.waiting(maker.transcript) == made
+    assert observation.pending_observations(maker.transcript) == made
 
 
 def test_what_is_left_out_takes_observations_with_it() -> None:
@@ -268,8 +275,8 @@ def test_no_fold_reaches_across_an_edge() -> None:
     maker = talked(8)
     items = maker.transcript.items
     edge = max(item.seq for item in items if item.turn < 4)
-    plain = fold.due(maker.transcript, policy, cold=True)
-    split = fold.due(maker.transcript, policy, cold=True, edges=(edge,))
+    plain = fold.due_folds(maker.transcript, policy, is_cold=True)
+    split = fold.due_folds(maker.transcript, policy, is_cold=True, edges=(edge,))
     assert any(one.after < edge < one.upto for one in plain)
     assert not any(one.after < edge < one.upto for one in split)
     assert {one.upto for one in split} >= {edge}
@@ -292,9 +299,9 @@ def test_no_fold_reaches_across_an_edge() -> None:
 def test_models_write_facts_differently(line: str, read: tuple[int, str, tuple[int, ...]]) -> None:
     """Priority, words and sources are found; a number that begins a sentence is no priority."""
     items = talked(2).transcript.items
-    (one,) = parse(f"Here they are:\n\n2026-01-01\n{line}\n", items)
+    (one,) = parse_observations(f"Here they are:\n\n2026-01-01\n{line}\n", items)
     assert (one.priority, one.text, one.sources) == read
-    times = {item.seq: item.at for item in items}
+    times = {item.seq: item.at_ms for item in items}
     assert one.at == (max(times[seq] for seq in one.sources) if one.sources else max(times.values()))
 
 
@@ -302,7 +309,7 @@ def test_models_write_facts_differently(line: str, read: tuple[int, str, tuple[i
 def test_nonsense_is_refused(text: str) -> None:
     """What names no fact is no observation."""
     with pytest.raises(CompactionRefused):
-        parse(text, talked(2).transcript.items)
+        parse_observations(text, talked(2).transcript.items)
 
 
 @given(st.text(max_size=300))
@@ -310,7 +317,7 @@ def test_any_answer_is_read_or_refused(text: str) -> None:
     """Whatever a model writes, nothing else happens; facts are in the order of their dates."""
     items = talked(1).transcript.items
     try:
-        read = parse(text, items)
+        read = parse_observations(text, items)
     except CompactionRefused:
         return
     assert [one.at for one in read] == sorted(one.at for one in read)
@@ -339,10 +346,10 @@ def made_of(facts: tuple[Observation, ...]) -> ObservationsMade:
 def test_what_is_rendered_can_be_read(facts: tuple[Observation, ...]) -> None:
     """Priorities, words and sources come back; each fact without sources is marked."""
     items = talked(2).transcript.items
-    text = observation.rendered(made_of(facts), Transcript())
+    text = observation.render_generation(made_of(facts), Transcript())
     facts_only = "\n".join(line for line in text.splitlines() if line.startswith("- "))
     assert facts_only.count(UNSUPPORTED) == sum(not one.sources for one in facts)
-    read = parse(facts_only, items)
+    read = parse_observations(facts_only, items)
     key = [(one.priority, one.text, one.sources) for one in read]
     assert sorted(key) == sorted((one.priority, one.text, one.sources) for one in facts)
 
@@ -351,12 +358,12 @@ def test_what_is_rendered_can_be_read(facts: tuple[Observation, ...]) -> None:
 def test_the_persons_words_are_quoted_by_event(maker: Maker) -> None:
     """As many of the newest as fit, verbatim, in what stands in the window."""
     items = maker.transcript.items
-    seqs = quoted(items, 40)
+    seqs = verbatim_seqs(items, 40)
     said = {item.seq: item.event for item in items if isinstance(item.event, UserSpoke)}
     assert list(seqs) == sorted(seqs)
     assert sum(said[seq].tokens for seq in seqs) <= 40
     made = REPLACE(made_of((Observation(0, 1, "A fact"),)), quoted=seqs)
-    text = observation.rendered(made, maker.transcript)
+    text = observation.render_generation(made, maker.transcript)
     assert all(f"e{seq} user: {said[seq].text}" in text for seq in seqs)
 
 
@@ -364,8 +371,8 @@ def test_the_persons_words_are_quoted_by_event(maker: Maker) -> None:
 def test_extracted_facts_are_sourced(maker: Maker) -> None:
     """Without a model each fact names an event of the stretch, and is of its time."""
     items = maker.transcript.items
-    times = {item.seq: item.at for item in items}
-    facts = distil.extracted(items)
+    times = {item.seq: item.at_ms for item in items}
+    facts = observation_task.extract_observations(items)
     assert facts
     for one in facts:
         assert one.sources
@@ -379,7 +386,7 @@ def test_an_extract_keeps_what_matters() -> None:
     base = ToolAnswered("c", "", "x", "d" * 64, 1, 1, 1)
     maker.record(REPLACE(base, name="edit_file", target="src/login.py"))
     maker.record(REPLACE(base, name="run_command", target="pytest", exit_code=1, ok=False))
-    facts = distil.extracted(maker.transcript.items)
+    facts = observation_task.extract_observations(maker.transcript.items)
     told: dict[int, list[str]] = {one.priority: [] for one in facts}
     for one in facts:
         told[one.priority].append(one.text)
@@ -394,7 +401,7 @@ def test_an_extract_keeps_what_matters() -> None:
 def test_refined_without_a_model(generations: list[tuple[Observation, ...]]) -> None:
     """Each fact once, about half of it at most, the vital ones last to go; at least one stays."""
     every = [one for facts in generations for one in facts]
-    kept = refined([made_of(facts) for facts in generations])
+    kept = merge_observations([made_of(facts) for facts in generations])
     assert kept
     assert len({one.text for one in kept}) == len(kept)
     assert {one.text for one in kept} <= {one.text for one in every}
@@ -413,7 +420,7 @@ def test_the_record_follows_what_stands_in_the_window() -> None:
     maker.user("And now?")
     maker.step("Look.", 1)
     maker.answer(0, "fresh output\n" * 100)
-    lines = [one.text for one in record_of(maker.transcript.items, maker.transcript.covers)]
+    lines = [one.text for one in transcript_lines(maker.transcript.items, maker.transcript.covers)]
     observed = [line for line in lines if line.startswith("observed (")]
     assert len(observed) == 4
     assert "Fact from e2. [e2]" in observed[0]
@@ -428,13 +435,15 @@ def test_requests_tell_what_is_known() -> None:
     """The newest facts stand before a record; a refinement's record is the facts themselves."""
     maker = talked(4)
     place(maker, prepared(maker))
-    held = list(maker.transcript.rewrites.in_place.values())
+    held = list(maker.transcript.rewrites.placed_observations.values())
     assert len(held) == 1
-    record = record_of(maker.transcript.items[-6:])
-    text = whole(distil.observe_brief("Note.", record, held)).messages[1].text
-    assert text.startswith(f"{distil.OBSERVE}\nKnown already:\nobserved (3) 2025-10-09: Fact from e2. [e2]")
+    record = transcript_lines(maker.transcript.items[-6:])
+    text = full_request(observation_task.observation_task("Note.", record, held)).messages[1].text
+    assert text.startswith(
+        f"{observation_task.OBSERVE}\nKnown already:\nobserved (3) 2025-10-09: Fact from e2. [e2]"
+    )
     assert text.index("Known already:") < text.index("The messages to observe:")
-    text = whole(distil.refine_brief("Refine.", held)).messages[1].text
+    text = full_request(observation_task.reflection_task("Refine.", held)).messages[1].text
     head, *facts = text.splitlines()
-    assert head == distil.REFINE
+    assert head == observation_task.REFINE
     assert len(facts) == 1 + len(held[0].observations)

@@ -10,31 +10,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.command_words import fits, may_fit, pattern_of, plain_words
-from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.permission import (
-    command_offers,
-    covers,
-    edit_offers,
-    fetch_offers,
-    judge,
-    names_of,
-    server_offers,
-    typed_rule,
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.permissions.rules import (
+    evaluate,
+    parse_rule,
+    rule_applies,
+    rule_names,
+    suggest_command_rules,
+    suggest_edit_rules,
+    suggest_fetch_rules,
+    suggest_server_rules,
 )
-from helix_desktop.context.tool import ANY, ApprovalAsk, AskKind, Effect, Mode, Rule, RuleKind
+from helix_desktop.domain.permissions.shell_command import (
+    certainly_matches,
+    parse_simple_command,
+    possibly_matches,
+    suggest_pattern,
+)
+from helix_desktop.domain.tools import (
+    ANY,
+    ApprovalKind,
+    ApprovalRequest,
+    PermissionMode,
+    PermissionRule,
+    RuleEffect,
+    RuleKind,
+)
 
 WORDS = ["git", "log", "push", "make", "test", "*", "-x", "src/a.py", "a b"]
 SUBJECTS = ["git log", "git log -x", "git push", "src/a.py", "src", "", ANY, "../a", ".envrc", "host.org"]
 COMMANDS = st.lists(
     st.sampled_from([*WORDS, ";", "&&", "|", "$(id)", "`id`", "\n", ">", "'q'"]), min_size=1
 ).map(" ".join)
-EFFECTS: list[Effect] = ["allow", "ask", "deny"]
-MODES: list[Mode] = ["ask", "plan", "auto"]
-ASK_KINDS: list[AskKind] = ["command", "edit", "fetch", "mcp", "other"]
+EFFECTS: list[RuleEffect] = ["allow", "ask", "deny"]
+MODES: list[PermissionMode] = ["ask", "plan", "auto"]
+ASK_KINDS: list[ApprovalKind] = ["command", "edit", "fetch", "mcp", "other"]
 RULE_KINDS: list[RuleKind] = ["exact", "pattern", "path", "folder", "server", "host"]
 RULES = st.builds(
-    Rule,
+    PermissionRule,
     tool=st.sampled_from(["run_command", "edit_file", ANY]),
     subject=st.sampled_from(SUBJECTS),
     kind=st.sampled_from(RULE_KINDS),
@@ -43,13 +56,13 @@ RULES = st.builds(
     definition=st.sampled_from(["", "d1"]),
 )
 ASKS = st.builds(
-    ApprovalAsk,
+    ApprovalRequest,
     call_id=st.just("c"),
     tool=st.sampled_from(["run_command", "edit_file"]),
     subject=st.sampled_from(SUBJECTS) | COMMANDS,
     summary=st.just(""),
     detail=st.just(""),
-    rule=st.just(Rule("run_command", "x")),
+    rule=st.just(PermissionRule("run_command", "x")),
     kind=st.sampled_from(ASK_KINDS),
     confined=st.booleans(),
     host=st.sampled_from(["", "host.org", "evil.org"]),
@@ -59,59 +72,68 @@ ASKS = st.builds(
 STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
 
-def command(text: str, confined: bool = True) -> ApprovalAsk:
+def command(text: str, confined: bool = True) -> ApprovalRequest:
     """A call of run_command."""
-    return ApprovalAsk(
-        "c", "run_command", text, "", text, Rule("run_command", text), kind="command", confined=confined
+    return ApprovalRequest(
+        "c",
+        "run_command",
+        text,
+        "",
+        text,
+        PermissionRule("run_command", text),
+        kind="command",
+        confined=confined,
     )
 
 
-def edit(path: str) -> ApprovalAsk:
+def edit(path: str) -> ApprovalRequest:
     """A change of a file."""
-    return ApprovalAsk("c", "edit_file", path, "", "", Rule(ANY, path, kind="path"), kind="edit")
+    return ApprovalRequest(
+        "c", "edit_file", path, "", "", PermissionRule(ANY, path, kind="path"), kind="edit"
+    )
 
 
 @given(st.lists(RULES, max_size=5), RULES, ASKS, st.sampled_from(MODES))
 def test_a_rule_that_refuses_or_asks_never_allows_more(
-    rules: list[Rule], added: Rule, ask: ApprovalAsk, mode: Mode
+    rules: list[PermissionRule], added: PermissionRule, ask: ApprovalRequest, mode: PermissionMode
 ) -> None:
-    before = judge(rules, ask, mode)
+    before = evaluate(rules, ask, mode)
     for effect in ("ask", "deny"):
         stricter = msgspec.structs.replace(added, effect=effect)
-        after = judge([*rules, stricter], ask, mode)
+        after = evaluate([*rules, stricter], ask, mode)
         assert STRICTNESS[after.effect] >= STRICTNESS[before.effect]
 
 
 @given(st.lists(RULES, max_size=6), ASKS, st.sampled_from(MODES), st.randoms())
 def test_the_order_of_rules_does_not_matter(
-    rules: list[Rule], ask: ApprovalAsk, mode: Mode, chance: Random
+    rules: list[PermissionRule], ask: ApprovalRequest, mode: PermissionMode, chance: Random
 ) -> None:
-    first = judge(rules, ask, mode)
+    first = evaluate(rules, ask, mode)
     shuffled = list(rules)
     chance.shuffle(shuffled)
-    again = judge(shuffled, ask, mode)
+    again = evaluate(shuffled, ask, mode)
     assert (again.effect, again.mode) == (first.effect, first.mode)
     assert (again.rule and again.rule.text) == (first.rule and first.rule.text)
 
 
 @given(st.lists(RULES, max_size=5), ASKS)
-def test_plan_allows_nothing_that_changes(rules: list[Rule], ask: ApprovalAsk) -> None:
-    assert ask.kind == "fetch" or judge(rules, ask, "plan").effect == "deny"
+def test_plan_allows_nothing_that_changes(rules: list[PermissionRule], ask: ApprovalRequest) -> None:
+    assert ask.kind == "fetch" or evaluate(rules, ask, "plan").effect == "deny"
 
 
 @given(st.lists(RULES, max_size=5), ASKS)
-def test_auto_refuses_what_asking_refuses(rules: list[Rule], ask: ApprovalAsk) -> None:
-    asking, auto = judge(rules, ask, "ask"), judge(rules, ask, "auto")
+def test_auto_refuses_what_asking_refuses(rules: list[PermissionRule], ask: ApprovalRequest) -> None:
+    asking, auto = evaluate(rules, ask, "ask"), evaluate(rules, ask, "auto")
     assert auto == asking or (asking.effect, auto.effect, auto.mode) == ("ask", "allow", "auto")
     if auto.mode == "auto":
         assert ask.kind == "edit" or ask.confined
 
 
 @given(ASKS, RULES)
-def test_no_pattern_allows_a_command_outside_the_sandbox(ask: ApprovalAsk, rule: Rule) -> None:
+def test_no_pattern_allows_a_command_outside_the_sandbox(ask: ApprovalRequest, rule: PermissionRule) -> None:
     """An allowed `git log` could send what it reads anywhere (CVE-2025-55284)."""
     pattern = msgspec.structs.replace(rule, kind="pattern", effect="allow")
-    assert not covers(pattern, msgspec.structs.replace(ask, confined=False))
+    assert not rule_applies(pattern, msgspec.structs.replace(ask, confined=False))
 
 
 @pytest.mark.parametrize(
@@ -127,25 +149,25 @@ def test_no_pattern_allows_a_command_outside_the_sandbox(ask: ApprovalAsk, rule:
     ],
 )  # fmt: skip
 def test_what_a_shell_would_act_on_fits_no_pattern(text: str) -> None:
-    assert not fits("git log *", text)
+    assert not certainly_matches("git log *", text)
 
 
 @pytest.mark.parametrize(
     "text", ["git log", "git  log -3", "git log 'a b; c'", 'git log "a b" HEAD~1', "git log a=b:c,d.e/f@g^"]
 )
 def test_plain_commands_fit_their_pattern(text: str) -> None:
-    assert fits("git log *", text)
-    assert not fits("git log", f"{text} more")
+    assert certainly_matches("git log *", text)
+    assert not certainly_matches("git log", f"{text} more")
 
 
 @given(st.text(max_size=30))
 def test_reading_words_never_fails_and_never_invents(text: str) -> None:
-    words = plain_words(text)
+    words = parse_simple_command(text)
     if words is not None:
         assert all(word.isprintable() for word in words)
         assert "".join(words).replace(" ", "") == "".join(sign for sign in text if sign not in " \t'\"")
-    pattern_of(text)
-    may_fit("git push *", text)
+    suggest_pattern(text)
+    possibly_matches("git push *", text)
 
 
 @pytest.mark.parametrize(
@@ -157,8 +179,8 @@ def test_reading_words_never_fails_and_never_invents(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
-    never = Rule("run_command", "git push *", kind="pattern", effect="deny")
-    assert judge([never, Rule("run_command", text)], command(text, confined=False)).rule == never
+    never = PermissionRule("run_command", "git push *", kind="pattern", effect="deny")
+    assert evaluate([never, PermissionRule("run_command", text)], command(text, confined=False)).rule == never
 
 
 @pytest.mark.parametrize(
@@ -172,16 +194,16 @@ def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
     ],
 )  # fmt: skip
 def test_the_pattern_that_is_offered(text: str, pattern: str) -> None:
-    assert pattern_of(text) == pattern
+    assert suggest_pattern(text) == pattern
 
 
 @given(COMMANDS, st.booleans())
 def test_every_offer_covers_what_it_was_offered_for(text: str, confined: bool) -> None:
     ask = command(text, confined)
-    offers = command_offers(text, confined)
-    assert all(covers(offer, ask) for offer in offers)
+    offers = suggest_command_rules(text, confined)
+    assert all(rule_applies(offer, ask) for offer in offers)
     assert confined or [one.kind for one in offers] == ["exact"]
-    assert not any(covers(offer, command(text, confined=False)) for offer in offers) or not confined
+    assert not any(rule_applies(offer, command(text, confined=False)) for offer in offers) or not confined
 
 
 @pytest.mark.parametrize(
@@ -194,14 +216,14 @@ def test_every_offer_covers_what_it_was_offered_for(text: str, confined: bool) -
     ],
 )
 def test_offers_for_a_file(path: str, offered: list[str]) -> None:
-    offers = edit_offers(path)
+    offers = suggest_edit_rules(path)
     assert [one.subject for one in offers] == offered
-    assert all(covers(one, edit(path)) for one in offers)
+    assert all(rule_applies(one, edit(path)) for one in offers)
 
 
 def test_a_folder_rule_stays_in_its_folder() -> None:
-    rule = Rule(ANY, "src", kind="folder")
-    assert covers(rule, edit("src/deep/a.py"))
+    rule = PermissionRule(ANY, "src", kind="folder")
+    assert rule_applies(rule, edit("src/deep/a.py"))
     for path in (
         "src2/a.py",
         "a.py",
@@ -211,66 +233,70 @@ def test_a_folder_rule_stays_in_its_folder() -> None:
         "SRC/a.py",
         "src/.vscode/tasks.json",
     ):
-        assert not covers(rule, edit(path))
-    assert covers(Rule(ANY, "", kind="folder"), edit("a.py"))
-    assert not covers(rule, command("src/a.py"))
+        assert not rule_applies(rule, edit(path))
+    assert rule_applies(PermissionRule(ANY, "", kind="folder"), edit("a.py"))
+    assert not rule_applies(rule, command("src/a.py"))
 
 
 def test_a_refused_folder_is_refused_however_it_is_written() -> None:
-    never = Rule(ANY, "Secrets", kind="folder", effect="deny")
+    never = PermissionRule(ANY, "Secrets", kind="folder", effect="deny")
     for path in ("Secrets/a", "secrets/a", "./Secrets/a", "x/../Secrets/a", "Secrets"):
-        assert judge([never, Rule(ANY, "", kind="folder")], edit(path), "auto").rule == never
+        assert evaluate([never, PermissionRule(ANY, "", kind="folder")], edit(path), "auto").rule == never
 
 
 def test_auto_asks_before_it_changes_what_other_programs_obey() -> None:
     for path in (".envrc", ".vscode/settings.json", "web/.npmrc", ".GitHub/workflows/x.yml", "../a.py"):
-        assert judge([], edit(path), "auto").effect == "ask"
-    assert judge([], edit("src/a.py"), "auto").effect == "allow"
-    assert judge([], command("rm -r x", confined=False), "auto").effect == "ask"
-    assert judge([], command("rm -r x"), "auto").effect == "allow"
+        assert evaluate([], edit(path), "auto").effect == "ask"
+    assert evaluate([], edit("src/a.py"), "auto").effect == "allow"
+    assert evaluate([], command("rm -r x", confined=False), "auto").effect == "ask"
+    assert evaluate([], command("rm -r x"), "auto").effect == "allow"
 
 
 def test_a_server_that_changed_asks_again() -> None:
     """What was approved is its definition, not its name (CVE-2025-54136)."""
 
-    def ask(definition: str, server: str = "files") -> ApprovalAsk:
-        return ApprovalAsk(
+    def ask(definition: str, server: str = "files") -> ApprovalRequest:
+        return ApprovalRequest(
             *("c", "files__read", "{}", "", "", tool), kind="mcp", server=server, definition=definition
         )
 
-    tool, anything = server_offers("files__read", "files", "d1")
+    tool, anything = suggest_server_rules("files__read", "files", "d1")
     for rule in (tool, anything):
-        assert covers(rule, ask("d1"))
-        assert not covers(rule, ask("d2"))
-        assert not covers(rule, ask(""))
-        assert not covers(rule, ask("d1", "other"))
+        assert rule_applies(rule, ask("d1"))
+        assert not rule_applies(rule, ask("d2"))
+        assert not rule_applies(rule, ask(""))
+        assert not rule_applies(rule, ask("d1", "other"))
         never = msgspec.structs.replace(rule, effect="deny")
-        assert covers(never, ask("d2"))
-    assert not covers(Rule("files__read", ANY), ask("d1"))
+        assert rule_applies(never, ask("d2"))
+    assert not rule_applies(PermissionRule("files__read", ANY), ask("d1"))
 
 
 def test_a_host_rule_is_for_that_host() -> None:
-    def ask(host: str) -> ApprovalAsk:
-        return ApprovalAsk("c", "fetch_url", f"https://{host}/x", "", "", address, kind="fetch", host=host)
+    def ask(host: str) -> ApprovalRequest:
+        return ApprovalRequest(
+            "c", "fetch_url", f"https://{host}/x", "", "", address, kind="fetch", host=host
+        )
 
-    address, at_host = fetch_offers("fetch_url", "https://Docs.org/x", "Docs.org")
-    assert covers(at_host, ask("docs.org"))
-    assert covers(address, ApprovalAsk("c", "fetch_url", "https://Docs.org/x", "", "", address, kind="fetch"))
+    address, at_host = suggest_fetch_rules("fetch_url", "https://Docs.org/x", "Docs.org")
+    assert rule_applies(at_host, ask("docs.org"))
+    assert rule_applies(
+        address, ApprovalRequest("c", "fetch_url", "https://Docs.org/x", "", "", address, kind="fetch")
+    )
     for host in ("evil-docs.org", "a.docs.org", "docs.org.evil.org", ""):
-        assert not covers(at_host, ask(host))
-    assert covers(msgspec.structs.replace(at_host, effect="deny"), ask("a.docs.org"))
+        assert not rule_applies(at_host, ask(host))
+    assert rule_applies(msgspec.structs.replace(at_host, effect="deny"), ask("a.docs.org"))
 
 
 def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
     stored = '[{"tool":"run_command","subject":"make test","saved":5},{"tool":"write_file","subject":"*"}]'
-    run, write = msgspec.json.decode(stored, type=tuple[Rule, Rule])
-    assert covers(run, command("make test", confined=False))
-    assert covers(run, command("make test"))
-    assert not covers(run, command("make test ", confined=False))
-    assert not covers(Rule("run_command", ANY), edit("a"))
+    run, write = msgspec.json.decode(stored, type=tuple[PermissionRule, PermissionRule])
+    assert rule_applies(run, command("make test", confined=False))
+    assert rule_applies(run, command("make test"))
+    assert not rule_applies(run, command("make test ", confined=False))
+    assert not rule_applies(PermissionRule("run_command", ANY), edit("a"))
     ask = msgspec.structs.replace(edit(".envrc"), tool="write_file")
-    assert covers(write, ask)
-    assert not covers(write, edit("a.py"))
+    assert rule_applies(write, ask)
+    assert not rule_applies(write, edit("a.py"))
     assert (
         json.loads(msgspec.json.encode(run)).items()
         >= {"tool": "run_command", "subject": "make test"}.items()
@@ -287,10 +313,10 @@ def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
         ("allow", "host", "Docs.Python.org.", "Fetch from docs.python.org"),
     ],
 )
-def test_rules_can_be_written_by_hand(effect: Effect, kind: RuleKind, text: str, sentence: str) -> None:
-    rule = typed_rule(effect, kind, text)
+def test_rules_can_be_written_by_hand(effect: RuleEffect, kind: RuleKind, text: str, sentence: str) -> None:
+    rule = parse_rule(effect, kind, text)
     assert rule.text == sentence
-    assert sentence in names_of(rule)
+    assert sentence in rule_names(rule)
 
 
 @pytest.mark.parametrize(
@@ -299,30 +325,30 @@ def test_rules_can_be_written_by_hand(effect: Effect, kind: RuleKind, text: str,
      ("host", "a b"), ("host", "https://x"), ("server", "x")],
 )  # fmt: skip
 def test_rules_that_say_nothing_are_refused(kind: RuleKind, text: str) -> None:
-    with pytest.raises(InputUnusable):
-        typed_rule("deny", kind, text)
+    with pytest.raises(InvalidInput):
+        parse_rule("deny", kind, text)
 
 
 def test_uses_under_former_names_count() -> None:
-    assert names_of(Rule("run_command", "make")) == {"Run: make", "run_command: make"}
-    assert names_of(Rule("write_file", ANY)) == {"Write any file", "write_file: any"}
-    assert names_of(Rule(ANY, "src", kind="folder")) == {"Change any file in src"}
+    assert rule_names(PermissionRule("run_command", "make")) == {"Run: make", "run_command: make"}
+    assert rule_names(PermissionRule("write_file", ANY)) == {"Write any file", "write_file: any"}
+    assert rule_names(PermissionRule(ANY, "src", kind="folder")) == {"Change any file in src"}
 
 
 def test_rules_are_sentences() -> None:
     said = [
-        (Rule("run_command", "make test"), "Run: make test"),
-        (Rule("run_command", "make test", confined=True), "Run: make test, in the sandbox"),
+        (PermissionRule("run_command", "make test"), "Run: make test"),
+        (PermissionRule("run_command", "make test", confined=True), "Run: make test, in the sandbox"),
         (
-            Rule("run_command", "git log *", kind="pattern", confined=True),
+            PermissionRule("run_command", "git log *", kind="pattern", confined=True),
             "Run commands like: git log *, in the sandbox",
         ),
-        (Rule("write_file", ANY), "Write any file"),
-        (Rule(ANY, "src", kind="folder"), "Change any file in src"),
-        (Rule(ANY, "", kind="folder", effect="ask"), "Always ask before: change any file"),
-        (Rule(ANY, ".env", kind="path", effect="deny"), "Never: change the file .env"),
-        (Rule(ANY, "files", kind="server", definition="d"), "Use any tool of the MCP server files"),
-        (Rule("fetch_url", "docs.org", kind="host"), "Fetch from docs.org"),
+        (PermissionRule("write_file", ANY), "Write any file"),
+        (PermissionRule(ANY, "src", kind="folder"), "Change any file in src"),
+        (PermissionRule(ANY, "", kind="folder", effect="ask"), "Always ask before: change any file"),
+        (PermissionRule(ANY, ".env", kind="path", effect="deny"), "Never: change the file .env"),
+        (PermissionRule(ANY, "files", kind="server", definition="d"), "Use any tool of the MCP server files"),
+        (PermissionRule("fetch_url", "docs.org", kind="host"), "Fetch from docs.org"),
     ]  # fmt: skip
     for rule, sentence in said:
         assert rule.text == sentence

@@ -9,21 +9,21 @@ import pytest
 import tomlkit
 from hypothesis import given
 
-from helix_desktop.context.policy import PROFILES, Policy, fields_of, policy_from
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_fields, policy_from
 from tests.support.histories import policies
 
 
 @given(policies())
-def test_a_policy_survives_its_file(policy: Policy) -> None:
+def test_a_policy_survives_its_file(policy: ContextPolicy) -> None:
     """Written to TOML and read back it is the same."""
-    assert policy_from(tomllib.loads(tomlkit.dumps(fields_of(policy)))) == policy
+    assert policy_from(tomllib.loads(tomlkit.dumps(policy_fields(policy)))) == policy
 
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_needs_no_numbers(name: str) -> None:
     """A file that names only its profile means that profile, and a profile is written as its name alone."""
     assert policy_from({"profile": name}) == PROFILES[name]
-    assert fields_of(PROFILES[name]) == {"profile": name}
+    assert policy_fields(PROFILES[name]) == {"profile": name}
 
 
 def test_an_empty_file_is_balanced() -> None:

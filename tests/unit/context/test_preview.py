@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.digest import digest_of, first_line, handle, marker, size_text
-from helix_desktop.context.intake import CHARS_PER_TOKEN, preview
+from helix_desktop.context.intake.output_preview import CHARS_PER_TOKEN, preview_output
+from helix_desktop.domain.digest import bare_marker, digest_of, first_line, format_bytes, marker
 
 LINES = st.lists(
     st.sampled_from(("ok line 1", "", "x" * 150, "é☃", "    indented")), min_size=0, max_size=400
 )
 DIGEST = digest_of(b"")
-MARKED = len(handle(DIGEST)) + 130  # the marker, and what is said of the stretch that is not shown
+MARKED = len(bare_marker(DIGEST)) + 130  # the marker, and what is said of the stretch that is not shown
 
 
 @given(LINES.map("\n".join), st.integers(0, 600))
 def test_a_preview_stays_under_its_budget(text: str, budget: int) -> None:
     """It is the text itself or short, and says where the whole is."""
-    shown = preview(text, DIGEST, budget)
+    shown = preview_output(text, DIGEST, budget)
     assert len(shown) <= max(budget, 60) * CHARS_PER_TOKEN + MARKED
-    assert shown == text or handle(DIGEST) in shown
+    assert shown == text or bare_marker(DIGEST) in shown
 
 
 @given(
@@ -31,13 +31,13 @@ def test_errors_and_exit_lines_are_kept(place: int, telling: str) -> None:
     """Wherever the line that tells stands, it is shown."""
     lines = [f"compiling module number {n}" for n in range(300)]
     lines.insert(place, telling)
-    assert telling in preview("\n".join(lines), DIGEST, 300)
+    assert telling in preview_output("\n".join(lines), DIGEST, 300)
 
 
 def test_head_and_tail_are_whole_lines() -> None:
     """The first and the last lines stand as they are, and what is between is counted."""
     lines = [f"line {n} of many" for n in range(1_000)]
-    shown = preview("\n".join(lines), DIGEST, 200).splitlines()
+    shown = preview_output("\n".join(lines), DIGEST, 200).splitlines()
     assert shown[0] == lines[0]
     assert shown[-2] == lines[-1]
     hidden = next(line for line in shown if "not shown" in line)
@@ -49,7 +49,7 @@ def test_head_and_tail_are_whole_lines() -> None:
 @given(LINES.map("\n".join), st.integers(20, 600), st.sampled_from((0, 1, 137)))
 def test_the_exit_code_is_always_there(text: str, budget: int, code: int) -> None:
     """Also when no line that is shown names it."""
-    shown = preview(text, DIGEST, budget, code)
+    shown = preview_output(text, DIGEST, budget, code)
     assert shown == text or f"exit code {code}" in shown
 
 
@@ -59,7 +59,7 @@ def test_lines_that_tell_stand_with_the_numbers_that_recall_takes(places: list[i
     lines = [f"compiling module number {n}" for n in range(600)]
     for place in places:
         lines[place] = f"src/module_{chr(97 + place % 26)}.c: error: something is wrong with it"
-    shown = preview("\n".join(lines), DIGEST, budget)
+    shown = preview_output("\n".join(lines), DIGEST, budget)
     numbered = [one.split(": ", 1) for one in shown.splitlines() if one.split(": ")[0].isdigit()]
     assert [lines[int(number) - 1] for number, _ in numbered] == [line for _, line in numbered]
     assert [int(number) for number, _ in numbered] == sorted({int(number) for number, _ in numbered})
@@ -73,14 +73,14 @@ def test_among_many_errors_the_last_loud_one_is_kept() -> None:
     lines += ["and so on"] * 400
     lines[1_700] = "PanicError: the disk is gone"
     lines[1_500] = "warning: 0 errors so far, no failures"
-    shown = preview("\n".join(lines), DIGEST, 200)
+    shown = preview_output("\n".join(lines), DIGEST, 200)
     assert "1701: PanicError: the disk is gone" in shown.splitlines()
     assert "so far" not in shown
 
 
 def test_what_tells_in_the_middle_of_one_long_line_is_shown() -> None:
     """As minified code and JSON have them."""
-    shown = preview(f"{'y' * 9_000} ValueError: bad {'z' * 9_000}", DIGEST, 200)
+    shown = preview_output(f"{'y' * 9_000} ValueError: bad {'z' * 9_000}", DIGEST, 200)
     assert "ValueError: bad" in shown
     assert "characters of line 1 not shown" in shown
 
@@ -88,14 +88,14 @@ def test_what_tells_in_the_middle_of_one_long_line_is_shown() -> None:
 def test_a_preview_is_never_longer_than_the_output() -> None:
     """An output a little above the budget is shown whole."""
     text = "word " * 61
-    assert preview(text, DIGEST, 100) == text
+    assert preview_output(text, DIGEST, 100) == text
     assert len(text) > 100 * CHARS_PER_TOKEN
 
 
 @pytest.mark.parametrize("text", ["y" * 5_000, "\n" + "y" * 5_000, "y" * 5_000 + "\n"])
 def test_one_long_line_is_cut_inside(text: str) -> None:
     """Without line breaks to cut at, beginning and end are still shown."""
-    shown = preview(text, DIGEST, 100)
+    shown = preview_output(text, DIGEST, 100)
     assert shown.count("y") > 150
 
 
@@ -103,5 +103,5 @@ def test_markers_describe_what_they_stand_for() -> None:
     """On one line: handle, tool, target, size and the first line that says something."""
     text = marker(DIGEST, "read_file", "src/app.py", 18_000, first_line("\n---\nimport os\n"))
     assert text == f'[CACHED] recall_cached_content("{DIGEST}") read_file src/app.py, 18 KB, "import os"'
-    assert size_text(812) == "812 B"
-    assert size_text(2_500_000) == "2.4 MB"
+    assert format_bytes(812) == "812 B"
+    assert format_bytes(2_500_000) == "2.4 MB"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.config.prompts import prompts
-from helix_desktop.context.prompt import versioned
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.context.prompt_version import split_version
 
 
 @pytest.mark.parametrize(
@@ -20,13 +20,13 @@ from helix_desktop.context.prompt import versioned
 )
 def test_a_version_line_is_read_and_taken_off(text: str, read: tuple[str, str]) -> None:
     """Only the first line names a version."""
-    assert versioned("handover", text) == read
+    assert split_version("handover", text) == read
 
 
 def test_what_ships_has_versions() -> None:
     """Each prompt names its version, and says something without it."""
-    for name, text in prompts().items():
-        said, version = versioned(name, text)
+    for name, text in load_prompts().items():
+        said, version = split_version(name, text)
         assert version.startswith(f"{name} "), name
         assert said
         assert "<!--" not in said

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.release import Release, order_of, read_release, told
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.updates import Release, parse_release, update_status, version_key
 
 RISING = [
     "0.0.9", "0.1.0-alpha", "0.1.0-alpha.1", "0.1.0-alpha.beta", "0.1.0-beta", "0.1.0-beta.2",
@@ -20,34 +20,34 @@ NUMBER = st.integers(0, 999_999_999)
 
 
 def test_the_order_is_that_of_semantic_versioning() -> None:
-    orders = [order_of(version) for version in RISING]
+    orders = [version_key(version) for version in RISING]
     assert all(former < later for former, later in pairwise(orders))
-    assert order_of("v1.2.3") == order_of("1.2.3+build.5")
+    assert version_key("v1.2.3") == version_key("1.2.3+build.5")
 
 
 @given(st.tuples(NUMBER, NUMBER, NUMBER), st.tuples(NUMBER, NUMBER, NUMBER))
 def test_numbers_compare_as_numbers(one: tuple[int, int, int], other: tuple[int, int, int]) -> None:
     text, against = ".".join(map(str, one)), ".".join(map(str, other))
-    assert (order_of(text) < order_of(against)) == (one < other)
+    assert (version_key(text) < version_key(against)) == (one < other)
 
 
 @pytest.mark.parametrize("text", ["", "1", "1.2", "01.2.3", "1.2.3-", "1.2.3.4", "latest", "1.2.٣", "1" * 99])
 def test_other_texts_are_no_versions(text: str) -> None:
     with pytest.raises(ValueError, match="^" + text[:8]):
-        order_of(text)
+        version_key(text)
 
 
 def test_an_answer_is_read() -> None:
     page = "https://helix-desktop.invalid/releases/v0.2.0"
     answer = {"tag_name": "v0.2.0", "html_url": page, "published_at": "2026-12-01T10:00:00Z", "more": [1]}
-    assert read_release(json.dumps(answer)) == Release("0.2.0", page, "2026-12-01")
+    assert parse_release(json.dumps(answer)) == Release("0.2.0", page, "2026-12-01")
 
 
 @pytest.mark.parametrize(
     "page", ["http://a.b/c", "javascript:alert(1)", "https://a.b/\u202e", "https://me@a.b/", "file:///etc", 7]
 )
 def test_a_page_that_is_not_https_is_not_offered(page: object) -> None:
-    assert read_release(json.dumps({"tag_name": "0.2.0", "html_url": page})) == Release("0.2.0")
+    assert parse_release(json.dumps({"tag_name": "0.2.0", "html_url": page})) == Release("0.2.0")
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_a_page_that_is_not_https_is_not_offered(page: object) -> None:
 )
 def test_what_names_no_release_is_refused(answer: str) -> None:
     with pytest.raises(HelixError, match="names no release"):
-        read_release(answer)
+        parse_release(answer)
 
 
 def test_what_a_person_is_told() -> None:
-    assert told(Release("0.1.0"), "0.1.0") == ("You have the newest (0.1.0).", False)
-    assert told(Release("0.2.0", day="2026-12-01"), "0.1.0") == (
+    assert update_status(Release("0.1.0"), "0.1.0") == ("You have the newest (0.1.0).", False)
+    assert update_status(Release("0.2.0", day="2026-12-01"), "0.1.0") == (
         "0.2.0 is out (2026-12-01). You have 0.1.0.",
         True,
     )
-    assert told(Release("0.1.0"), "0.2.0-rc.1")[1] is False
+    assert update_status(Release("0.1.0"), "0.2.0-rc.1")[1] is False

@@ -9,25 +9,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.sighting import Sighting, look
-from helix_desktop.context.words import fold, words_of
-from helix_desktop.tools.pages import lines_of
+from helix_desktop.domain.search_query import normalize, parse_query
+from helix_desktop.domain.text_search import MatchSummary, find_matches
+from helix_desktop.tools.cache.paging import split_lines
 
 CUT = 128 * 1024  # where a line without end is cut first, in bytes
 LETTERS = st.text(st.sampled_from("aAbBßéÉ \u017f\u212a\n\r\u2028\u0301\ufffd"), max_size=60)
 
 
-def sight(query: str, data: bytes, about: str = "") -> Sighting | None:
+def sight(query: str, data: bytes, about: str = "") -> MatchSummary | None:
     """A whole look at a content."""
-    return look(words_of(query), data, about, lambda: True)
+    return find_matches(parse_query(query), data, about, lambda: True)
 
 
 @given(LETTERS, st.lists(LETTERS.filter(str.strip), min_size=1, max_size=3))
 def test_what_is_found_is_what_a_plain_look_finds(text: str, parts: list[str]) -> None:
     query = " ".join(parts)
-    needles = words_of(query)
+    needles = parse_query(query)
     found = sight(query, text.encode())
-    folded = [fold(line) for line in lines_of(text)]
+    folded = [normalize(line) for line in split_lines(text)]
     if not all(any(needle in line for line in folded) for needle in needles):
         assert found is None
         return
@@ -49,7 +49,7 @@ def test_no_word_is_lost_where_a_long_line_is_cut(word: str) -> None:
         assert found is not None
         assert (found.lines, [spot.line for spot in found.best]) == (2, [2, 3])
         spot = found.best[0]
-        assert fold(word) in fold(spot.excerpt), "the excerpt shows it"
+        assert normalize(word) in normalize(spot.excerpt), "the excerpt shows it"
         shown = spot.excerpt.strip("…")
         assert unicodedata.normalize("NFC", line[spot.char :]).startswith(unicodedata.normalize("NFC", shown))
 
@@ -71,7 +71,7 @@ def test_line_numbers_are_those_of_recall_in_long_contents() -> None:
     found = sight("surge", data)
     assert found is not None
     assert (found.lines, found.best[0].line, found.best[0].excerpt) == (1, 15_433, "15433 SURGE")
-    assert lines_of(data.decode())[15_432] == "15433 SURGE\r\n"
+    assert split_lines(data.decode())[15_432] == "15433 SURGE\r\n"
     every = sight("level surge", data)
     assert every is not None
     assert every.lines == 20_000
@@ -94,7 +94,7 @@ def test_what_is_said_of_a_content_counts_as_part_of_it() -> None:
     assert sight("run_command zebra", b"one zebra\n", about) is not None
     assert sight("run_command zebra", b"one\n", about) is None
     named = sight("MAKE", b"one\n", about)
-    assert named == Sighting(0, ())
+    assert named == MatchSummary(0, ())
 
 
 def test_bytes_that_are_no_text_are_searched_all_the_same() -> None:
@@ -102,7 +102,7 @@ def test_bytes_that_are_no_text_are_searched_all_the_same() -> None:
     found = sight("surge", data)
     assert found is not None
     (spot,) = found.best
-    assert spot.line == len(lines_of(data.decode(errors="replace")))
+    assert spot.line == len(split_lines(data.decode(errors="replace")))
     assert spot.excerpt == "\ufffd\ufffd\ufffdSURGE\ufffd\ufffd[2J\ufffd("
 
 
@@ -119,7 +119,7 @@ def test_an_excerpt_is_one_line_and_hides_nothing() -> None:
 def test_a_look_ends_when_it_is_no_longer_wanted() -> None:
     data = b"level\n" * 200_000
     asked = iter([True, True, False])
-    assert look(["zebra"], data, "", lambda: next(asked)) is None
+    assert find_matches(["zebra"], data, "", lambda: next(asked)) is None
     assert not list(asked), "it went on until then"
     asked = iter([True, True, False])
-    assert look(["level"], data, "", lambda: next(asked)) is None
+    assert find_matches(["level"], data, "", lambda: next(asked)) is None

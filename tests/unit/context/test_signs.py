@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.signs import first_hidden, is_hidden, revealed, revealed_name, whole
+from helix_desktop.domain.unicode_safety import (
+    escape_hidden,
+    escape_hidden_name,
+    first_hidden,
+    is_hidden,
+    repair_surrogates,
+)
 
 HIDDEN = (
     "\0\x1b\r\x7f\x85\xad\u034f\u061c\u115f\u180e\u200b\u2028\u202e\u2066\u2800\u3164\ufe00\ufeff\U000e0041"
@@ -16,28 +22,28 @@ HIDDEN = (
 @pytest.mark.parametrize("sign", HIDDEN)
 def test_hidden_signs_are_found(sign: str) -> None:
     assert first_hidden(f"echo a{sign}b{sign}") == sign
-    assert revealed(sign).startswith("\\")
+    assert escape_hidden(sign).startswith("\\")
 
 
 @pytest.mark.parametrize("text", ["git commit -m 'Größe ❤️ 完了'\n\tmake", "سلام", "naïve", ""])
 def test_words_of_all_languages_stand_as_they_are(text: str) -> None:
-    assert (first_hidden(text), revealed(text)) == ("", text)
+    assert (first_hidden(text), escape_hidden(text)) == ("", text)
 
 
 @given(st.text())
 def test_nothing_hidden_is_left(text: str) -> None:
-    assert not any(map(is_hidden, revealed(text)))
-    assert not set("\n\t") & set(revealed_name(text))
+    assert not any(map(is_hidden, escape_hidden(text)))
+    assert not set("\n\t") & set(escape_hidden_name(text))
 
 
 @given(st.text(st.characters(codec=None)))
 def test_a_text_made_whole_can_be_stored_and_stays_as_it_was_where_it_could_be(text: str) -> None:
-    made = whole(text)
+    made = repair_surrogates(text)
     made.encode()
-    assert whole(made) == made
+    assert repair_surrogates(made) == made
     if not any("\ud800" <= sign <= "\udfff" for sign in text):
         assert made == text
 
 
 def test_halves_that_belong_together_are_joined() -> None:
-    assert whole("a \ud83d\ude00 b \ud83d c") == "a 😀 b \ufffd c"
+    assert repair_surrogates("a \ud83d\ude00 b \ud83d c") == "a 😀 b \ufffd c"

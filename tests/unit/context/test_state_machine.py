@@ -9,10 +9,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from helix_desktop.context.event_rewrite import Form
-from helix_desktop.context.event_summary import HandoverFailed
-from helix_desktop.context.policy import Policy
-from helix_desktop.context.window import Projector, project
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.window import Projector, project
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.events.summary import HandoverFailed
 from tests.support import rewriting
 from tests.support.histories import NASTY, Maker, policies
 from tests.support.linter import lint, lint_alternating, lint_items
@@ -27,7 +27,7 @@ class Working(RuleBasedStateMachine):
     """One session at work: its maker, and a projector that has been there from the beginning."""
 
     @initialize(policy=policies())
-    def begin(self, policy: Policy) -> None:
+    def begin(self, policy: ContextPolicy) -> None:
         """The person says the first words."""
         self.maker, self.projector = Maker(policy), Projector()
         self.maker.user("Begin.")

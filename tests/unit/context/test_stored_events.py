@@ -9,15 +9,20 @@ from typing import Any, get_args
 import msgspec
 import pytest
 
-from helix_desktop.context.event import ApprovalGiven, Event, Recorded, digests_in
-from helix_desktop.context.event_rewrite import Undone
-from helix_desktop.context.event_summary import ObservationsPlaced
-from helix_desktop.context.message import ModelInfo
+from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import PlacementReason, RewriteKind, SweepReason, Trigger
-from helix_desktop.context.spending import Budget
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import Frame, project
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.domain.cost import Budget
+from helix_desktop.domain.events.rewrite import Undone
+from helix_desktop.domain.events.rewrite_kinds import (
+    HandoverTrigger,
+    PlacementReason,
+    RewriteKind,
+    SweepReason,
+)
+from helix_desktop.domain.events.session import ApprovalGiven, Event, RecordedEvent, digests_in
+from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.messages import ModelInfo
 
 FOLDER = Path(__file__).parents[2] / "golden" / "events"
 # A file is written once and never again: a change that breaks one breaks people's sessions. What comes later
@@ -36,9 +41,9 @@ KINDS = {
 """What the files of the first versions hold as texts, and the kinds these are now."""
 
 
-def read(row: dict[str, Any]) -> Recorded:
+def read(row: dict[str, Any]) -> RecordedEvent:
     """An event from its stored form, through msgpack as the store keeps it."""
-    return msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=Recorded)
+    return msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=RecordedEvent)
 
 
 def kind_of(name: str, value: object) -> object:
@@ -60,7 +65,7 @@ def test_a_stored_event_is_read(row: dict[str, Any]) -> None:
     """Nothing of a stored event is lost or renamed: written again it says the same."""
     recorded = read(row)
     assert holds(json.loads(msgspec.json.encode(recorded)), row)
-    assert msgspec.json.decode(msgspec.json.encode(row), type=Recorded) == recorded
+    assert msgspec.json.decode(msgspec.json.encode(row), type=RecordedEvent) == recorded
 
 
 def test_every_kind_and_field_is_there() -> None:
@@ -90,7 +95,7 @@ def test_those_of_the_second_version_are_one_too() -> None:
     (cover,) = transcript.covers
     assert (cover.seq, cover.after, cover.upto) == (17, 0, 10)
     assert transcript.masked == frozenset({3, 5})
-    assert transcript.rewrites.forms[5].form == "preview"
+    assert transcript.rewrites.chosen_forms[5].form == "preview"
     assert transcript.rewrites.pinned == frozenset()
     assert transcript.rewrites.undone == {19}
     named = {digest for one in log for digest in digests_in(one.event)}
@@ -100,10 +105,10 @@ def test_those_of_the_second_version_are_one_too() -> None:
 def test_an_output_that_was_held_is_known_until_its_call_is_answered() -> None:
     """A log that ends between holding and choosing still says what the call is answered with."""
     log = [read(row) for row in FILES["v3-intake"]]
-    assert set(Transcript(log[:5]).held) == {"call_1", "call_2"}
+    assert set(Transcript(log[:5]).pending_outputs) == {"call_1", "call_2"}
     transcript = Transcript(log)
-    assert set(transcript.held) == {"call_2"}
-    assert transcript.rewrites.forms[6].asked == "line numbers"
+    assert set(transcript.pending_outputs) == {"call_2"}
+    assert transcript.rewrites.chosen_forms[6].asked == "line numbers"
     named = {digest for one in log for digest in digests_in(one.event)}
     assert named == {"7" * 64, "8" * 64}
 
@@ -113,7 +118,7 @@ def test_summaries_say_how_they_came_about() -> None:
     log = [read(row) for row in FILES["v4-summaries"]]
     transcript = Transcript(log)
     assert transcript.handover is not None
-    frame = Frame(ModelInfo("openai", "gpt"), "You are an agent.")
+    frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
     text = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
     assert "- The parser drops the last line [e3]\n" in text
     assert "- Ask Ann\n" in text  # the person's own words are not marked as unsupported
@@ -125,14 +130,14 @@ def test_images_come_back_and_what_stands_for_them() -> None:
     """An image in a tool's answer is sent; the person's is text and hash until that is undone."""
     log = [read(row) for row in FILES["v5-images"]]
     transcript = Transcript(log)
-    frame = Frame(ModelInfo("openai", "gpt", images=True), "You are an agent.")
+    frame = PromptFrame(ModelInfo("openai", "gpt", images=True), "You are an agent.")
     _, said, _, answer = project(transcript, PROFILES["balanced"], frame).request.messages
     assert said.images == ()
     assert said.text.startswith(
         "What is wrong here?\n\n[Image left out: shot.png, PNG image, 1000 × 700 pixels"
     )
     assert [one.digest for one in answer.images] == ["9" * 64]
-    transcript.apply(Recorded(6, log[-1].at, Undone(5)))
+    transcript.apply(RecordedEvent(6, log[-1].at, Undone(5)))
     _, said, _, _ = project(transcript, PROFILES["balanced"], frame).request.messages
     assert said.text.endswith("[Image: shot.png]")
     assert [(one.digest, one.tokens) for one in said.images] == [("f" * 64, 933)]
@@ -144,8 +149,8 @@ def test_what_was_approved_and_in_which_mode_comes_back() -> None:
     """The mode is the session's, its note stands before the person's words, answers keep their words."""
     log = [read(row) for row in FILES["v6-approvals"]]
     transcript = Transcript(log)
-    assert (transcript.mode, transcript.told_mode) == ("plan", "plan")
-    frame = Frame(ModelInfo("openai", "gpt"), "You are an agent.")
+    assert (transcript.mode, transcript.announced_mode) == ("plan", "plan")
+    frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
     said = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
     assert said == "[Mode: plan] Only read and search from now on.\n\nRemove the old parser."
     given = [one.event for one in log if isinstance(one.event, ApprovalGiven)]
@@ -159,20 +164,20 @@ def test_what_was_approved_and_in_which_mode_comes_back() -> None:
 def test_subagents_steering_and_what_was_spent_come_back() -> None:
     """A subagent's own terms, what waits in which order, which call began a subagent, and every cost."""
     log = [read(row) for row in FILES["v6-delegating"]]
-    assert Transcript(log[:8]).subagents == {"call_1": "fedcba9876543210fedcba9876543210"}
+    assert Transcript(log[:8]).subagent_sessions == {"call_1": "fedcba9876543210fedcba9876543210"}
     transcript = Transcript(log)
-    assert (transcript.answering, transcript.own_policy) == (
+    assert (transcript.model_role, transcript.session_policy) == (
         "fast",
         msgspec.structs.replace(PROFILES["lean"], protect_steps=4),
     )
-    assert [(seq, one.text, one.steer) for seq, one in transcript.queued.items()] == [
+    assert [(seq, one.text, one.steer) for seq, one in transcript.queued_messages.items()] == [
         (6, "And go out", True),
         (5, "Then mend them", False),
     ]
     assert transcript.turns == 1, "a message that steered a turn began none"
-    assert (transcript.budget, transcript.neared) == (Budget(50_000, 2.5), Budget(50_000, 2.5))
-    assert transcript.spent.tokens == 1_100 + 200 + 300 + 5_000 + 6_000 + 7_000 + 8_000
-    assert transcript.spent.cost == pytest.approx(0.0035 + 0.0005 + 0.001 + 0.02 + 0.03 + 0.04 + 0.05)
+    assert (transcript.budget, transcript.warned_budget) == (Budget(50_000, 2.5), Budget(50_000, 2.5))
+    assert transcript.spending.tokens == 1_100 + 200 + 300 + 5_000 + 6_000 + 7_000 + 8_000
+    assert transcript.spending.cost == pytest.approx(0.0035 + 0.0005 + 0.001 + 0.02 + 0.03 + 0.04 + 0.05)
     named = {digest for one in log for digest in digests_in(one.event)}
     assert named == {"a" * 64, "b" * 64, "c" * 64}
 
@@ -180,9 +185,9 @@ def test_subagents_steering_and_what_was_spent_come_back() -> None:
 @pytest.mark.parametrize(
     ("tag", "field", "text", "kind"),
     [
-        ("handover-made", "trigger", "85 %", Trigger.THRESHOLD),
-        ("handover-made", "trigger", "by hand", Trigger.MANUAL),
-        ("handover-made", "trigger", "no room", Trigger.OVERFLOW),
+        ("handover-made", "trigger", "85 %", HandoverTrigger.THRESHOLD),
+        ("handover-made", "trigger", "by hand", HandoverTrigger.MANUAL),
+        ("handover-made", "trigger", "no room", HandoverTrigger.OVERFLOW),
         ("observations-placed", "reason", "at once", PlacementReason.IMMEDIATE),
         ("observations-placed", "reason", "level", PlacementReason.THRESHOLD),
         ("observations-placed", "reason", "cold", PlacementReason.COLD),
@@ -217,17 +222,17 @@ def test_kinds_come_back_with_the_threshold_that_was_reached() -> None:
     """What is stored since the triggers are kinds: the policy's own threshold stands beside them."""
     log = [read(row) for row in FILES["v8-kinds"]]
     rewrites = Transcript(log).rewrites
-    (placed,) = rewrites.of(ObservationsPlaced).values()
+    (placed,) = rewrites.of_kind(ObservationsPlaced).values()
     assert (placed.reason, placed.threshold) == (PlacementReason.THRESHOLD, 0.38)
     (made,) = rewrites.handovers.values()
-    assert (made.trigger, made.threshold) == (Trigger.THRESHOLD, 0.8)
+    assert (made.trigger, made.threshold) == (HandoverTrigger.THRESHOLD, 0.8)
     assert [one.reason for one in rewrites.sweeps.values()] == [SweepReason.OVERFLOW, SweepReason.MANUAL]
 
 
 def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_alone() -> None:
     """What the first version showed of its session is what is shown now."""
     log = [read(row) for row in FILES["v1"]]
-    frame = Frame(ModelInfo("openai", "gpt"), "You are an agent.")
+    frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
     said = [one.text for one in project(Transcript(log), PROFILES["balanced"], frame).request.messages]
     assert len(said) == 4  # the prompt, the summary, two messages of the person
     assert said[1].startswith("[Conversation History Summary]")

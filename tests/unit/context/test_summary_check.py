@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import SummaryRefused
-from helix_desktop.context.event import Event, Recorded, ToolAnswered, UserSpoke
-from helix_desktop.context.event_summary import Observation, ObservationsMade
-from helix_desktop.context.extract import extract
-from helix_desktop.context.handover import section_text
-from helix_desktop.context.record import record_of
-from helix_desktop.context.rewrite_kind import SummaryProblem
-from helix_desktop.context.summary_check import (
-    LEAST_SHARE,
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import section_text
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.summary_check import (
     LONG_INPUT,
+    MIN_SHARE,
     SummaryInput,
     accept_observations,
-    input_of,
-    problem_of,
-    refinement_input,
+    find_problem,
+    reflection_input,
+    summary_input,
 )
-from helix_desktop.context.transcript import Transcript
+from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.domain.errors import SummaryRefused
+from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import Observation, ObservationsMade
 from tests.support.histories import Maker, histories
 
 SHORT, UNSPECIFIC = SummaryProblem.SHORT, SummaryProblem.UNSPECIFIC
@@ -50,7 +50,7 @@ def test_a_long_history_needs_words_that_name_it(
     text: str, cited: set[int], problem: SummaryProblem | None
 ) -> None:
     """A file, a command, the user's words, or their message as a source: one of them is enough."""
-    assert problem_of(text, cited, PARSER) is problem
+    assert find_problem(text, cited, PARSER) is problem
 
 
 def test_one_line_for_a_long_history_is_refused_with_its_text() -> None:
@@ -66,19 +66,19 @@ def test_one_line_for_a_long_history_is_refused_with_its_text() -> None:
 @given(st.integers(1, 10**7), st.integers(0, 3_000))
 def test_what_is_long_enough(size: int, wrote: int) -> None:
     """Never below 2 % of a long input, but what suffices for any is enough; a short input can be one word."""
-    problem = problem_of("x" * wrote, set(), SummaryInput(size))
-    assert (problem is SHORT) == (size > LONG_INPUT and wrote < min(LEAST_SHARE * size, 800))
+    problem = find_problem("x" * wrote, set(), SummaryInput(size))
+    assert (problem is SHORT) == (size > LONG_INPUT and wrote < min(MIN_SHARE * size, 800))
 
 
 @given(histories())
 def test_what_is_extracted_names_what_it_is_of(maker: Maker) -> None:
     """The sections that are made without a model would pass, whatever the history: the rule asks little."""
     items = maker.transcript.items
-    source = input_of(record_of(items), items)
-    sections = extract(items, None)
-    text = "\n".join(section_text(one, marked=False) for one in sections)
+    source = summary_input(transcript_lines(items), items)
+    sections = extractive_handover(items, None)
+    text = "\n".join(section_text(one, mark_unsupported=False) for one in sections)
     cited = {seq for one in sections for bullet in one.bullets for seq in bullet.sources}
-    assert problem_of(text, cited, source) is not UNSPECIFIC
+    assert find_problem(text, cited, source) is not UNSPECIFIC
 
 
 def test_what_an_input_holds() -> None:
@@ -88,10 +88,10 @@ def test_what_an_input_holds() -> None:
         ToolAnswered("1", "read_file", "text", "a" * 64, 4, 1, 1, target="src/app.py"),
         ToolAnswered("2", "run_command", "ok", "b" * 64, 4, 1, 1, target="make test"),
     )
-    items = Transcript([Recorded(seq, 0, event) for seq, event in enumerate(log, 1)]).items
-    found = input_of(record_of(items), items)
+    items = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(log, 1)]).items
+    found = summary_input(transcript_lines(items), items)
     assert [*found.files, *found.commands] == ["src/app.py", "make test"]
     assert found.instructions == {1: "Mend it."}
     fact = Observation(0, 1, "lib/util.c holds the loop", (2,))
     made = ObservationsMade(0, 3, (fact,), (), "", "", 0, 9, 90, 3, "m")
-    assert refinement_input((made,), items).files == frozenset(("src/app.py", "lib/util.c"))
+    assert reflection_input((made,), items).files == frozenset(("src/app.py", "lib/util.c"))

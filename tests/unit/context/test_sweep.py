@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context import planner, sweep
-from helix_desktop.context.digest import handle
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered
-from helix_desktop.context.event_rewrite import SweepMade
-from helix_desktop.context.policy import PROFILES, Policy
-from helix_desktop.context.rewrite_kind import SweepReason
-from helix_desktop.context.window import NO_OUTPUT, message_of
+from helix_desktop.context.policy import PROFILES, ContextPolicy
+from helix_desktop.context.rewrites import planner, sweep
+from helix_desktop.context.window.window import NO_OUTPUT, render_message
+from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from tests.support.histories import Maker, histories, played, unfolded
 
 BALANCED = PROFILES["balanced"]
@@ -96,14 +96,14 @@ def test_what_was_taken_back_stays_in_the_window() -> None:
 
 
 @given(histories(), st.sampled_from([*PROFILES.values()]))
-def test_due_is_a_part_of_ripe(maker: Maker, policy: Policy) -> None:
+def test_due_is_a_part_of_ripe(maker: Maker, policy: ContextPolicy) -> None:
     """What is due is ripe; at once takes all of it but what was taken back; what never ran is never ripe."""
-    found = {one.seq for one in sweep.ripe(maker.transcript, policy)}
+    found = {one.seq for one in sweep.sweep_candidates(maker.transcript, policy)}
     due = planner.sweep_due(maker.transcript, policy)
     assert set(due.masked if due else ()) <= found
     if policy.enabled:
         at_once = planner.sweep_due(maker.transcript, msgspec.structs.replace(policy, sweep="at once"))
-        assert set(at_once.masked if at_once else ()) == found - maker.transcript.released
+        assert set(at_once.masked if at_once else ()) == found - maker.transcript.sweep_exempt
     for seq in found:
         item = maker.transcript.item(seq)
         assert item is not None
@@ -118,8 +118,8 @@ def test_a_marker_names_its_content(maker: Maker) -> None:
     pinned = maker.transcript.rewrites.pinned
     for item in maker.transcript.items:
         if isinstance(item.event, ToolAnswered) and item.event.digest and item.seq not in pinned:
-            marked = message_of(item, maker.transcript).text
-            assert marked.startswith(handle(item.event.digest) + " ")
+            marked = render_message(item, maker.transcript).text
+            assert marked.startswith(bare_marker(item.event.digest) + " ")
             assert "\n" not in marked
 
 

@@ -7,9 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context import fold
-from helix_desktop.context.event import Recorded
-from helix_desktop.context.event_rewrite import (
+from helix_desktop.context.log.rewrite_state import Undoable
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites import fold
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.rewrite import (
     FoldMade,
     Form,
     FormChosen,
@@ -19,13 +22,10 @@ from helix_desktop.context.event_rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.context.event_summary import HandoverMade, ObservationsPlaced
-from helix_desktop.context.message import Request
-from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.rewrite_kind import SweepReason
-from helix_desktop.context.rewrites import Undoable
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import project
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
+from helix_desktop.domain.messages import ModelRequest
 from tests.support import rewriting
 from tests.support.histories import UNFOLDED, Maker, histories, played
 from tests.support.reach import lost
@@ -43,14 +43,14 @@ NOT_PLAIN = (
 )
 
 
-def raw(request: Request) -> list[bytes]:
+def raw(request: ModelRequest) -> list[bytes]:
     """The bytes of each message."""
     return [msgspec.json.encode(message) for message in request.messages]
 
 
 def rewrite(maker: Maker, kind: type[Undoable], which: int) -> int:
     """Make a rewrite of a kind by hand if that is possible; its seq, else 0."""
-    before = set(maker.transcript.rewrites.of(kind))
+    before = set(maker.transcript.rewrites.of_kind(kind))
     forms: tuple[Form, ...] = ("full", "preview", "compact")
     if kind is SweepMade:
         rewriting.sweep_all(maker, which % 3)
@@ -63,7 +63,7 @@ def rewrite(maker: Maker, kind: type[Undoable], which: int) -> int:
     else:
         rewriting.observe(maker)
         rewriting.place(maker)
-    made = set(maker.transcript.rewrites.of(kind)) - before
+    made = set(maker.transcript.rewrites.of_kind(kind)) - before
     return max(made, default=0)
 
 
@@ -76,11 +76,11 @@ def test_undo_restores_and_redo_brings_back(maker: Maker, which: int) -> None:
 
 def check_undo(maker: Maker, kind: type[Undoable], which: int) -> None:
     """Undo all that one action made, and redo it."""
-    before, known = maker.window(), set(maker.transcript.rewrites.made)
+    before, known = maker.window(), set(maker.transcript.rewrites.by_seq)
     if not rewrite(maker, kind, which):
         return
     after = maker.window()
-    made = [seq for seq in sorted(maker.transcript.rewrites.made) if seq not in known]
+    made = [seq for seq in sorted(maker.transcript.rewrites.by_seq) if seq not in known]
     undone = [seq for seq in reversed(made) if maker.transcript.can_undo(seq)]
     for seq in undone:
         maker.record(Undone(seq))
@@ -106,13 +106,13 @@ def test_undo_at_any_depth(maker: Maker, order: list[int]) -> None:
 @given(histories(), st.permutations(range(8)))
 def test_the_order_of_undoing_does_not_matter(maker: Maker, order: list[int]) -> None:
     """What stands in the window depends on what holds, not on how it came to that."""
-    held = [seq for seq in maker.transcript.rewrites.made if maker.transcript.can_undo(seq)][:8]
+    held = [seq for seq in maker.transcript.rewrites.by_seq if maker.transcript.can_undo(seq)][:8]
     other = maker.transcript.fork()
     for seq in held:
         maker.record(Undone(seq))
     for place in order:
         if place < len(held):
-            other.apply(Recorded(other.last_seq + 1, 0, Undone(held[place])))
+            other.apply(RecordedEvent(other.last_seq + 1, 0, Undone(held[place])))
     assert project(other, maker.policy, maker.frame) == maker.window()
 
 
@@ -135,7 +135,7 @@ def test_what_a_rewrite_carried_falls_with_it(maker: Maker) -> None:
     """A sweep that rode on a handover, a fold or observations cannot be undone alone; it goes with them."""
     for seq, one in maker.transcript.rewrites.sweeps.items():
         if one.reason in {"handover", "fold", "observations"}:
-            carrier = maker.transcript.rewrites.made[seq - 1]
+            carrier = maker.transcript.rewrites.by_seq[seq - 1]
             assert isinstance(carrier, HandoverMade | FoldMade | ObservationsPlaced)
             if seq - 1 in maker.transcript.rewrites.undone:
                 assert not maker.transcript.can_undo(seq)
@@ -146,10 +146,10 @@ def test_a_fork_leaves_the_original_alone(maker: Maker) -> None:
     """Trying rewrites on a fork changes neither the window nor what may be undone."""
     before, masked = maker.window(), set(maker.transcript.masked)
     twin = maker.transcript.fork()
-    twin.apply(Recorded(twin.last_seq + 1, 0, SweepMade((2, 3), 10, SweepReason.MANUAL)))
-    twin.apply(Recorded(twin.last_seq + 1, 0, Pinned(2)))
-    for seq in list(twin.rewrites.made):
-        twin.apply(Recorded(twin.last_seq + 1, 0, Undone(seq)))
+    twin.apply(RecordedEvent(twin.last_seq + 1, 0, SweepMade((2, 3), 10, SweepReason.MANUAL)))
+    twin.apply(RecordedEvent(twin.last_seq + 1, 0, Pinned(2)))
+    for seq in list(twin.rewrites.by_seq):
+        twin.apply(RecordedEvent(twin.last_seq + 1, 0, Undone(seq)))
     assert maker.window() == before
     assert maker.transcript.masked == masked
     assert len(maker.log) == maker.transcript.last_seq
@@ -162,7 +162,7 @@ def test_a_fold_that_the_person_undid_is_not_made_again(maker: Maker) -> None:
     for recorded in maker.log:
         made = recorded.event
         if isinstance(made, FoldMade) and made.how == "fold":
-            back = [transcript.rewrites.made[seq] for seq in transcript.rewrites.undone]
+            back = [transcript.rewrites.by_seq[seq] for seq in transcript.rewrites.undone]
             taken = [one for one in back if isinstance(one, FoldMade) and one.how == "fold"]
             assert not any(one.after < made.upto and made.after < one.upto for one in taken)
         transcript.apply(recorded)
@@ -176,14 +176,14 @@ def test_a_note_that_the_person_undid_stays_away(how: str) -> None:
     for _ in range(3):
         rewriting.fold(maker)
         maker.step("On.", 1)
-    made = [seq for seq, one in maker.transcript.rewrites.held_folds.items() if one.how == how]
+    made = [seq for seq, one in maker.transcript.rewrites.active_folds.items() if one.how == how]
     assert made
     for seq in made:
         maker.record(Undone(seq))
     back = [
         (one.after, one.upto)
         for seq in made
-        if isinstance(one := maker.transcript.rewrites.made[seq], FoldMade)
+        if isinstance(one := maker.transcript.rewrites.by_seq[seq], FoldMade)
     ]
     known = set(maker.transcript.rewrites.folds)
     for number in range(6):
@@ -201,7 +201,7 @@ def test_what_cannot_be_undone_says_so(maker: Maker) -> None:
     """Only rewrites, only while they hold; redo only what was undone."""
     known = maker.transcript
     for one in maker.log:
-        if one.seq not in known.rewrites.made:
+        if one.seq not in known.rewrites.by_seq:
             assert not known.can_undo(one.seq)
             assert not known.can_redo(one.seq)
         else:
@@ -211,4 +211,4 @@ def test_what_cannot_be_undone_says_so(maker: Maker) -> None:
 def test_folding_waits_for_a_policy_that_folds() -> None:
     """Without folds nothing is ever due, however old."""
     maker = played(40, size=2_000, policy=PROFILES["classic"])
-    assert fold.due(maker.transcript, maker.policy, cold=True) == []
+    assert fold.due_folds(maker.transcript, maker.policy, is_cold=True) == []

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.message import Message, ToolCall
-from helix_desktop.context.validity import problems, repair
+from helix_desktop.context.window.request_validation import problems, repair_request
+from helix_desktop.domain.messages import Message, ToolCall
 from tests.support.linter import lint
 
 IDS = st.sampled_from(("a", "b", "c"))
@@ -35,24 +35,24 @@ def test_both_linters_agree(messages: tuple[Message, ...]) -> None:
 @given(MESSAGES)
 def test_any_list_can_be_repaired(messages: tuple[Message, ...]) -> None:
     """As long as the person said anything, the repaired request is valid, and stays as it is."""
-    mended = repair(messages)
+    mended = repair_request(messages)
     if any(one.role == "user" and one.text.strip() for one in messages):
         assert lint(mended) == []
-        assert repair(mended) == mended
+        assert repair_request(mended) == mended
 
 
 @given(MESSAGES)
 def test_what_is_valid_is_left_alone(messages: tuple[Message, ...]) -> None:
     """A repair changes nothing that needs none."""
     if not lint(messages):
-        assert repair(messages) == messages
+        assert repair_request(messages) == messages
 
 
 @given(MESSAGES)
 def test_nothing_the_person_said_is_dropped_or_made_up(messages: tuple[Message, ...]) -> None:
     """The person's words are the same before and after."""
     said = [one.text for one in messages if one.role == "user" and one.text.strip()]
-    assert [one.text for one in repair(messages) if one.role == "user"] == said
+    assert [one.text for one in repair_request(messages) if one.role == "user"] == said
 
 
 @pytest.mark.parametrize(
@@ -75,5 +75,5 @@ def test_a_call_of_a_repeated_id_is_answered_once() -> None:
     """Two calls of one id in one answer cannot both be kept."""
     calls = (ToolCall("a", "first", "{}"), ToolCall("a", "second", "{}"))
     answers = (Message("tool", "1", call_id="a"), Message("tool", "2", call_id="a"))
-    mended = repair((*ASKED, Message("assistant", "", calls), *answers))
+    mended = repair_request((*ASKED, Message("assistant", "", calls), *answers))
     assert mended == (*ASKED, Message("assistant", "", calls[:1]), answers[0])

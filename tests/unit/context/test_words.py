@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import InputUnusable
-from helix_desktop.context.words import LONGEST_QUERY, words_of
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.search_query import MAX_QUERY_LENGTH, parse_query
 
 
 @pytest.mark.parametrize(
@@ -28,26 +28,26 @@ from helix_desktop.context.words import LONGEST_QUERY, words_of
     ],
 )
 def test_a_query_is_words_and_phrases(query: str, words: tuple[str, ...]) -> None:
-    assert words_of(query) == words
+    assert parse_query(query) == words
 
 
 @pytest.mark.parametrize("query", ["", "   ", "\n", '" "'])
 def test_an_empty_query_is_refused(query: str) -> None:
-    with pytest.raises(InputUnusable, match=r"The query is empty\. Give words"):
-        words_of(query)
+    with pytest.raises(InvalidInput, match=r"The query is empty\. Give words"):
+        parse_query(query)
 
 
 def test_an_endless_query_is_refused() -> None:
-    assert words_of("x" * LONGEST_QUERY)
-    with pytest.raises(InputUnusable, match="has 201 characters; the most is 200"):
-        words_of("x" * (LONGEST_QUERY + 1))
+    assert parse_query("x" * MAX_QUERY_LENGTH)
+    with pytest.raises(InvalidInput, match="has 201 characters; the most is 200"):
+        parse_query("x" * (MAX_QUERY_LENGTH + 1))
 
 
 @given(st.text(max_size=200))
 def test_whatever_is_asked_is_read_or_refused(query: str) -> None:
     try:
-        words = words_of(query)
-    except InputUnusable:
+        words = parse_query(query)
+    except InvalidInput:
         return
     assert words
     assert all(word.strip() and "\n" not in word for word in words)

@@ -20,8 +20,8 @@ from linux.manual import commands, manual
 from rpm.build import requires
 from system_tools import NotHere
 
-from helix_desktop.app.cli import parser
-from helix_desktop.context.archive import SUFFIX
+from helix_desktop.cli.main import build_parser
+from helix_desktop.domain.store.archive_report import SUFFIX
 
 ROOT = Path(__file__).resolve().parents[3]
 LINUX = ROOT / "packaging" / "linux"
@@ -84,7 +84,7 @@ def test_the_man_page_names_every_command_and_option() -> None:
     """All that a person can give is there, and what is hidden from help is not."""
     page = manual("1.2.3", "2026-11-20")
     plain = page.replace("\\-", "-").replace("\\fB", "").replace("\\fI", "").replace("\\fR", "")
-    told = list(commands(parser()))
+    told = list(commands(build_parser()))
     assert {"run", "cache forget", "self-check", "demo", "mcp"} <= {name for name, _, _ in told}
     for name, _, grammar in told:
         section = plain.partition(f'.SS "{name}"')[2].partition("\n.S")[0]

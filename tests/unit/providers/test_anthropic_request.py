@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.image import Image, image_of
-from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.providers.anthropic_request import DIALECT, written
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.image import Image, identify_image
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.providers.anthropic.request import DIALECT, encode_request
 from tests.support.pictures import png
 
 INFO = ModelInfo("here", "m")
@@ -22,10 +22,10 @@ CALLED = (ToolCall("c", "f", '{"path": "long"}'),)
 
 
 def messages_of(*messages: Message, **pictures: bytes) -> list[dict[str, Any]]:
-    request = Request(messages, pictures=pictures)
-    found: list[dict[str, Any]] = json.loads(written(INFO, request, most=9, breakpoints=False).body)[
-        "messages"
-    ]
+    request = ModelRequest(messages, image_data=pictures)
+    found: list[dict[str, Any]] = json.loads(
+        encode_request(INFO, request, max_output_tokens=9, breakpoints=False).body
+    )["messages"]
     return found
 
 
@@ -71,7 +71,7 @@ def test_another_model_gets_all_but_the_thinking() -> None:
 def pictured(label: str, seed: int) -> tuple[Image, bytes]:
     """An image and its bytes."""
     data = png(2, 2, seed)
-    image = image_of(data, digest_of(data), label)
+    image = identify_image(data, digest_of(data), label)
     assert image is not None
     return image, data
 
@@ -109,8 +109,8 @@ def test_breakpoints_stand_where_the_provider_reads_again() -> None:
             Message("tool", f"{n}", call_id=f"c{n}", name="f"),
         )
     ]
-    request = Request((Message("system", "s"), Message("user", "a"), Message("user", "b"), *steps))
-    body = json.loads(written(INFO, request, most=9).body)
+    request = ModelRequest((Message("system", "s"), Message("user", "a"), Message("user", "b"), *steps))
+    body = json.loads(encode_request(INFO, request, max_output_tokens=9).body)
     marked = [
         (message["role"], at)
         for message in body["messages"]
@@ -125,7 +125,7 @@ def test_breakpoints_stand_where_the_provider_reads_again() -> None:
 
 
 def test_without_a_system_prompt_the_tools_are_marked_and_marks_are_no_part_of_the_fingerprint() -> None:
-    request = Request((Message("user", "a"),), (ToolSpec("f", "F.", {"type": "object"}),))
-    sent = written(INFO, request, most=9)
+    request = ModelRequest((Message("user", "a"),), (ToolSpec("f", "F.", {"type": "object"}),))
+    sent = encode_request(INFO, request, max_output_tokens=9)
     assert "cache_control" in json.loads(sent.body)["tools"][-1]
-    assert sent.prefix == written(INFO, request, most=99, breakpoints=False).prefix
+    assert sent.prefix == encode_request(INFO, request, max_output_tokens=99, breakpoints=False).prefix

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import ModelError
-from helix_desktop.context.message import Answer, Message, ModelInfo, Request
-from helix_desktop.providers.anthropic_answer import Assembly as AnthropicAssembly
-from helix_desktop.providers.anthropic_request import written
-from helix_desktop.providers.dialect import Assembly, ErrorSent
-from helix_desktop.providers.openai_responses_answer import Assembly as ResponsesAssembly
-from helix_desktop.providers.openai_responses_request import request_body
+from helix_desktop.domain.errors import ModelError
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ModelResponse
+from helix_desktop.providers.anthropic.request import encode_request
+from helix_desktop.providers.anthropic.response import MessagesAssembler as AnthropicAssembly
+from helix_desktop.providers.dialect import AnswerAssembler, StreamedError
+from helix_desktop.providers.openai_responses.request import request_body
+from helix_desktop.providers.openai_responses.response import ResponsesAssembler as ResponsesAssembly
 
 INFO = ModelInfo("here", "m")
 LEAF = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
@@ -97,20 +97,20 @@ def test_blocks_of_no_kind_are_no_content() -> None:
     goes_back(answer)
 
 
-def anthropic() -> Assembly:
+def anthropic() -> AnswerAssembler:
     return AnthropicAssembly("here", lambda: "new", {"model": "m"})
 
 
-def responses() -> Assembly:
+def responses() -> AnswerAssembler:
     return ResponsesAssembly("here", "m", lambda: "new")
 
 
-def goes_back(answer: Answer) -> None:
+def goes_back(answer: ModelResponse) -> None:
     """What was kept of an answer can be sent again."""
     spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
     results = (Message("tool", "x", call_id=call.id, name=call.name) for call in answer.calls)
-    request = Request((Message("user", "x"), spoken, *results))
-    assert msgspec.json.decode(written(INFO, request, most=9).body)
+    request = ModelRequest((Message("user", "x"), spoken, *results))
+    assert msgspec.json.decode(encode_request(INFO, request, max_output_tokens=9).body)
     assert msgspec.json.decode(request_body(INFO, request))
 
 
@@ -119,16 +119,19 @@ def goes_back(answer: Answer) -> None:
 )
 @given(data=st.data(), whole=st.booleans())
 def test_no_shape_brings_it_down(
-    made: Callable[[], Assembly], events: st.SearchStrategy[dict[str, Any]], data: st.DataObject, whole: bool
+    made: Callable[[], AnswerAssembler],
+    events: st.SearchStrategy[dict[str, Any]],
+    data: st.DataObject,
+    whole: bool,
 ) -> None:
     assembly = made()
     try:
         for event in data.draw(st.lists(events, max_size=6)):
             if whole:
-                assembly.add_whole(event)
+                assembly.add_full_response(event)
             else:
                 assembly.add(event)
         answer = assembly.answer()
-    except (ModelError, ErrorSent):
+    except (ModelError, StreamedError):
         return
     goes_back(answer)

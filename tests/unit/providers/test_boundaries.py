@@ -11,9 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.message import Answer, Message, ModelInfo, ReasoningArrived, Request, TextArrived
-from helix_desktop.providers.dialects import model_behind
-from helix_desktop.providers.retry import Retries
+from helix_desktop.domain.messages import (
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    TextDelta,
+)
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.retry import RetryPolicy
 from tests.support.canned import CannedHttp
 from tests.support.speakers import DIALECTS, Dialect
 from tests.support.stream_parts import Call, Counts, Part, Raw, Reasoning, Received, Sealed, Stream, Text
@@ -33,7 +40,7 @@ PARTS = st.one_of(
     st.just(Raw(b": a comment\r\n\r\n")),
 )
 STREAMS = st.lists(PARTS, max_size=8)
-QUESTION = Request((Message("user", "How many?"),))
+QUESTION = ModelRequest((Message("user", "How many?"),))
 
 
 def bytes_of(dialect: Dialect, parts: list[Part]) -> bytes:
@@ -51,15 +58,15 @@ def bytes_of(dialect: Dialect, parts: list[Part]) -> bytes:
     return b"".join(sent())
 
 
-def told(dialect: Dialect, pieces: list[bytes]) -> tuple[list[Any], Answer]:
+def told(dialect: Dialect, pieces: list[bytes]) -> tuple[list[Any], ModelResponse]:
     """What a reader saw arriving, and the answer."""
     ids = iter(range(1000))
-    model = model_behind(
+    model = create_model(
         dialect.name,
         ModelInfo("here", "m"),
         "http://here.test/v1",
         http=CannedHttp(pieces),
-        retries=Retries(patience_s=0.0),
+        retry_policy=RetryPolicy(patience_s=0.0),
         new_id=lambda: f"made_{next(ids)}",
     )
 
@@ -67,7 +74,7 @@ def told(dialect: Dialect, pieces: list[bytes]) -> tuple[list[Any], Answer]:
         return [one async for one in model.stream(QUESTION)]
 
     *seen, answer = asyncio.run(arrivals())
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, ModelResponse)
     return seen, answer
 
 
@@ -82,8 +89,8 @@ def test_any_boundaries_give_the_same_answer(
     seen, answer = told(dialect, pieces)
     assert (seen, answer) == told(dialect, [whole])
     assert answer == told(dialect, [whole[n : n + 1] for n in range(len(whole))])[1]
-    assert "".join(one.text for one in seen if isinstance(one, TextArrived)) == answer.text
-    assert "".join(one.text for one in seen if isinstance(one, ReasoningArrived)) == answer.reasoning
+    assert "".join(one.text for one in seen if isinstance(one, TextDelta)) == answer.text
+    assert "".join(one.text for one in seen if isinstance(one, ReasoningDelta)) == answer.reasoning
 
 
 @pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.providers.call_ids import CallIds
+from helix_desktop.providers.tool_call_ids import ToolCallIds
 
 PLAIN = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 IDS = st.one_of(st.text(max_size=80), st.sampled_from(["call_0", "call_1", "functions.f:0", ""]))
@@ -16,12 +16,12 @@ STEPS = st.lists(st.lists(IDS, max_size=4, unique=True), max_size=5)
 
 def given_to(steps: list[list[str]], unique: bool) -> list[list[str]]:
     """The ids of the calls of each step; those of their answers have to be the same."""
-    ids = CallIds(PLAIN, unique=unique)
+    ids = ToolCallIds(PLAIN, unique=unique)
     found = []
     for calls in steps:
-        ids.called(calls)
-        found.append([ids.of(call) for call in calls])
-        assert [ids.of(call) for call in calls] == found[-1]
+        ids.register(calls)
+        found.append([ids.wire_id(call) for call in calls])
+        assert [ids.wire_id(call) for call in calls] == found[-1]
     return found
 
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.context.event_summary import SECTIONS
-from helix_desktop.context.handover import parse
-from helix_desktop.context.message import Message, Request, TextArrived, ToolCall
-from helix_desktop.providers.demo import DEMO_LABEL, DemoModel, answer
-from helix_desktop.providers.demo_handover import write_handover
-from helix_desktop.providers.demo_script import Recall, read_scripts
-from helix_desktop.providers.demo_sight import Sight
+from helix_desktop.context.summaries.handover import parse_handover
+from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
+from helix_desktop.providers.demo.handover import write_handover
+from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, reply_to
+from helix_desktop.providers.demo.request_reader import RequestReader
+from helix_desktop.providers.demo.script import Recall, read_scripts
 from tests.support.tool_demo import DEMO, DemoLoop, sample
 
 (TIDEWATCH,) = read_scripts(DEMO)
@@ -34,7 +34,7 @@ def suite(root: Path) -> str:
 
 def test_the_sample_has_its_bug_before() -> None:
     assert (DEMO / "tidewatch" / "README.md").is_file()
-    assert len(TIDEWATCH.asks) == 9
+    assert len(TIDEWATCH.user_messages) == 9
 
 
 @pytest.mark.parametrize("keep", [1000, 20], ids=["everything in the window", "old outputs as markers"])
@@ -42,7 +42,7 @@ async def test_the_script_finds_and_mends_the_bug(tmp_path: Path, keep: int) -> 
     root = sample("tidewatch", tmp_path)
     assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
     loop = DemoLoop(root, keep)
-    answers = [await loop.turn(ask) for ask in TIDEWATCH.asks]
+    answers = [await loop.turn(ask) for ask in TIDEWATCH.user_messages]
     assert await asyncio.to_thread(suite, root) == "OK"
     assert len(loop.calls) >= 80
     assert not [text for text in answers if UNSEEN in text]
@@ -55,7 +55,7 @@ async def test_the_script_finds_and_mends_the_bug(tmp_path: Path, keep: int) -> 
 
 async def test_calls_stand_side_by_side_where_that_is_natural(tmp_path: Path) -> None:
     loop = DemoLoop(sample("tidewatch", tmp_path))
-    await loop.turn(TIDEWATCH.asks[0])
+    await loop.turn(TIDEWATCH.user_messages[0])
     counts = [len(message.calls) for message in loop.messages if message.role == "assistant"]
     assert counts == [3, 4, 4, 4, 4, 2, 0]
 
@@ -63,7 +63,7 @@ async def test_calls_stand_side_by_side_where_that_is_natural(tmp_path: Path) ->
 async def test_a_denied_command_is_said_and_nothing_is_claimed(tmp_path: Path) -> None:
     root = sample("tidewatch", tmp_path)
     loop = DemoLoop(root, allow=lambda call: call.name != "run_command")
-    told = await loop.turn(TIDEWATCH.asks[0])
+    told = await loop.turn(TIDEWATCH.user_messages[0])
     assert "`run_command` was not allowed" in told
     assert f"{UNSEEN} ran: {UNSEEN}" in told
 
@@ -71,14 +71,14 @@ async def test_a_denied_command_is_said_and_nothing_is_claimed(tmp_path: Path) -
 async def test_denied_edits_are_not_claimed(tmp_path: Path) -> None:
     root = sample("tidewatch", tmp_path)
     loop = DemoLoop(root, allow=lambda call: call.name not in ("write_file", "edit_file"))
-    told = [await loop.turn(ask) for ask in TIDEWATCH.asks[:3]][-1]
+    told = [await loop.turn(ask) for ask in TIDEWATCH.user_messages[:3]][-1]
     assert told.count(UNSEEN) >= 2
     assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
 
 
 async def test_the_script_in_a_foreign_folder_fails_softly(tmp_path: Path) -> None:
     loop = DemoLoop(tmp_path)
-    told = await loop.turn(TIDEWATCH.asks[1])
+    told = await loop.turn(TIDEWATCH.user_messages[1])
     said = "\n".join(message.text for message in loop.messages if message.role == "assistant")
     assert (
         "`read_file` did not work: Cannot read tests/test_report.py. There is no such file or folder." in said
@@ -88,7 +88,7 @@ async def test_the_script_in_a_foreign_folder_fails_softly(tmp_path: Path) -> No
 
 async def test_without_python3_it_tries_python(tmp_path: Path) -> None:
     loop = DemoLoop(sample("tidewatch", tmp_path))
-    loop.messages.append(Message("user", TIDEWATCH.asks[0]))
+    loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
     for _ in range(6):
         asked = await loop.ask()
         loop.messages.append(Message("assistant", asked.text, asked.calls))
@@ -111,13 +111,13 @@ async def test_other_questions_get_an_honest_answer(tmp_path: Path, name: str) -
 
 async def test_an_empty_folder_and_no_tools_are_no_trouble(tmp_path: Path) -> None:
     assert "has 0 entries" in await DemoLoop(tmp_path).turn("Hello")
-    bare = answer(Request((Message("user", "Hello"),)), (TIDEWATCH,))
+    bare = reply_to(ModelRequest((Message("user", "Hello"),)), (TIDEWATCH,))
     assert (bare.calls, "need a real model" in bare.text) == ((), True)
 
 
 async def test_go_on_takes_up_the_task_that_was_stopped(tmp_path: Path) -> None:
     loop = DemoLoop(sample("tidewatch", tmp_path))
-    loop.messages.append(Message("user", TIDEWATCH.asks[0]))
+    loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
     first = await loop.ask()
     loop.messages.append(Message("assistant", first.text, first.calls))
     stopped = "The user stopped the turn before this call ended."
@@ -128,14 +128,14 @@ async def test_go_on_takes_up_the_task_that_was_stopped(tmp_path: Path) -> None:
 
 async def test_the_same_request_gets_the_same_answer(tmp_path: Path) -> None:
     loop = DemoLoop(sample("tidewatch", tmp_path))
-    loop.messages.append(Message("user", TIDEWATCH.asks[0]))
+    loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
     assert await loop.ask() == await loop.ask()
 
 
 async def test_it_streams_and_can_be_left_at_any_piece() -> None:
     model = DemoModel(DEMO, pause_s=0)
-    stream = model.stream(Request((Message("user", "Hello"),)))
-    assert isinstance(await anext(stream), TextArrived)
+    stream = model.stream(ModelRequest((Message("user", "Hello"),)))
+    assert isinstance(await anext(stream), TextDelta)
     task = asyncio.get_running_loop().create_task(_slowly(DemoModel(DEMO, pause_s=60)))
     await asyncio.sleep(0)
     task.cancel()
@@ -144,7 +144,7 @@ async def test_it_streams_and_can_be_left_at_any_piece() -> None:
 
 
 async def _slowly(model: DemoModel) -> None:
-    async for _ in model.stream(Request((Message("user", "Hello"),))):
+    async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
         pass
 
 
@@ -181,22 +181,22 @@ COVERED = (
 def test_every_index_in_the_window_is_searched_the_newest_first() -> None:
     """A handover's, observations' and a note's; for the oldest output the other way round."""
     asked = Message("user", "Where was it?")
-    sight = Sight((*COVERED, asked))
-    assert sight.ask == "Where was it?"
+    sight = RequestReader((*COVERED, asked))
+    assert sight.user_message == "Where was it?"
     assert sight.next_index("p") == HEX["c"]
     assert sight.next_index("p", oldest=True) == HEX["a"]
     read = [message for n, name in enumerate("cb") for message in recalled(n, HEX[name], "no line matches")]
-    assert Sight((*COVERED, asked, *read)).next_index("p") == HEX["a"]
+    assert RequestReader((*COVERED, asked, *read)).next_index("p") == HEX["a"]
     read += recalled(2, HEX["a"], f"{HEX['d']} the index of everything before this one")
-    assert Sight((*COVERED, asked, *read)).next_index("p") == HEX["d"]
+    assert RequestReader((*COVERED, asked, *read)).next_index("p") == HEX["d"]
     read += recalled(3, HEX["d"], "no line matches")
-    assert Sight((*COVERED, asked, *read)).next_index("p") == ""
+    assert RequestReader((*COVERED, asked, *read)).next_index("p") == ""
 
 
 def test_a_line_that_looks_like_an_index_is_none() -> None:
     """Only what begins as reference counts: a person may quote a hash."""
     quoted = Message("user", f"Look: 3 outputs in {marker('c')}, and {marker('a')} 9 outputs covered here")
-    assert Sight((quoted,)).next_index("p") == ""
+    assert RequestReader((quoted,)).next_index("p") == ""
 
 
 def test_the_oldest_output_is_the_one_of_the_smallest_event() -> None:
@@ -206,19 +206,19 @@ def test_the_oldest_output_is_the_one_of_the_smallest_event() -> None:
         HEX["a"],
         f"{HEX['e']} e90 run_command make test, 2 KB\n{HEX['d']} the index of everything before this one",
     )
-    sight = Sight((*COVERED, asked, *newer))
-    assert not sight.knows_oldest(SUITE)
+    sight = RequestReader((*COVERED, asked, *newer))
+    assert not sight.has_oldest(SUITE)
     older = recalled(1, HEX["d"], f"{HEX['f']} e7 run_command make test, 2 KB")
-    sight = Sight((*COVERED, asked, *newer, *older))
-    assert sight.knows_oldest(SUITE)
-    assert sight.digest_of(SUITE) == HEX["f"]
-    assert sight.digest_of(msgspec.structs.replace(SUITE, oldest=False)) == HEX["e"]
-    assert sight.digest_of(LOG) == ""
+    sight = RequestReader((*COVERED, asked, *newer, *older))
+    assert sight.has_oldest(SUITE)
+    assert sight.find_digest(SUITE) == HEX["f"]
+    assert sight.find_digest(msgspec.structs.replace(SUITE, oldest=False)) == HEX["e"]
+    assert sight.find_digest(LOG) == ""
 
 
 def test_a_figure_may_come_from_observations_and_notes() -> None:
     facts = Message("user", "[Observations] Facts.\n- (2) The newest test run passed: 71 tests ran.")
-    assert Sight((facts, Message("user", "And now?"))).fact(r"(\d+) tests ran") == "71"
+    assert RequestReader((facts, Message("user", "And now?"))).find_fact(r"(\d+) tests ran") == "71"
 
 
 RECORD = """[Write a handover]
@@ -240,7 +240,7 @@ e2 user: a line of an output that looks like an entry"""
 
 def test_a_handover_has_six_sections_and_cites_what_it_says() -> None:
     text = write_handover(RECORD)
-    sections = {section.title: section.bullets for section in parse(text, frozenset(range(3, 9)))}
+    sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 9)))}
     assert tuple(sections) == SECTIONS
     assert all(bullet.sources for bullets in sections.values() for bullet in bullets)
     assert "The README says: It does a thing with 3 parts. [e5]" in text

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context import distil
-from helix_desktop.context.event_summary import SECTIONS, Observation, ObservationsMade
-from helix_desktop.context.handover import parse
-from helix_desktop.context.message import Answer, Request
-from helix_desktop.context.record import record_of
-from helix_desktop.context.summary import handover_brief, merged, parts, whole
-from helix_desktop.providers.demo import DemoModel, write_summary
-from helix_desktop.providers.demo_handover import write_handover
-from helix_desktop.providers.demo_observations import write_observations, write_reflection
+from helix_desktop.context.summaries import observation_task
+from helix_desktop.context.summaries.handover import parse_handover
+from helix_desktop.context.summaries.summary_task import full_request, handover_task, merge_task, split_task
+from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.domain.events.summary import SECTIONS, Observation, ObservationsMade
+from helix_desktop.domain.messages import ModelRequest, ModelResponse
+from helix_desktop.providers.demo.handover import write_handover
+from helix_desktop.providers.demo.model import DemoModel, write_summary
+from helix_desktop.providers.demo.observations import write_observations, write_reflection
 from tests.support.histories import Maker, histories
 
 DEMO = Path(__file__).resolve().parents[3] / "resources" / "demo"
@@ -43,7 +43,9 @@ def made(*facts: Observation) -> ObservationsMade:
 
 def reflected(*facts: Observation) -> str:
     """What is left of these facts."""
-    return write_reflection(whole(distil.refine_brief("", [made(*facts)])).messages[1].text)
+    return write_reflection(
+        full_request(observation_task.reflection_task("", [made(*facts)])).messages[1].text
+    )
 
 
 def test_what_matters_is_noted_in_order() -> None:
@@ -91,18 +93,18 @@ def test_what_the_demo_writes_can_be_read(maker: Maker, room: int) -> None:
     """Observations, a reflection of them, a handover in parts: each is taken, and cites what was there."""
     items = maker.transcript.items
     seqs = {item.seq for item in items}
-    brief = distil.observe_brief("Note.", record_of(items), ())
-    facts = distil.parse(write_summary(whole(brief).messages[1].text), items)
+    brief = observation_task.observation_task("Note.", transcript_lines(items), ())
+    facts = observation_task.parse_observations(write_summary(full_request(brief).messages[1].text), items)
     assert {seq for one in facts for seq in one.sources} <= seqs
-    twice = whole(distil.refine_brief("Refine.", [made(*facts), made(*facts)]))
-    fewer = distil.parse(write_summary(twice.messages[1].text), items)
+    twice = full_request(observation_task.reflection_task("Refine.", [made(*facts), made(*facts)]))
+    fewer = observation_task.parse_observations(write_summary(twice.messages[1].text), items)
     assert len(fewer) <= len(facts)
     assert {one.text for one in fewer} <= {one.text for one in facts}
-    whole_brief = handover_brief("Write.", record_of(items), None, "")
-    if divided := parts(whole_brief, room):
-        texts = [write_summary(whole(part).messages[1].text) for part in divided]
-        one = write_summary(whole(merged(whole_brief, texts)).messages[1].text)
-        assert [section.title for section in parse(one, frozenset(seqs))] == [*SECTIONS]
+    whole_brief = handover_task("Write.", transcript_lines(items), None, "")
+    if divided := split_task(whole_brief, room):
+        texts = [write_summary(full_request(part).messages[1].text) for part in divided]
+        one = write_summary(full_request(merge_task(whole_brief, texts)).messages[1].text)
+        assert [section.title for section in parse_handover(one, frozenset(seqs))] == [*SECTIONS]
 
 
 def test_a_handover_of_observations_keeps_their_facts() -> None:
@@ -112,9 +114,9 @@ def test_a_handover_of_observations_keeps_their_facts() -> None:
         Observation(2, 2, "Edited src/a.py: 2 places", (17,)),
         Observation(3, 3, "The cause is an offset of 12 bytes.", (6, 9)),
     )
-    record = "\n".join(line.text for line in distil.refine_brief("", [made(*facts)]).record)
+    record = "\n".join(line.text for line in observation_task.reflection_task("", [made(*facts)]).lines)
     text = write_handover(f"[Write a handover]\nThe messages to hand over:\n{record}\ne20 user: And now?")
-    sections = {one.title: one.bullets for one in parse(text, frozenset(range(99)))}
+    sections = {one.title: one.bullets for one in parse_handover(text, frozenset(range(99)))}
     assert [one.text for one in sections["Project Background"]][:1] == ["The user asked first: Find the bug"]
     assert sections["Completed Work"][0].sources == (17,)
     assert sections["Technical Details"][0].sources == (6, 9)
@@ -125,20 +127,22 @@ def test_parts_are_merged_the_later_one_holds() -> None:
     """What a later part says of the same file, and its open points, stand."""
     first = "## Completed Work\n- Edited src/a.py: 1 place [e7]\n## TODO Items\n- Find it. [e3]"
     second = "## Completed Work\n- Edited src/a.py: 2 places [e17]\n## TODO Items\n- Ship it. [e20]"
-    brief = handover_brief("Write.", (), None, "")
-    text = write_handover(whole(merged(brief, [first, second])).messages[1].text)
+    brief = handover_task("Write.", (), None, "")
+    text = write_handover(full_request(merge_task(brief, [first, second])).messages[1].text)
     assert "2 places [e17]" in text
     assert "1 place" not in text
     assert "- Ship it. [e20]" in text
     assert "Find it" not in text
 
 
-@pytest.mark.parametrize("opening", [distil.OBSERVE, distil.REFINE, "[Write a handover]"])
+@pytest.mark.parametrize("opening", [observation_task.OBSERVE, observation_task.REFINE, "[Write a handover]"])
 async def test_the_demo_model_answers_each_kind(opening: str) -> None:
     """Streamed like everything that it says, and the same each time."""
-    asked = whole(msgspec.structs.replace(distil.observe_brief("Note.", (), ()), opening=opening))
+    asked = full_request(
+        msgspec.structs.replace(observation_task.observation_task("Note.", (), ()), opening=opening)
+    )
     answers = []
     for _ in range(2):
-        arrivals = DemoModel(DEMO, pause_s=0).stream(Request(asked.messages))
-        answers += [arrival.text async for arrival in arrivals if isinstance(arrival, Answer)]
+        arrivals = DemoModel(DEMO, pause_s=0).stream(ModelRequest(asked.messages))
+        answers += [arrival.text async for arrival in arrivals if isinstance(arrival, ModelResponse)]
     assert answers[0] == answers[1] == write_summary(asked.messages[1].text) != ""

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.message import Message, ModelInfo, Request
-from helix_desktop.providers.anthropic_request import Thoughts, written
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
+from helix_desktop.providers.anthropic.request import ThinkingScope, encode_request
 from helix_desktop.providers.dialect import DialectName
-from helix_desktop.providers.openai_chat_request import request_body as chat_body
-from helix_desktop.providers.openai_responses_request import request_body as responses_body
+from helix_desktop.providers.openai_chat.request import request_body as chat_body
+from helix_desktop.providers.openai_responses.request import request_body as responses_body
 from tests.support.bound_thinking import unmarked
 from tests.support.histories import Maker, histories
 from tests.support.verbatims import as_spoken
@@ -23,25 +23,29 @@ INFO = ModelInfo("here", "m", output=1_000)
 NAMES: tuple[DialectName, ...] = ("openai-chat", "openai-responses", "anthropic")
 
 
-def body_of(name: DialectName, request: Request) -> bytes:
+def body_of(name: DialectName, request: ModelRequest) -> bytes:
     if name == "anthropic":
-        return written(INFO, request, most=1_000).body
+        return encode_request(INFO, request, max_output_tokens=1_000).body
     return chat_body(INFO, request) if name == "openai-chat" else responses_body(INFO, request)
 
 
-def requests_of(maker: Maker, name: DialectName) -> list[Request]:
+def requests_of(maker: Maker, name: DialectName) -> list[ModelRequest]:
     """Some of the requests that were sent, with their images, the newest among them."""
     sent = [one.request for one in maker.sent]
     chosen = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
     return [
-        as_spoken(msgspec.structs.replace(one, pictures=maker.contents), name, INFO) for one in chosen if one
+        as_spoken(msgspec.structs.replace(one, image_data=maker.contents), name, INFO)
+        for one in chosen
+        if one
     ]
 
 
 @given(histories(), st.sampled_from(("all", "bound", "none")))
-def test_anthropic(maker: Maker, thoughts: Thoughts) -> None:
+def test_anthropic(maker: Maker, thoughts: ThinkingScope) -> None:
     for request in requests_of(maker, "anthropic"):
-        body = json.loads(written(INFO, request, most=1_000, thoughts=thoughts).body)
+        body = json.loads(
+            encode_request(INFO, request, max_output_tokens=1_000, thinking_scope=thoughts).body
+        )
         assert anthropic_problems(body) == []
         if thoughts != "all":
             assert "thinking" not in str([m for m in body["messages"] if m["role"] == "assistant"])
@@ -50,7 +54,7 @@ def test_anthropic(maker: Maker, thoughts: Thoughts) -> None:
 @given(histories(), st.booleans())
 def test_responses(maker: Maker, reasoning: bool) -> None:
     for request in requests_of(maker, "openai-responses"):
-        body = json.loads(responses_body(INFO, request, reasoning=reasoning))
+        body = json.loads(responses_body(INFO, request, send_reasoning=reasoning))
         assert responses_problems(body) == []
         assert any(item.get("type") == "reasoning" for item in body["input"]) <= reasoning
 

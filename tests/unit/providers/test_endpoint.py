@@ -11,28 +11,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import (
-    ImagesRefused,
-    KeyRefused,
+from helix_desktop.domain.errors import (
+    AuthenticationFailed,
+    ContextWindowExceeded,
+    ImagesRejected,
     ModelError,
-    ModelOverflow,
-    ModelRefused,
+    ModelRequestRejected,
     ModelUnreachable,
 )
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.endpoint import Endpoint
-from helix_desktop.providers.http import Http, HttpReply
-from helix_desktop.providers.refusal import LONGEST_QUOTE
-from helix_desktop.providers.retry import Transient
-from tests.support.canned import CannedReply
+from helix_desktop.providers.error_classification import MAX_QUOTE_CHARS
+from helix_desktop.providers.http import HttpClient, HttpResponse
+from helix_desktop.providers.retry import TransientError
+from tests.support.canned import CannedResponse
 
 KEY = "sk-0123456789"
-HERE = Endpoint("here", "https://here.test/v1/", KEY, Http())
+HERE = Endpoint("here", "https://here.test/v1/", KEY, HttpClient())
 
 
-def refusal(status: int, body: Any, **headers: str) -> ModelError | Transient:
+def refusal(status: int, body: Any, **headers: str) -> ModelError | TransientError:
     text = body if isinstance(body, str) else json.dumps(body)
-    return HERE.refusal(status, text, headers, model="m", now=0.0)
+    return HERE.error_for_status(status, text, headers, model="m", now_s=0.0)
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def refusal(status: int, body: Any, **headers: str) -> ModelError | Transient:
 )
 def test_the_servers_own_words_are_found(body: Any, words: str) -> None:
     failure = refusal(400, body)
-    assert isinstance(failure, ModelRefused)
+    assert isinstance(failure, ModelRequestRejected)
     assert failure.why == words
 
 
@@ -62,11 +62,13 @@ def test_the_servers_own_words_are_found(body: Any, words: str) -> None:
 )
 def test_every_refusal_is_explained_and_keeps_the_key_to_itself(status: int, body: Any, leak: bool) -> None:
     text = (body if isinstance(body, str) else json.dumps(body)) + (f" {KEY} " * 50 if leak else "")
-    failure = HERE.refusal(status, text, {"location": f"https://x/{KEY}", "retry-after": "5"}, model="m")
-    error = failure.error if isinstance(failure, Transient) else failure
+    failure = HERE.error_for_status(
+        status, text, {"location": f"https://x/{KEY}", "retry-after": "5"}, model="m"
+    )
+    error = failure.error if isinstance(failure, TransientError) else failure
     assert error.what
     assert error.fix
-    assert len(error.why) <= LONGEST_QUOTE + 100
+    assert len(error.why) <= MAX_QUOTE_CHARS + 100
     assert KEY not in f"{failure} {error}"
 
 
@@ -133,8 +135,8 @@ def test_every_refusal_is_explained_and_keeps_the_key_to_itself(status: int, bod
     ],
 )
 def test_words_for_a_request_that_is_too_large(status: int, message: str) -> None:
-    assert type(refusal(status, {"error": {"message": message}})) is ModelOverflow
-    assert type(refusal(status, message)) is ModelOverflow
+    assert type(refusal(status, {"error": {"message": message}})) is ContextWindowExceeded
+    assert type(refusal(status, message)) is ContextWindowExceeded
 
 
 @pytest.mark.parametrize(
@@ -163,23 +165,27 @@ def test_words_for_a_request_that_is_too_large(status: int, message: str) -> Non
 def test_what_a_refusal_says_of_the_window(message: str, asked: int, window: int) -> None:
     """In the server's own tokens, where the words leave no doubt."""
     told = refusal(400, {"error": {"message": message}})
-    assert isinstance(told, ModelOverflow)
-    assert (told.asked, told.window) == (asked, window)
+    assert isinstance(told, ContextWindowExceeded)
+    assert (told.request_tokens, told.window) == (asked, window)
 
 
 @pytest.mark.parametrize(
     ("status", "message", "kind"),
     [
-        (400, "This model's maximum context length is 8192 tokens", ModelOverflow),
-        (400, "messages.1: tool call without an answer", ModelRefused),
-        (402, "pay first", ModelRefused),
-        (429, "credit balance is too low", ModelRefused),
-        (429, "context window of requests per minute", Transient),
-        (413, "Request too large: tokens per minute limit; reduce the length of the prompt", ModelRefused),
-        (404, "no model with that context window", ModelRefused),
-        (529, "overloaded", Transient),
-        (429, "Request too large: limit 30000 tokens, requested 45000; maximum context", Transient),
-        (401, "no key for a model with that context length", KeyRefused),
+        (400, "This model's maximum context length is 8192 tokens", ContextWindowExceeded),
+        (400, "messages.1: tool call without an answer", ModelRequestRejected),
+        (402, "pay first", ModelRequestRejected),
+        (429, "credit balance is too low", ModelRequestRejected),
+        (429, "context window of requests per minute", TransientError),
+        (
+            413,
+            "Request too large: tokens per minute limit; reduce the length of the prompt",
+            ModelRequestRejected,
+        ),
+        (404, "no model with that context window", ModelRequestRejected),
+        (529, "overloaded", TransientError),
+        (429, "Request too large: limit 30000 tokens, requested 45000; maximum context", TransientError),
+        (401, "no key for a model with that context length", AuthenticationFailed),
     ],
 )
 def test_kinds_of_refusal(status: int, message: str, kind: type[Exception]) -> None:
@@ -188,7 +194,7 @@ def test_kinds_of_refusal(status: int, message: str, kind: type[Exception]) -> N
 
 def test_a_failure_that_may_pass_knows_how_long_to_wait() -> None:
     failure = refusal(429, "slow down", **{"retry-after": "5"})
-    assert isinstance(failure, Transient)
+    assert isinstance(failure, TransientError)
     assert failure.retry_after_s == 5.0
     assert isinstance(failure.error, ModelUnreachable)
     assert failure.reason == "HTTP 429 Too Many Requests: slow down"
@@ -203,7 +209,7 @@ def test_a_failure_that_may_pass_knows_how_long_to_wait() -> None:
     ],
 )
 def test_a_pasted_address_is_put_right(url: str) -> None:
-    assert Endpoint("x", url, "", Http()).base_url == "https://x/v1"
+    assert Endpoint("x", url, "", HttpClient()).base_url == "https://x/v1"
 
 
 @pytest.mark.parametrize(
@@ -217,10 +223,10 @@ def test_a_pasted_address_is_put_right(url: str) -> None:
     ],
 )
 def test_anthropics_address_may_lack_its_version(url: str, base: str) -> None:
-    assert Endpoint("x", url, "", Http(), "anthropic").base_url == base
+    assert Endpoint("x", url, "", HttpClient(), "anthropic").base_url == base
 
 
-class _Seen(Http):
+class _Seen(HttpClient):
     """Keeps the headers instead of sending them."""
 
     def __init__(self) -> None:
@@ -230,10 +236,10 @@ class _Seen(Http):
     @asynccontextmanager
     async def send(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
-    ) -> AsyncIterator[HttpReply]:
+    ) -> AsyncIterator[HttpResponse]:
         """Keep them."""
         self.headers = headers or {}
-        yield CannedReply(())
+        yield CannedResponse(())
 
 
 @pytest.mark.parametrize(
@@ -258,10 +264,10 @@ async def test_the_key_goes_where_the_dialect_wants_it(
 
 @pytest.mark.parametrize("login", ["me:pa55word", "me:p@55word", "token"])
 def test_a_login_in_the_address_is_used_and_never_shown(login: str) -> None:
-    here = Endpoint("here", f"https://{login}@here.test:8443/v1/", "", Http())
+    here = Endpoint("here", f"https://{login}@here.test:8443/v1/", "", HttpClient())
     assert here.base_url == "https://here.test:8443/v1"
     assert here.redact(f"no route to {login}@here.test") == "no route to [login]@here.test"
-    told = here.refusal(404, f"nothing for {login}", {}, model="m")
+    told = here.error_for_status(404, f"nothing for {login}", {}, model="m")
     assert login not in str(told)
 
 
@@ -279,10 +285,12 @@ def test_a_login_in_the_address_is_used_and_never_shown(login: str) -> None:
 def test_a_refused_image_is_told_from_other_refusals(status: int, words: str) -> None:
     """Only where the request held images at all."""
     body = json.dumps({"error": {"message": words}})
-    endpoint = Endpoint("box", "http://host/v1", "", Http())
-    assert isinstance(endpoint.refusal(status, body, {}, pictured=True), ImagesRefused)
-    assert not isinstance(endpoint.refusal(status, body, {}), ImagesRefused)
-    assert not isinstance(endpoint.refusal(503, "busy with images", {}, pictured=True), ImagesRefused)
+    endpoint = Endpoint("box", "http://host/v1", "", HttpClient())
+    assert isinstance(endpoint.error_for_status(status, body, {}, has_images=True), ImagesRejected)
+    assert not isinstance(endpoint.error_for_status(status, body, {}), ImagesRejected)
     assert not isinstance(
-        endpoint.refusal(429, "too many images per minute", {}, pictured=True), ImagesRefused
+        endpoint.error_for_status(503, "busy with images", {}, has_images=True), ImagesRejected
+    )
+    assert not isinstance(
+        endpoint.error_for_status(429, "too many images per minute", {}, has_images=True), ImagesRejected
     )

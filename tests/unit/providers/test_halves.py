@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.providers.halves import Halves
+from helix_desktop.providers.surrogate_decoder import SurrogateDecoder
 
 
 def pieces(text: str, size: int) -> list[str]:
@@ -21,27 +21,27 @@ def pieces(text: str, size: int) -> list[str]:
 @given(st.text(st.characters(exclude_categories=["Cs"])), st.integers(1, 5))
 def test_wherever_it_was_cut_the_text_is_whole(text: str, size: int) -> None:
     """What is read, put together, is what was said; and no piece of it holds half a character."""
-    halves = Halves()
-    read = [halves.read(piece)["delta"]["text"] for piece in pieces(text, size)]
+    halves = SurrogateDecoder()
+    read = [halves.decode(piece)["delta"]["text"] for piece in pieces(text, size)]
     assert "".join(read) == text
     assert all(one.encode() or True for one in read)
 
 
 def test_two_texts_cut_at_once_do_not_mix() -> None:
     """Each half waits in its own place."""
-    halves = Halves()
-    first = halves.read(r'{"a": "x\ud83d", "b": ["y\ud83c"], "n": 1}')
+    halves = SurrogateDecoder()
+    first = halves.decode(r'{"a": "x\ud83d", "b": ["y\ud83c"], "n": 1}')
     assert first == {"a": "x", "b": ["y"], "n": 1}
-    assert halves.read(r'{"n": 2}') == {"n": 2}
-    assert halves.read(r'{"b": ["\udf0d!"], "a": "\ude00?"}') == {"a": "😀?", "b": ["🌍!"]}
+    assert halves.decode(r'{"n": 2}') == {"n": 2}
+    assert halves.decode(r'{"b": ["\udf0d!"], "a": "\ude00?"}') == {"a": "😀?", "b": ["🌍!"]}
 
 
 def test_a_half_that_nothing_completes_is_marked() -> None:
     """The other half never came: the mark of a lost character stands there."""
-    halves = Halves()
-    assert halves.read(r'{"a": "x\ud83d"}') == {"a": "x"}
-    assert halves.read('{"a": "yz"}') == {"a": "\N{REPLACEMENT CHARACTER}yz"}
-    assert Halves().read(r'"\ude00 alone"') == "\N{REPLACEMENT CHARACTER} alone"
+    halves = SurrogateDecoder()
+    assert halves.decode(r'{"a": "x\ud83d"}') == {"a": "x"}
+    assert halves.decode('{"a": "yz"}') == {"a": "\N{REPLACEMENT CHARACTER}yz"}
+    assert SurrogateDecoder().decode(r'"\ude00 alone"') == "\N{REPLACEMENT CHARACTER} alone"
 
 
 @pytest.mark.parametrize(
@@ -50,4 +50,4 @@ def test_a_half_that_nothing_completes_is_marked() -> None:
 def test_what_is_no_json_is_refused(text: str) -> None:
     """As by the stricter reader."""
     with pytest.raises(ValueError, match=r"."):
-        Halves().read(text)
+        SurrogateDecoder().decode(text)

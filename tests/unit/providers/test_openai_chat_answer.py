@@ -12,21 +12,28 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import ModelNonsense
-from helix_desktop.context.message import Answer, ReasoningArrived, Stop, TextArrived, ToolCall, Usage
-from helix_desktop.providers.openai_chat_answer import Assembly
+from helix_desktop.domain.errors import InvalidModelResponse
+from helix_desktop.domain.messages import (
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+from helix_desktop.providers.openai_chat.response import ChatAssembler
 
 Piece = Mapping[str, Any]
 
 
-def assemble(*deltas: Piece, finish: str = "stop", usage: Piece | None = None) -> Answer:
+def assemble(*deltas: Piece, finish: str = "stop", usage: Piece | None = None) -> ModelResponse:
     numbers = count()
-    assembly = Assembly("here", lambda: f"new_{next(numbers)}")
+    assembly = ChatAssembler("here", lambda: f"new_{next(numbers)}")
     for delta in deltas:
         assembly.add({"choices": [{"index": 0, "delta": delta}]})
     assembly.add({"choices": [{"delta": {}, "finish_reason": finish}]})
     assembly.add({"choices": [], "usage": usage})
-    assert assembly.complete
+    assert assembly.is_complete
     return assembly.answer()
 
 
@@ -145,14 +152,14 @@ def test_the_older_single_function_call() -> None:
         ("content_filter", "filter"),
     ],
 )
-def test_why_an_answer_ended(finish: str, stop: Stop) -> None:
+def test_why_an_answer_ended(finish: str, stop: StopReason) -> None:
     assert assemble({"content": "x"}, finish=finish).stop == stop
 
 
 @pytest.mark.parametrize(
     ("finish", "stop"), [("stop", "calls"), ("tool_calls", "calls"), ("length", "length")]
 )
-def test_why_an_answer_with_calls_ended(finish: str, stop: Stop) -> None:
+def test_why_an_answer_with_calls_ended(finish: str, stop: StopReason) -> None:
     assert assemble({"tool_calls": [piece(0, "x", "read", A)]}, finish=finish).stop == stop
 
 
@@ -184,9 +191,9 @@ def test_usage_as_reported(usage: Piece | None, expected: Usage | None) -> None:
 
 @pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
 def test_reasoning_is_told_from_text(name: str) -> None:
-    assembly = Assembly("here", str)
-    assert assembly.add({"choices": [{"delta": {name: "hm"}}]}) == [ReasoningArrived("hm")]
-    assert assembly.add({"choices": [{"delta": {"content": "x"}}]}) == [TextArrived("x")]
+    assembly = ChatAssembler("here", str)
+    assert assembly.add({"choices": [{"delta": {name: "hm"}}]}) == [ReasoningDelta("hm")]
+    assert assembly.add({"choices": [{"delta": {"content": "x"}}]}) == [TextDelta("x")]
     assert (assembly.answer().reasoning, assembly.answer().text) == ("hm", "x")
 
 
@@ -220,8 +227,8 @@ CHUNK = some(choices=st.lists(some(delta=DELTA, finish_reason=st.just("stop")), 
 @example([{"choices": [{"finish_reason": []}]}])
 @given(st.lists(CHUNK, max_size=4))
 def test_no_shape_brings_it_down(chunks: list[dict[str, Any]]) -> None:
-    assembly = Assembly("here", lambda: "new")
+    assembly = ChatAssembler("here", lambda: "new")
     for chunk in chunks:
         assembly.add(chunk)
-    with suppress(ModelNonsense):
-        assert isinstance(assembly.answer(), Answer)
+    with suppress(InvalidModelResponse):
+        assert isinstance(assembly.answer(), ModelResponse)

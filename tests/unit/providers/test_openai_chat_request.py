@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.image import Image, image_of
-from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall, ToolSpec
-from helix_desktop.providers.openai_chat_answer import Assembly
-from helix_desktop.providers.openai_chat_form import Form
-from helix_desktop.providers.openai_chat_request import DIALECT, request_body
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.image import Image, identify_image
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.providers.openai_chat.request import DIALECT, request_body
+from helix_desktop.providers.openai_chat.response import ChatAssembler
+from helix_desktop.providers.openai_chat.variants import RequestVariant
 from tests.support.pictures import png
 
 INFO = ModelInfo("here", "m")
@@ -54,7 +54,7 @@ VERBATIMS: list[dict[str, Any] | None] = [
 def pictured(label: str, seed: int) -> tuple[Image, bytes]:
     """An image and its bytes."""
     data = png(2, 2, seed)
-    image = image_of(data, digest_of(data), label)
+    image = identify_image(data, digest_of(data), label)
     assert image is not None
     return image, data
 
@@ -72,8 +72,8 @@ def test_images_stand_where_the_dialect_takes_them() -> None:
         Message("tool", "nothing", call_id="2", name="list_directory"),
         Message("user", "Go on."),
     )
-    request = Request(messages, pictures={mine.digest: mine_bytes, read.digest: read_bytes})
-    body = json.loads(request_body(INFO, request, Form(asks_usage=False)))
+    request = ModelRequest(messages, image_data={mine.digest: mine_bytes, read.digest: read_bytes})
+    body = json.loads(request_body(INFO, request, RequestVariant(asks_usage=False)))
     said, _, first, second, beside, last = body["messages"]
     assert said["content"][0] == {"type": "text", "text": "Look.\n\n[Image: a.png]"}
     assert _bytes_of(said["content"][1]) == mine_bytes
@@ -92,7 +92,7 @@ def _bytes_of(part: dict[str, Any]) -> bytes:
 
 
 def messages_of(*messages: Message) -> list[dict[str, Any]]:
-    body = json.loads(request_body(INFO, Request(messages)))
+    body = json.loads(request_body(INFO, ModelRequest(messages)))
     found: list[dict[str, Any]] = body["messages"]
     return found
 
@@ -127,26 +127,30 @@ def lint(body: dict[str, Any]) -> None:
 @given(conversations())
 def test_every_request_is_in_order_and_shape(messages: tuple[Message, ...]) -> None:
     tools = (ToolSpec("read_file", "Reads.", {"type": "object"}),)
-    raw = request_body(INFO, Request(messages, tools))
+    raw = request_body(INFO, ModelRequest(messages, tools))
     lint(json.loads(raw))
-    assert raw == request_body(INFO, Request(messages, tools))
+    assert raw == request_body(INFO, ModelRequest(messages, tools))
 
 
 @given(conversations(), TEXT)
 def test_earlier_messages_keep_their_bytes_when_more_follow(messages: tuple[Message, ...], more: str) -> None:
-    raw = request_body(INFO, Request(messages), Form(asks_usage=False))
-    longer = request_body(INFO, Request((*messages, Message("user", more))), Form(asks_usage=False))
+    raw = request_body(INFO, ModelRequest(messages), RequestVariant(asks_usage=False))
+    longer = request_body(
+        INFO, ModelRequest((*messages, Message("user", more))), RequestVariant(asks_usage=False)
+    )
     prefix = raw[: raw.rindex(b'],"stream"')]
     assert longer.startswith(prefix)
 
 
 def test_without_tools_or_usage_the_fields_are_absent() -> None:
-    body = json.loads(request_body(INFO, Request((Message("user", "x"),)), Form(asks_usage=False)))
+    body = json.loads(
+        request_body(INFO, ModelRequest((Message("user", "x"),)), RequestVariant(asks_usage=False))
+    )
     assert set(body) == {"model", "messages", "stream"}
 
 
 def test_an_unchanged_assistant_message_goes_back_as_it_came() -> None:
-    assembly = Assembly("here", lambda: "new")
+    assembly = ChatAssembler("here", lambda: "new")
     deltas: list[dict[str, Any]] = [
         {"role": "assistant", "reasoning_content": ""},
         {"content": "Look", "reasoning_details": [{"type": "t", "index": 0, "text": "a"}]},

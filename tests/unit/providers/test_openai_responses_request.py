@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.message import Message, ModelInfo, Request, ToolCall
-from helix_desktop.providers.openai_responses_request import DIALECT, request_body
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall
+from helix_desktop.providers.openai_responses.request import DIALECT, request_body
 
 INFO = ModelInfo("here", "m")
 THOUGHT: dict[str, Any] = {
@@ -32,7 +32,7 @@ def items_of(text: str, calls: tuple[ToolCall, ...], *items: dict[str, Any]) -> 
     kept = {"dialect": DIALECT, "provider": "here", "model": "m", "items": list(items)}
     results = (Message("tool", "x", call_id=call.id, name=call.name) for call in calls)
     spoken = Message("assistant", text, calls, verbatim=kept)
-    request = Request((Message("user", "x"), spoken, *results, Message("user", "y")))
+    request = ModelRequest((Message("user", "x"), spoken, *results, Message("user", "y")))
     found: list[dict[str, Any]] = json.loads(request_body(INFO, request))["input"]
     return found[1 : -1 - len(calls)]
 
@@ -59,5 +59,5 @@ def test_several_messages_are_one_text() -> None:
 def test_nothing_of_another_provider_or_dialect_goes_back(field: str) -> None:
     kept = {"dialect": DIALECT, "provider": "here", "model": "m", "items": [THOUGHT, said("So.")]}
     spoken = Message("assistant", "So.", verbatim={**kept, field: "other"})
-    body = request_body(INFO, Request((Message("user", "x"), spoken, Message("user", "y"))))
+    body = request_body(INFO, ModelRequest((Message("user", "x"), spoken, Message("user", "y"))))
     assert json.loads(body)["input"][1] == {"role": "assistant", "content": "So."}

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from helix_desktop.providers.openai_chat_answer import Assembly
-from helix_desktop.providers.streaming import END_GRACE_S, USAGE_GRACE_S, Patience
+from helix_desktop.providers.openai_chat.response import ChatAssembler
+from helix_desktop.providers.streaming import END_GRACE_S, USAGE_GRACE_S, StallTimer
 
 
 def test_each_piece_renews_it_and_signs_of_life_do_not() -> None:
     now = [0.0]
-    assembly = Assembly("here", str)
-    patience = Patience(10, assembly, lambda: now[0])
-    assert patience.left_s() == 10
+    assembly = ChatAssembler("here", str)
+    patience = StallTimer(10, assembly, lambda: now[0])
+    assert patience.remaining_s() == 10
     now[0] = 9.0
     assembly.add({"choices": [{"delta": {"role": "assistant", "content": ""}}]})
-    assert patience.left_s() == 1
+    assert patience.remaining_s() == 1
     assembly.add({"choices": [{"delta": {"content": "a"}}]})
-    assert patience.left_s() == 10
+    assert patience.remaining_s() == 10
     now[0] = 50.0
-    assert patience.left_s() == 0
+    assert patience.remaining_s() == 0
 
 
 def test_a_whole_answer_is_waited_for_briefly() -> None:
-    assembly = Assembly("here", str)
-    patience = Patience(10, assembly, lambda: 0.0)
+    assembly = ChatAssembler("here", str)
+    patience = StallTimer(10, assembly, lambda: 0.0)
     assembly.add({"choices": [{"delta": {"content": "a"}, "finish_reason": "stop"}]})
-    assert patience.left_s() == USAGE_GRACE_S
+    assert patience.remaining_s() == USAGE_GRACE_S
     assembly.add({"choices": [], "usage": {"prompt_tokens": 9, "completion_tokens": 1}})
-    assert patience.left_s() == END_GRACE_S
+    assert patience.remaining_s() == END_GRACE_S

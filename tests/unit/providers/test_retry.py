@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import ModelUnreachable
+from helix_desktop.domain.errors import ModelUnreachable
 from helix_desktop.providers.retry import (
-    BRIEF,
     PATIENCE_S,
-    Outage,
-    Retries,
+    QUICK_RETRY_POLICY,
+    RetryPolicy,
+    RetryState,
     is_transient,
-    pause,
     retry_after_s,
+    wait_or_skip,
 )
 
 NOW = 1_700_000_000.0
@@ -51,44 +51,44 @@ def test_no_header_is_too_strange(text: str) -> None:
 
 @given(st.integers(1, 12), st.floats(0, 1))
 def test_unasked_waits_double_with_jitter_up_to_a_cap(failed: int, chance: float) -> None:
-    retries = Retries(chance=lambda: chance)
-    full = min(retries.longest_wait_s, retries.first_wait_s * 2 ** (failed - 1))
+    retries = RetryPolicy(jitter=lambda: chance)
+    full = min(retries.max_wait_s, retries.first_wait_s * 2 ** (failed - 1))
     assert 0.75 * full <= retries.wait_s(failed, None) <= full
 
 
 def test_what_was_asked_is_honoured() -> None:
-    retries = Retries(chance=lambda: 0.0)
+    retries = RetryPolicy(jitter=lambda: 0.0)
     assert retries.wait_s(1, 12.0) == 12.0
     assert retries.wait_s(3, 300.0) == 300.0
     assert retries.wait_s(1, 0.0) == retries.first_wait_s, "no hot loop, whatever a server asks for"
-    assert retries.wait_s(5_000, None) == retries.longest_wait_s
+    assert retries.wait_s(5_000, None) == retries.max_wait_s
 
 
-def waits(outage: Outage, asked_s: float | None = None) -> list[float]:
+def waits(outage: RetryState, asked_s: float | None = None) -> list[float]:
     """The waits until patience is over."""
     return list(iter(partial(outage.next_wait_s, asked_s), None))
 
 
 def test_a_server_is_waited_for_for_minutes() -> None:
     """Growing pauses, half a minute at most, ten minutes in all."""
-    found = waits(Outage(Retries(chance=lambda: 0.0, clock=lambda: 0.0)))
+    found = waits(RetryState(RetryPolicy(jitter=lambda: 0.0, clock=lambda: 0.0)))
     assert found[:8] == [0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
     assert PATIENCE_S - 30.0 < sum(found) <= PATIENCE_S
-    assert len(waits(Outage(BRIEF))) == 3
+    assert len(waits(RetryState(QUICK_RETRY_POLICY))) == 3
 
 
 def test_the_time_that_attempts_take_counts() -> None:
     """A server that is silent for five minutes is not asked twenty times."""
     minutes = iter(range(0, 10_000, 240))
-    outage = Outage(Retries(chance=lambda: 0.0, clock=lambda: float(next(minutes))))
+    outage = RetryState(RetryPolicy(jitter=lambda: 0.0, clock=lambda: float(next(minutes))))
     assert len(waits(outage)) == 3
 
 
 def test_a_call_is_never_made_earlier_than_a_server_asks() -> None:
     """Where that is longer than patience lasts the call ends at once, and says so."""
-    outage = Outage(Retries(clock=lambda: 0.0))
+    outage = RetryState(RetryPolicy(clock=lambda: 0.0))
     assert outage.next_wait_s(3_600.0) is None
-    error = outage.given_up(ModelUnreachable("It could not answer.", "slow down"), 3_600.0)
+    error = outage.final_error(ModelUnreachable("It could not answer.", "slow down"), 3_600.0)
     assert error.why == "slow down. It asks to wait 60 min."
 
 
@@ -97,8 +97,8 @@ async def test_a_pause_can_be_skipped() -> None:
     skip = asyncio.Event()
     skip.set()
     async with asyncio.timeout(30):
-        await pause(3_600.0, skip)
-    await pause(0.0, asyncio.Event())
+        await wait_or_skip(3_600.0, skip)
+    await wait_or_skip(0.0, asyncio.Event())
 
 
 def test_which_statuses_may_pass() -> None:

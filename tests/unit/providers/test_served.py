@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.figures import Figures
-from helix_desktop.providers.served import figures_in, figures_of
+from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.providers.reported_specs import parse_model, parse_model_list
 
 OPENROUTER: dict[str, Any] = {
     "id": "vendor/model",
@@ -32,7 +32,7 @@ MISTRAL: dict[str, Any] = {
     [
         (
             OPENROUTER,
-            Figures(
+            ModelSpec(
                 window=400_000,
                 output=64_000,
                 price_in=2.0,
@@ -43,33 +43,33 @@ MISTRAL: dict[str, Any] = {
                 reasoning=True,
             ),
         ),
-        (MISTRAL, Figures(window=262_144, tools=True, images=False)),
+        (MISTRAL, ModelSpec(window=262_144, tools=True, images=False)),
         (
             {"context_window": 131_072, "max_completion_tokens": 65_536},
-            Figures(window=131_072, output=65_536),
+            ModelSpec(window=131_072, output=65_536),
         ),
-        ({"max_model_len": 65_536}, Figures(window=65_536)),
-        ({"max_input_tokens": 1_000_000, "max_tokens": 128_000}, Figures(window=1_000_000, output=128_000)),
-        ({"pricing": {"prompt": "-1", "completion": "-1"}}, Figures()),  # a router: it depends
-        ({"pricing": {"prompt": "0", "completion": "0"}}, Figures()),
-        ({"context_length": True, "max_model_len": "large"}, Figures()),
+        ({"max_model_len": 65_536}, ModelSpec(window=65_536)),
+        ({"max_input_tokens": 1_000_000, "max_tokens": 128_000}, ModelSpec(window=1_000_000, output=128_000)),
+        ({"pricing": {"prompt": "-1", "completion": "-1"}}, ModelSpec()),  # a router: it depends
+        ({"pricing": {"prompt": "0", "completion": "0"}}, ModelSpec()),
+        ({"context_length": True, "max_model_len": "large"}, ModelSpec()),
     ],
 )
-def test_the_words_of_each_server(said: dict[str, Any], figures: Figures) -> None:
-    assert figures_of(said) == figures
+def test_the_words_of_each_server(said: dict[str, Any], figures: ModelSpec) -> None:
+    assert parse_model(said) == figures
 
 
 def test_models_that_do_not_chat_are_left_out() -> None:
     models: list[dict[str, Any]] = [{"id": "b"}, {"id": "a"}, {"id": "e", "type": "embedding"}, {"id": ""}]
     models.append({"id": "old", "capabilities": {"completion_chat": False}})
-    assert list(figures_in(json.dumps({"data": models}))) == ["a", "b"]
-    assert figures_in('{"data": null}') == {}
+    assert list(parse_model_list(json.dumps({"data": models}))) == ["a", "b"]
+    assert parse_model_list('{"data": null}') == {}
 
 
 @pytest.mark.parametrize("body", ["", "<html>", "[]", '{"data": 3}', '{"models": []}', "\ud800"])
 def test_what_is_no_list_is_refused(body: str) -> None:
     with pytest.raises(ValueError, match=r"."):
-        figures_in(body)
+        parse_model_list(body)
 
 
 JSON = st.recursive(
@@ -81,6 +81,6 @@ JSON = st.recursive(
 
 @given(st.dictionaries(st.sampled_from([*OPENROUTER, *MISTRAL, "max_model_len"]), JSON))
 def test_whatever_is_said_is_survived_and_no_figure_is_nonsense(said: dict[str, Any]) -> None:
-    figures = figures_of(said)
+    figures = parse_model(said)
     assert 0 <= figures.window <= 100_000_000
     assert bool(figures.price_in) == bool(figures.price_out)

@@ -75,4 +75,4 @@ def test_what_is_no_event_stream_can_be_told() -> None:
     parser = SseParser()
     parser.feed(b"Bad gateway\n")
     assert parser.finish() == []
-    assert parser.stray == "Bad gateway"
+    assert parser.stray_text == "Bad gateway"

@@ -11,20 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.errors import HelixError
-from helix_desktop.providers.token_counter import (
-    VOCABULARIES,
-    TokenCounter,
-    load_encoding,
-    pieces,
-)
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.providers.tiktoken_counter import VOCABULARIES, TiktokenCounter, load_encoding, split_text
 
 FOLDER = resources_dir() / "tokenizers"
 
 
 @pytest.fixture(scope="module")
-def counter() -> TokenCounter:
-    return TokenCounter(FOLDER / "o200k_base.tiktoken")
+def counter() -> TiktokenCounter:
+    return TiktokenCounter(FOLDER / "o200k_base.tiktoken")
 
 
 @pytest.mark.parametrize("name", sorted(VOCABULARIES))
@@ -55,14 +50,14 @@ def test_known_text_has_known_tokens(name: str, tokens: list[int]) -> None:
     assert encoding.decode(encoding.encode_ordinary("größe 漢字 🙂")) == "größe 漢字 🙂"
 
 
-async def test_counts_come_in_order_and_again_from_memory(counter: TokenCounter) -> None:
+async def test_counts_come_in_order_and_again_from_memory(counter: TiktokenCounter) -> None:
     texts = ["hello world!", "", "hello", "hello world!"]
     assert await counter.count(texts) == [3, 0, 1, 3]
     assert await counter.count(texts) == [3, 0, 1, 3]
     assert await counter.count([]) == []
 
 
-async def test_special_tokens_are_plain_text(counter: TokenCounter) -> None:
+async def test_special_tokens_are_plain_text(counter: TiktokenCounter) -> None:
     [tokens] = await counter.count(["<|endoftext|>"])
     assert tokens > 1
 
@@ -70,24 +65,24 @@ async def test_special_tokens_are_plain_text(counter: TokenCounter) -> None:
 @pytest.mark.parametrize(
     "text", [" " * 1_000_000, "a" * 300_000, "\n" * 300_000, "\ud800 half a character"], ids=lambda t: t[:1]
 )
-async def test_no_text_is_too_strange(counter: TokenCounter, text: str) -> None:
+async def test_no_text_is_too_strange(counter: TiktokenCounter, text: str) -> None:
     [tokens] = await counter.count([text])
     assert 0 < tokens <= len(text) * 3
 
 
-async def test_pieces_hardly_change_a_count(counter: TokenCounter) -> None:
+async def test_pieces_hardly_change_a_count(counter: TiktokenCounter) -> None:
     text = "".join(f"def name_{number}(self) -> int:\n    return {number}\n" for number in range(6000))
     encoding = load_encoding(FOLDER / "o200k_base.tiktoken")
     [tokens] = await counter.count([text])
-    assert abs(tokens - len(encoding.encode_ordinary(text))) <= len(pieces(text))
+    assert abs(tokens - len(encoding.encode_ordinary(text))) <= len(split_text(text))
 
 
-async def test_many_first_counts_at_once_load_once(counter: TokenCounter) -> None:
-    fresh = TokenCounter(FOLDER / "cl100k_base.tiktoken")
+async def test_many_first_counts_at_once_load_once(counter: TiktokenCounter) -> None:
+    fresh = TiktokenCounter(FOLDER / "cl100k_base.tiktoken")
     assert await asyncio.gather(*(fresh.count(["hello"]) for _ in range(8))) == [[1]] * 8
 
 
-async def test_a_cancelled_count_does_not_keep_its_thread(counter: TokenCounter) -> None:
+async def test_a_cancelled_count_does_not_keep_its_thread(counter: TiktokenCounter) -> None:
     await counter.load()
     async with asyncio.TaskGroup() as group:
         task = group.create_task(counter.count([f"{number} " + "word " * 400_000 for number in range(50)]))
@@ -98,7 +93,7 @@ async def test_a_cancelled_count_does_not_keep_its_thread(counter: TokenCounter)
 
 @given(st.text(alphabet=st.sampled_from("ab \n\t字"), max_size=400), st.integers(10, 60))
 def test_pieces_join_to_the_text(text: str, longest: int) -> None:
-    found = pieces(text, longest)
+    found = split_text(text, longest)
     assert "".join(found) == text
     assert all(len(piece) <= longest for piece in found)
     assert all(found) or text == ""
@@ -108,8 +103,8 @@ async def test_a_damaged_vocabulary_is_refused(tmp_path: Path) -> None:
     damaged = tmp_path / "o200k_base.tiktoken"
     damaged.write_bytes((FOLDER / "o200k_base.tiktoken").read_bytes()[:-1])
     with pytest.raises(HelixError, match="damaged"):
-        await TokenCounter(damaged).count(["x"])
+        await TiktokenCounter(damaged).count(["x"])
     with pytest.raises(HelixError, match="cannot be read"):
-        await TokenCounter(tmp_path / "cl100k_base.tiktoken").load()
+        await TiktokenCounter(tmp_path / "cl100k_base.tiktoken").load()
     with pytest.raises(HelixError, match="no vocabulary"):
-        await TokenCounter(tmp_path / "klingon.tiktoken").load()
+        await TiktokenCounter(tmp_path / "klingon.tiktoken").load()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import HelixError, RecordingUnusable
-from helix_desktop.replay.figures import Measured
-from helix_desktop.replay.jobs import Make, measure_all
-from helix_desktop.replay.measure import Options
+from helix_desktop.domain.errors import HelixError, InvalidRecording
+from helix_desktop.replay.measure import MeasureOptions
+from helix_desktop.replay.parallel import ReplayFactory, measure_all
+from helix_desktop.replay.results import MeasuredRecording
 from tests.support.recordings import session, write
 from tests.support.replays import MarkersAtOnce
 
@@ -24,9 +24,11 @@ class Dying(MarkersAtOnce):
         os._exit(9)
 
 
-def measure(paths: list[Path], jobs: int, make: Make = MarkersAtOnce) -> tuple[list[Measured], list[int]]:
+def measure(
+    paths: list[Path], jobs: int, make: ReplayFactory = MarkersAtOnce
+) -> tuple[list[MeasuredRecording], list[int]]:
     told: list[int] = []
-    return measure_all(paths, make, Options(recall_rate=0.5), jobs, told.append), told
+    return measure_all(paths, make, MeasureOptions(recall_rate=0.5), jobs, told.append), told
 
 
 def test_processes_give_the_same_figures_in_the_same_order(tmp_path: Path) -> None:
@@ -35,18 +37,18 @@ def test_processes_give_the_same_figures_in_the_same_order(tmp_path: Path) -> No
     together, told = measure(paths, 2)
     assert told == told_alone == [1, 2, 3]
     for one, other, path in zip(alone, together, paths, strict=True):
-        assert one.figures.file == other.figures.file == str(path)
-        assert one.figures.managed == other.figures.managed
-        assert one.figures.reach == other.figures.reach
-        assert one.figures.recalls == other.figures.recalls
-        assert len(one.request_s) == len(other.request_s) == one.figures.managed.requests
+        assert one.result.file == other.result.file == str(path)
+        assert one.result.managed == other.result.managed
+        assert one.result.reach == other.result.reach
+        assert one.result.recalls == other.result.recalls
+        assert len(one.request_s) == len(other.request_s) == one.result.managed.requests
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_bad_recording_ends_it(tmp_path: Path, jobs: int) -> None:
     paths = write(tmp_path, SESSIONS)
     paths[1].write_bytes(paths[1].read_bytes()[:-20])
-    with pytest.raises(RecordingUnusable) as refused:
+    with pytest.raises(InvalidRecording) as refused:
         measure(paths, jobs)
     assert str(paths[1]) in refused.value.what
     assert "damaged or cut off" in refused.value.why
@@ -59,7 +61,7 @@ def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_is_refused_before_a_process_starts(tmp_path: Path) -> None:
-    with pytest.raises(RecordingUnusable, match="No such file"):
+    with pytest.raises(InvalidRecording, match="No such file"):
         measure([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], 2)
 
 

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.errors import RecordingUnusable, RequestTooLarge
-from helix_desktop.replay.figures import Faults, Measured, Timing
-from helix_desktop.replay.measure import Options, measure_file, with_turn_ends
+from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
+from helix_desktop.replay.measure import MeasureOptions, measure_file, with_turn_ends
+from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.recall_model import Recalls
-from helix_desktop.replay.tokens import MessageTokens
-from helix_desktop.replay.totals import by_source, totals_of
+from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, Timing
+from helix_desktop.replay.totals import group_by_source, totals_of
 from tests.support.replays import Folding, MarkersAtOnce, Unmanaged, asks, gives, reads, says, user
 
 # 6 tokens, then per step 4 + 4 + 4 + 13 = 25 for the call and 1,004 for the output.
@@ -31,15 +31,15 @@ MARKER = len('[CACHED] recall_cached_content("")') + 64
 
 def measure(
     folder: Path, session: list[dict[str, Any]], make: Callable[[], Unmanaged], **options: int
-) -> Measured:
+) -> MeasuredRecording:
     folder.mkdir(exist_ok=True, parents=True)
     path = folder / "session.jsonl"
     path.write_text("\n".join(map(json.dumps, session)), encoding="utf-8")
-    return measure_file(path, make, MessageTokens(len), Options(**options))
+    return measure_file(path, make, MessageTokenCounter(len), MeasureOptions(**options))
 
 
 def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
-    one = measure(tmp_path / "here", LONG, Unmanaged, window=3000).figures
+    one = measure(tmp_path / "here", LONG, Unmanaged, window=3000).result
     sizes = [6, 6 + 1029, 6 + 2 * 1029, 6 + 3 * 1029]
     assert (one.source, one.window) == ("here", 3000)
     assert one.managed == one.unmanaged
@@ -47,21 +47,21 @@ def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
     assert one.managed.billed == pytest.approx(1.25 * sizes[-1] + 0.1 * sum(sizes[:-1]))
     assert (one.managed.peak_window, one.managed.over_window) == (3093, 1)
     assert one.managed.tool_tokens == 6000
-    assert one.heavy
-    assert (one.reach.share, one.reach.window_bytes, one.reach.output_bytes) == (1, 3000, 3000)
+    assert one.is_heavy
+    assert (one.reach.reachable_share, one.reach.window_bytes, one.reach.output_bytes) == (1, 3000, 3000)
     assert (one.faults.by_rules, one.faults.by_grammar, one.recalls) == (0, 0, Recalls())
 
 
 def test_markers_at_once(tmp_path: Path) -> None:
-    one = measure(tmp_path, LONG, MarkersAtOnce).figures
+    one = measure(tmp_path, LONG, MarkersAtOnce).result
     step = 25 + 4 + MARKER
     sizes = [6, 6 + 1029, 6 + step + 1029, 6 + 2 * step + 1029]
     known = [0, 6, 6 + 25, 6 + step + 25]
-    assert not one.heavy
+    assert not one.is_heavy
     assert one.managed.input_tokens == sum(sizes)
     assert one.managed.billed == pytest.approx(1.25 * (sum(sizes) - sum(known)) + 0.1 * sum(known))
     assert (one.managed.rewrites, one.managed.tool_tokens) == (2, 3000 + 3 * MARKER)
-    assert one.reach.share == 1
+    assert one.reach.reachable_share == 1
     assert one.reach.window_bytes == one.reach.output_bytes / 3
 
 
@@ -71,21 +71,21 @@ def test_reach_is_taken_at_the_last_request_and_on_the_way(tmp_path: Path) -> No
             self.stored.pop(next(iter(self.stored)))
             return super().recall(digest)
 
-    assert measure(tmp_path, LONG, Folding, reach_every=1).figures.least_reachable == 1
-    lossy = measure(tmp_path, LONG, Forgetful, reach_every=3).figures
+    assert measure(tmp_path, LONG, Folding, reach_every=1).result.least_reachable == 1
+    lossy = measure(tmp_path, LONG, Forgetful, reach_every=3).result
     assert (lossy.reach_checks, lossy.reach.request) == (2, 4)
-    assert lossy.least_reachable == lossy.reach.share
+    assert lossy.least_reachable == lossy.reach.reachable_share
     assert lossy.reach.lost == ("1", "2")
 
 
 def test_an_output_that_no_request_held_is_not_looked_for(tmp_path: Path) -> None:
-    one = measure(tmp_path, LONG[:-3], MarkersAtOnce).figures
+    one = measure(tmp_path, LONG[:-3], MarkersAtOnce).result
     assert (one.reach.outputs, one.reach.request) == (1, 2)
 
 
 def test_broken_requests_are_counted_with_reasons(tmp_path: Path) -> None:
     session = [user("Go"), *reads("1", "a", ""), says("One"), says("Two"), user("More"), says("Three")]
-    one = measure(tmp_path, session, Unmanaged).figures
+    one = measure(tmp_path, session, Unmanaged).result
     assert (one.faults.by_rules, one.faults.by_grammar) == (3, 3)
     assert one.faults.reasons[0] == "request 2: message 2: empty text"
     assert any("the last message is the assistant's" in reason for reason in one.faults.reasons)
@@ -99,9 +99,11 @@ def test_requests_that_are_not_made_are_counted_and_the_replay_goes_on(tmp_path:
             return super().request()
 
     one = measure(tmp_path, LONG, Full)
-    assert one.figures.faults == Faults(not_made=1, reasons=("request 3: It does not fit. Too much.",))
-    assert (one.figures.managed.requests, one.figures.unmanaged.requests) == (3, 4)
-    assert one.figures.reach.share == 1
+    assert one.result.faults == InvalidRequests(
+        not_made=1, reasons=("request 3: It does not fit. Too much.",)
+    )
+    assert (one.result.managed.requests, one.result.unmanaged.requests) == (3, 4)
+    assert one.result.reach.reachable_share == 1
     assert len(one.request_s) == 4
     assert totals_of([one]).not_made == 1
 
@@ -145,7 +147,7 @@ def test_a_bad_recording_makes_no_replay(tmp_path: Path) -> None:
     def never() -> Unmanaged:
         raise AssertionError
 
-    with pytest.raises(RecordingUnusable):
+    with pytest.raises(InvalidRecording):
         measure(tmp_path, [user("Go")], never)
 
 
@@ -155,17 +157,17 @@ def test_summaries_are_paid_and_counted(tmp_path: Path) -> None:
             self.summaries += [40, 2]
             self.counts = Counts(handovers=1, observations=3, reflections=1, sweeps=9)
 
-    one = measure(tmp_path, LONG, Summing).figures
+    one = measure(tmp_path, LONG, Summing).result
     assert one.managed.billed == pytest.approx(one.unmanaged.billed + 42)
     assert (one.summaries, one.summary_tokens, one.counts.lossy) == (2, 42, 5)
 
 
 def test_timing_is_by_nearest_rank() -> None:
-    assert Timing.of([one / 1024 for one in range(100, 0, -1)]) == Timing(
+    assert Timing.from_seconds([one / 1024 for one in range(100, 0, -1)]) == Timing(
         50e3 / 1024, 95e3 / 1024, 50.5e3 / 1024
     )
-    assert Timing.of([0.002]) == Timing(2.0, 2.0, 2.0)
-    assert Timing.of([]) == Timing(0.0, 0.0, 0.0)
+    assert Timing.from_seconds([0.002]) == Timing(2.0, 2.0, 2.0)
+    assert Timing.from_seconds([]) == Timing(0.0, 0.0, 0.0)
 
 
 def test_every_request_and_every_message_is_timed(tmp_path: Path) -> None:
@@ -177,7 +179,7 @@ def test_totals(tmp_path: Path) -> None:
     short = [user("Go"), *reads("1", "a", "A" * 10), says("ok")]
     heavy = measure(tmp_path / "one", LONG, MarkersAtOnce, window=3000)
     light = measure(tmp_path / "two", short, Unmanaged, window=3000)
-    sources = by_source([heavy, light])
+    sources = group_by_source([heavy, light])
     assert {name: len(files) for name, files in sources.items()} == {"one": 1, "two": 1}
     both = totals_of([heavy, light])
     step = 29 + MARKER
@@ -224,6 +226,6 @@ def test_calls_side_by_side_are_one_step(tmp_path: Path) -> None:
         gives("2", "B"),
         says("ok"),
     ]
-    one = measure(tmp_path, session, MarkersAtOnce).figures
+    one = measure(tmp_path, session, MarkersAtOnce).result
     assert one.managed.requests == 2
     assert one.reach.window_bytes == one.reach.output_bytes > 0

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from helix_desktop.context.event_summary import ObservationsMade, ObservationsPlaced
-from helix_desktop.context.observation import TITLE
 from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.observation import TITLE
+from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.measure import with_turn_ends
 from tests.support.recordings import session

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.replay.figures import FileFigures
-from helix_desktop.replay.measure import Options, measure_file
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.replay.measure import MeasureOptions, measure_file
+from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage
 from helix_desktop.replay.recall_model import Recalls
-from helix_desktop.replay.tokens import MessageTokens
-from helix_desktop.tools.recall import PAGE_TOKENS
+from helix_desktop.replay.results import RecordingResult
+from helix_desktop.tools.cache.recall import PAGE_TOKENS
 from tests.support.replays import Folding, MarkersAtOnce, Unmanaged, asks, gives, reads, says, user
 
 MARKER = len('[CACHED] recall_cached_content("")') + 64
@@ -36,10 +36,10 @@ class Watched:
 
 def measure(
     folder: Path, session: list[dict[str, Any]], make: Callable[[], Unmanaged], rate: float | None
-) -> FileFigures:
+) -> RecordingResult:
     path = folder / "session.jsonl"
     path.write_text("\n".join(map(json.dumps, session)), encoding="utf-8")
-    return measure_file(path, make, MessageTokens(len), Options(recall_rate=rate)).figures
+    return measure_file(path, make, MessageTokenCounter(len), MeasureOptions(recall_rate=rate)).result
 
 
 def recalled(replay: Unmanaged) -> list[RawMessage]:

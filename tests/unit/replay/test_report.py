@@ -8,30 +8,30 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.replay.figures import Measured
-from helix_desktop.replay.jobs import Make, measure_all
-from helix_desktop.replay.measure import Options
-from helix_desktop.replay.report import columns, document, remarks, table
+from helix_desktop.replay.measure import MeasureOptions
+from helix_desktop.replay.parallel import ReplayFactory, measure_all
+from helix_desktop.replay.report import format_table, to_document, totals_by_column, warning_lines
+from helix_desktop.replay.results import MeasuredRecording
 from helix_desktop.replay.totals import totals_of
 from tests.support.recordings import session, write
 from tests.support.replays import MarkersAtOnce, Unmanaged
 
 
-def measured(folder: Path, make: Make = MarkersAtOnce) -> list[Measured]:
+def measured(folder: Path, make: ReplayFactory = MarkersAtOnce) -> list[MeasuredRecording]:
     paths = write(folder / "one", [session(1, 12), session(2, 4)]) + write(folder / "two", [session(3, 8)])
-    return measure_all(paths, make, Options(window=9_000), 1, lambda _: None)
+    return measure_all(paths, make, MeasureOptions(window=9_000), 1, lambda _: None)
 
 
 def test_the_document_holds_files_sources_and_the_total(tmp_path: Path) -> None:
     found = measured(tmp_path)
-    told = json.loads(json.dumps(document(found)))
+    told = json.loads(json.dumps(to_document(found)))
     assert [Path(one["file"]).name for one in told["files"]] == [
         "session-00.jsonl.gz", "session-01.jsonl.gz", "session-00.jsonl.gz",
     ]  # fmt: skip
     assert list(told["sources"]) == ["one", "two"]
     assert told["sources"]["one"]["files"] == 2
     first, total = told["files"][0], told["total"]
-    assert first["managed"]["input_tokens"] == found[0].figures.managed.input_tokens
+    assert first["managed"]["input_tokens"] == found[0].result.managed.input_tokens
     assert first["input_of_unmanaged"] == pytest.approx(
         first["managed"]["input_tokens"] / first["unmanaged"]["input_tokens"]
     )
@@ -44,10 +44,10 @@ def test_the_document_holds_files_sources_and_the_total(tmp_path: Path) -> None:
 
 def test_the_table_has_a_column_for_each_source(tmp_path: Path) -> None:
     found = measured(tmp_path)
-    named = columns(found)
+    named = totals_by_column(found)
     assert list(named) == ["all", "one", "two"]
-    assert list(columns(found[:2])) == ["all"]
-    head, line, *rows = table(named, "profile").splitlines()
+    assert list(totals_by_column(found[:2])) == ["all"]
+    head, line, *rows = format_table(named, "profile").splitlines()
     assert head.split() == ["profile", "all", "one", "two"]
     assert set(line) == {"-"}
     cells = {row[: row.index("  ", 3)].strip(): row.split()[-3:] for row in rows}
@@ -59,17 +59,19 @@ def test_the_table_has_a_column_for_each_source(tmp_path: Path) -> None:
 
 def test_a_table_without_heavy_recordings_has_no_figures_of_them(tmp_path: Path) -> None:
     (path,) = write(tmp_path, [session(1, 3)])
-    light = measure_all([path], MarkersAtOnce, Options(), 1, lambda _: None)
-    assert "heavy recordings" in table({"all": totals_of(light)})
-    assert table({"all": totals_of(light)}).splitlines()[12].split() == ["heavy", "recordings", "-"]
+    light = measure_all([path], MarkersAtOnce, MeasureOptions(), 1, lambda _: None)
+    assert "heavy recordings" in format_table({"all": totals_of(light)})
+    assert format_table({"all": totals_of(light)}).splitlines()[12].split() == ["heavy", "recordings", "-"]
 
 
 def test_only_what_misses_nothing_is_reachable_to_the_full(tmp_path: Path) -> None:
     (path,) = write(tmp_path, [session(1, 3)])
-    total = totals_of(measure_all([path], MarkersAtOnce, Options(), 1, lambda _: None))
+    total = totals_of(measure_all([path], MarkersAtOnce, MeasureOptions(), 1, lambda _: None))
     short = msgspec.structs.replace(total, reachable=0.99999)
     (row,) = [
-        line for line in table({"one": total, "two": short}).splitlines() if "outputs reachable" in line
+        line
+        for line in format_table({"one": total, "two": short}).splitlines()
+        if "outputs reachable" in line
     ]
     assert row.split()[-2:] == ["100.0", "99.9"]
 
@@ -79,7 +81,7 @@ def test_remarks_name_what_should_not_be(tmp_path: Path) -> None:
         def request(self) -> list[dict[str, object]]:
             return [one for one in self.messages if one["role"] != "tool"]
 
-    assert remarks(measured(tmp_path)) == []
-    lines = remarks(measured(tmp_path, Losing))
+    assert warning_lines(measured(tmp_path)) == []
+    lines = warning_lines(measured(tmp_path, Losing))
     assert any("lost call_0001, call_0002" in line for line in lines)
     assert any("request 2: " in line for line in lines)

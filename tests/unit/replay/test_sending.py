@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.message import Message, ToolCall
-from helix_desktop.replay.sending import Sending
-from helix_desktop.replay.tokens import MessageTokens
+from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.request_totals import RequestTotals
 
 SYSTEM = Message("system", "s" * 6)  # 10 tokens with its framing
 ASKED = Message("user", "u" * 16)  # 20
@@ -17,13 +17,19 @@ OUTPUT = Message("tool", "o" * 96, call_id="c", name="read")  # 100
 MARKED = Message("tool", "oooo" + "m" * 22, call_id="c", name="read")  # 30, of them 4 as before
 
 
-def sending(window: int = 140) -> Sending:
-    return Sending(MessageTokens(len), window)
+def sending(window: int = 140) -> RequestTotals:
+    return RequestTotals(MessageTokenCounter(len), window)
 
 
 def test_a_message_counts_text_calls_and_framing() -> None:
-    tokens = MessageTokens(len)
-    assert [tokens.message(one) for one in (SYSTEM, ASKED, CALLED, OUTPUT, MARKED)] == [10, 20, 14, 100, 30]
+    tokens = MessageTokenCounter(len)
+    assert [tokens.message_tokens(one) for one in (SYSTEM, ASKED, CALLED, OUTPUT, MARKED)] == [
+        10,
+        20,
+        14,
+        100,
+        30,
+    ]
 
 
 def test_each_text_is_counted_once() -> None:
@@ -33,17 +39,17 @@ def test_each_text_is_counted_once() -> None:
         seen.append(text)
         return len(text)
 
-    tokens = MessageTokens(count)
-    assert tokens.message(OUTPUT) == tokens.message(OUTPUT) == 100
+    tokens = MessageTokenCounter(count)
+    assert tokens.message_tokens(OUTPUT) == tokens.message_tokens(OUTPUT) == 100
     assert seen == [OUTPUT.text]
 
 
 def test_the_bundled_vocabulary_counts() -> None:
-    tokens = MessageTokens.bundled()
-    assert tokens.message(Message("user", "hello world")) == 4 + 2
+    tokens = MessageTokenCounter.bundled()
+    assert tokens.message_tokens(Message("user", "hello world")) == 4 + 2
     call = ToolCall("c", "read_file", '{"path": "a"}')
-    assert tokens.message(Message("assistant", "", (call,))) == 4 + 4 + 2 + 6
-    assert tokens.text(" " * 300_000) > 0  # more at once than the tokenizer bears
+    assert tokens.message_tokens(Message("assistant", "", (call,))) == 4 + 4 + 2 + 6
+    assert tokens.text_tokens(" " * 300_000) > 0  # more at once than the tokenizer bears
 
 
 def test_what_grows_is_cached_and_what_is_new_is_written() -> None:
@@ -51,7 +57,7 @@ def test_what_grows_is_cached_and_what_is_new_is_written() -> None:
     sums.add([SYSTEM, ASKED])  # 30 new
     sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 30 known, 114 new
     sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 144 known
-    sent = sums.sums([])
+    sent = sums.result([])
     assert (sent.requests, sent.input_tokens) == (3, 30 + 144 + 144)
     assert sent.billed == pytest.approx(1.25 * (30 + 114) + 0.1 * (30 + 144))
     assert sent.billed == sent.billed_by_message
@@ -64,7 +70,7 @@ def test_a_rewrite_is_paid_from_the_first_difference() -> None:
     sums = sending()
     sums.add([SYSTEM, ASKED, CALLED, OUTPUT])  # 144 new
     sums.add([SYSTEM, ASKED, CALLED, MARKED, ASKED])  # 44 known by message, 4 more by text, 94 in all
-    sent = sums.sums([50, 7])
+    sent = sums.result([50, 7])
     assert sent.rewrites == 1
     assert sent.billed == pytest.approx(1.25 * (144 + 46) + 0.1 * 48 + 57)
     assert sent.billed_by_message == pytest.approx(1.25 * (144 + 50) + 0.1 * 44 + 57)
@@ -75,7 +81,7 @@ def test_a_request_that_lost_its_end_is_a_rewrite_and_all_cached() -> None:
     sums = sending()
     sums.add([SYSTEM, ASKED])
     sums.add([SYSTEM])
-    sent = sums.sums([])
+    sent = sums.result([])
     assert sent.rewrites == 1
     assert sent.billed == pytest.approx(1.25 * 30 + 0.1 * 10)
 
@@ -93,11 +99,11 @@ def test_a_request_that_lost_its_end_is_a_rewrite_and_all_cached() -> None:
     ],
 )
 def test_text_in_common(former: Message, now: Message, shared: int) -> None:
-    assert MessageTokens(len).shared(former, now) == shared
+    assert MessageTokenCounter(len).shared_tokens(former, now) == shared
 
 
 @given(st.text("ab", max_size=40), st.text("ab", max_size=40))
 def test_text_in_common_is_the_longest(one: str, other: str) -> None:
-    shared = MessageTokens(len).shared(Message("user", one), Message("user", other))
+    shared = MessageTokenCounter(len).shared_tokens(Message("user", one), Message("user", other))
     assert one[:shared] == other[:shared]
     assert one[shared : shared + 1] != other[shared : shared + 1] or one == other

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import RecordingUnusable
-from helix_desktop.context.message import Message, ToolCall
-from helix_desktop.replay import trajectory
+from helix_desktop.domain.errors import InvalidRecording
+from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.replay import recording
 from tests.support.replays import asks, gives, reads, says, user
 
 SESSION = [
@@ -34,8 +34,8 @@ def written(path: Path, lines: Sequence[str]) -> Path:
 
 
 def refusal(path: Path) -> str:
-    with pytest.raises(RecordingUnusable) as refused:
-        list(trajectory.read(path))
+    with pytest.raises(InvalidRecording) as refused:
+        list(recording.read_messages(path))
     assert str(path) in refused.value.what
     assert refused.value.why
     assert refused.value.fix
@@ -48,16 +48,16 @@ def test_plain_and_packed_files_hold_the_same_messages(tmp_path: Path, ensure_as
     plain = written(tmp_path / "one.jsonl", [*lines[:3], "", *lines[3:]])
     packed = tmp_path / "any.name"
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    assert list(trajectory.read(plain)) == list(trajectory.read(packed)) == SESSION
+    assert list(recording.read_messages(plain)) == list(recording.read_messages(packed)) == SESSION
 
 
 def test_a_message_of_a_recording_is_one_of_the_engine() -> None:
-    assert trajectory.as_message(SESSION[2]) == Message(
+    assert recording.as_message(SESSION[2]) == Message(
         "assistant",
         "I look.",
         (ToolCall("c1", "read", '{"path": "a.py"}'), ToolCall("c2", "shell", "not json")),
     )
-    assert trajectory.as_message(SESSION[4]) == Message("tool", "", call_id="c2", name="shell")
+    assert recording.as_message(SESSION[4]) == Message("tool", "", call_id="c2", name="shell")
 
 
 @pytest.mark.parametrize(
@@ -119,7 +119,7 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_overlong_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(trajectory, "LONGEST_LINE", 200)
+    monkeypatch.setattr(recording, "MAX_LINE_BYTES", 200)
     path = written(tmp_path / "long.jsonl", [LINES[1], json.dumps(says("x" * 200))])
     assert refusal(path) == "Line 2: the line is longer than 200 bytes."
 
@@ -128,13 +128,13 @@ def test_folders_are_searched_in_order(tmp_path: Path) -> None:
     for name in ("b/two.jsonl.gz", "b/one.jsonl", "a/deep/three.jsonl", "b/index.json", "last.txt"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    found = trajectory.recordings([tmp_path / "last.txt", tmp_path, tmp_path / "b" / "one.jsonl"])
+    found = recording.find_recordings([tmp_path / "last.txt", tmp_path, tmp_path / "b" / "one.jsonl"])
     assert [one.relative_to(tmp_path).as_posix() for one in found] == [
         "last.txt", "a/deep/three.jsonl", "b/one.jsonl", "b/two.jsonl.gz",
     ]  # fmt: skip
     (tmp_path / "none").mkdir()
-    with pytest.raises(RecordingUnusable, match="holds no recording"):
-        trajectory.recordings([tmp_path / "none"])
+    with pytest.raises(InvalidRecording, match="holds no recording"):
+        recording.find_recordings([tmp_path / "none"])
 
 
 texts = st.text(st.characters(codec="utf-8"), max_size=30)
@@ -151,4 +151,4 @@ def test_whatever_a_session_says_comes_back(tmp_path_factory: pytest.TempPathFac
     session += reads("last", "a", "b")
     path = tmp_path_factory.mktemp("any") / "any.jsonl"
     written(path, [json.dumps(one, ensure_ascii=False) for one in session])
-    assert list(trajectory.read(path)) == session
+    assert list(recording.read_messages(path)) == session

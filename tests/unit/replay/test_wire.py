@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.message import Message, ToolCall
-from helix_desktop.context.validity import problems
-from helix_desktop.replay.wire import Wire
+from helix_desktop.context.window.request_validation import problems
+from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.replay.request_grammar import RequestGrammar
 
 SYSTEM, ASKED, SAID = Message("system", "Rules."), Message("user", "Go."), Message("assistant", "Yes.")
 
@@ -33,7 +33,7 @@ def answer(call_id: str, text: str = "out") -> Message:
     ],
 )
 def test_valid_requests_pass(request_: list[Message]) -> None:
-    assert Wire().faults(request_) == []
+    assert RequestGrammar().find_errors(request_) == []
     assert problems(request_) == []
 
 
@@ -58,19 +58,19 @@ def test_valid_requests_pass(request_: list[Message]) -> None:
     ],
 )
 def test_broken_requests_are_told(request_: list[Message], words: str) -> None:
-    assert words in " ".join(Wire().faults(request_))
+    assert words in " ".join(RequestGrammar().find_errors(request_))
     assert problems(request_)
 
 
 def test_arguments_stay_json_where_they_were_json() -> None:
-    wire = Wire()
-    wire.know(
+    wire = RequestGrammar()
+    wire.add_recorded(
         Message("assistant", "", (ToolCall("patch", "apply", "*** Begin"), ToolCall("w", "write", "{}")))
     )
     broken = Message(
         "assistant", "", (ToolCall("patch", "apply", "*** End"), ToolCall("w", "write", '{"a": '))
     )
-    faults = wire.faults([ASKED, broken, answer("patch"), answer("w")])
+    faults = wire.find_errors([ASKED, broken, answer("patch"), answer("w")])
     assert faults == ["the arguments of w are no JSON object"]
 
 
@@ -83,4 +83,4 @@ some = st.one_of(
 
 @given(st.lists(some, max_size=7))
 def test_both_opinions_agree(request_: list[Message]) -> None:
-    assert bool(Wire().faults(request_)) == bool(problems(request_))
+    assert bool(RequestGrammar().find_errors(request_)) == bool(problems(request_))

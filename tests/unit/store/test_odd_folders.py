@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.content import Content
-from helix_desktop.context.digest import digest_of
-from helix_desktop.store.leveldb import LevelStore
-from helix_desktop.system.files import narrow
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.files import ansi_path
 
 WORKSPACE = "00000000-0000-4000-8000-000000000000"
 
@@ -19,7 +19,7 @@ async def test_a_store_is_made_and_opened_again_wherever_a_person_keeps_it(tmp_p
     """On Windows LevelDB takes names in the code page, which for a plain Python is not UTF-8."""
     data = b"tide"
     for _ in range(2):
-        store = await LevelStore.open(tmp_path / name / "store", WORKSPACE)
+        store = await LevelDbStore.open(tmp_path / name / "store", WORKSPACE)
         await store.commit("s", contents=[Content(digest_of(data), data)])
         assert await store.get(digest_of(data)) == data
         await store.close()
@@ -27,4 +27,4 @@ async def test_a_store_is_made_and_opened_again_wherever_a_person_keeps_it(tmp_p
 
 
 def test_a_plain_name_is_handed_on_as_it_is(tmp_path: Path) -> None:
-    assert narrow(tmp_path / "db") == str(tmp_path / "db")
+    assert ansi_path(tmp_path / "db") == str(tmp_path / "db")

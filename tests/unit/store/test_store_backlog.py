@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from helix_desktop.context.errors import StoreClosed
-from helix_desktop.store.backlog import Backlog
+from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.store.threads.backpressure import Backpressure
 
 MB = 1024 * 1024
 
@@ -16,12 +16,12 @@ class Callers:
     """Coroutines that hold a place until they are let go; `inside` lists who got in."""
 
     def __init__(self) -> None:
-        self.backlog = Backlog()
+        self.backlog = Backpressure()
         self.inside: list[int] = []
         self.go = [asyncio.Event() for _ in range(400)]
 
     async def hold(self, number: int, size: int) -> None:
-        async with self.backlog.place(size):
+        async with self.backlog.slot(size):
             self.inside.append(number)
             await self.go[number].wait()
 
@@ -74,7 +74,7 @@ async def test_who_waits_when_the_store_closes_is_told_so() -> None:
         group.create_task(late())
         group.create_task(late())
         await settled()
-        callers.backlog.shut()
+        callers.backlog.close()
         await settled()
         callers.go[0].set()
     assert callers.inside == [0]

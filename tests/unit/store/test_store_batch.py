@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.store.batch import Batch
+from helix_desktop.store.core.write_batch import WriteBatch
 
 
 def nothing(key: bytes) -> None:
@@ -10,12 +10,12 @@ def nothing(key: bytes) -> None:
 
 
 def test_a_row_written_early_outlives_its_removal_earlier_in_the_same_write() -> None:
-    batch = Batch(nothing)
-    removing, writing = batch.over(), batch.over()
+    batch = WriteBatch(nothing)
+    removing, writing = batch.nested(), batch.nested()
     removing.delete(b"c1")
     removing.delete(b"c2")
     batch.absorb(removing)
-    writing.put_early(b"c1", b"data")
+    writing.put_unreferenced(b"c1", b"data")
     batch.absorb(writing)
     assert batch.rows == {b"c2": None}
-    assert batch.early == {b"c1": b"data"}
+    assert batch.unreferenced_rows == {b"c1": b"data"}

@@ -11,10 +11,10 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.store.codec import CONTENT_CAP, Codec, RowDamaged, Shape
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, Codec, RowDamaged, RowType
 
 CODEC = Codec()
-TEXT = Shape(str)
+TEXT = RowType(str)
 KEY = b"a key"
 
 texts = st.text(max_size=50) | st.text(min_size=1, max_size=20).map(lambda text: text * 200)
@@ -22,56 +22,56 @@ texts = st.text(max_size=50) | st.text(min_size=1, max_size=20).map(lambda text:
 
 @given(texts)
 def test_what_is_sealed_is_read(text: str) -> None:
-    assert CODEC.unseal(KEY, CODEC.seal(KEY, text), TEXT) == text
+    assert CODEC.decode(KEY, CODEC.encode(KEY, text), TEXT) == text
 
 
 @given(texts, st.integers(0), st.integers(0, 7))
 def test_one_flipped_bit_is_noticed(text: str, at: int, bit: int) -> None:
-    row = bytearray(CODEC.seal(KEY, text))
+    row = bytearray(CODEC.encode(KEY, text))
     row[at % len(row)] ^= 1 << bit
     with pytest.raises(RowDamaged):
-        CODEC.unseal(KEY, bytes(row), TEXT)
+        CODEC.decode(KEY, bytes(row), TEXT)
 
 
 @given(texts, st.integers(0))
 def test_a_cut_row_is_noticed(text: str, length: int) -> None:
-    row = CODEC.seal(KEY, text)
+    row = CODEC.encode(KEY, text)
     with pytest.raises(RowDamaged):
-        CODEC.unseal(KEY, row[: length % len(row)], TEXT)
+        CODEC.decode(KEY, row[: length % len(row)], TEXT)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_and_never_crash(row: bytes) -> None:
     with pytest.raises(RowDamaged):
-        CODEC.unseal(KEY, row, TEXT)
+        CODEC.decode(KEY, row, TEXT)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_with_a_right_checksum_are_read_or_refused(body: bytes) -> None:
     row = body + struct.pack("<I", zlib.crc32(body, zlib.crc32(KEY)))
     with suppress(RowDamaged):
-        assert isinstance(CODEC.unseal(KEY, row, TEXT), str)
+        assert isinstance(CODEC.decode(KEY, row, TEXT), str)
 
 
 def test_a_row_cannot_be_read_under_another_key() -> None:
     with pytest.raises(RowDamaged, match="checksum"):
-        CODEC.unseal(b"other", CODEC.seal(KEY, "text"), TEXT)
+        CODEC.decode(b"other", CODEC.encode(KEY, "text"), TEXT)
 
 
 def test_a_row_of_another_version_is_refused_by_name() -> None:
     body = b"\x09\x00" + b"\xa1x"
     row = body + struct.pack("<I", zlib.crc32(body, zlib.crc32(KEY)))
     with pytest.raises(RowDamaged, match=r"format 9\.0"):
-        CODEC.unseal(KEY, row, TEXT)
+        CODEC.decode(KEY, row, TEXT)
 
 
 def test_integers_of_any_size_survive() -> None:
     value = {"n": 10**40}
-    assert CODEC.unseal(KEY, CODEC.seal(KEY, value), Shape(dict[str, int])) == value
+    assert CODEC.decode(KEY, CODEC.encode(KEY, value), RowType(dict[str, int])) == value
 
 
 def test_a_frame_that_claims_more_than_the_cap_is_not_unpacked() -> None:
-    claim = zstandard.ZstdCompressor(level=1).compress(bytes(CONTENT_CAP + 1))
+    claim = zstandard.ZstdCompressor(level=1).compress(bytes(MAX_CONTENT_BYTES + 1))
     assert len(claim) < 100_000
     with pytest.raises(RowDamaged, match="claims"):
         CODEC.decompress(claim)

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.store.crc32c import crc32c, masked_crc
-from helix_desktop.store.log_file import BLOCK, find_hole, read_batch, read_log
-from helix_desktop.store.manifest_file import read_current
-from helix_desktop.store.versions import read_versions
-from helix_desktop.store.wire import Malformed, Reader
+from helix_desktop.store.repair.crc32c import crc32c, masked_crc
+from helix_desktop.store.repair.leveldb_encoding import ByteReader, Malformed
+from helix_desktop.store.repair.leveldb_log import BLOCK_BYTES, find_gap, read_batch, read_log
+from helix_desktop.store.repair.leveldb_manifest import read_current
+from helix_desktop.store.repair.row_versions import read_versions
 
 Rows = dict[bytes, bytes]
 
@@ -43,11 +43,11 @@ def test_long_and_short_data_have_the_same_checksum(size: int, rnd: random.Rando
 @given(st.lists(st.binary(max_size=70_000), max_size=4), st.integers(0), st.integers(0, 7))
 def test_a_flipped_bit_of_a_log_costs_one_record(payloads: list[bytes], place: int, bit: int) -> None:
     log = written(payloads)
-    assert [(one.payload, one.sound) for one in read_log(log)] == [(one, True) for one in payloads]
+    assert [(one.payload, one.is_intact) for one in read_log(log)] == [(one, True) for one in payloads]
     if log:
         damaged = bytearray(log)
         damaged[place % len(log)] ^= 1 << bit
-        sound = [one.payload for one in read_log(bytes(damaged)) if one.sound]
+        sound = [one.payload for one in read_log(bytes(damaged)) if one.is_intact]
         assert len(sound) >= len(payloads) - 1
         rest = iter(payloads)
         assert all(one in rest for one in sound), "in order, and nothing that was not written"
@@ -62,11 +62,11 @@ def test_a_write_that_is_gone_from_a_log_is_counted(
         payloads.append((last + 1).to_bytes(8, "little") + count.to_bytes(4, "little") + bytes(size))
         last += count
     log = written(payloads)
-    assert find_hole(log, 41) == (0, last)
-    assert find_hole(log, 39) == (2, last)  # those that came before are gone as well
-    assert find_hole(log, 50) == (0, last)  # some of them are in a table already
+    assert find_gap(log, 41) == (0, last)
+    assert find_gap(log, 39) == (2, last)  # those that came before are gone as well
+    assert find_gap(log, 50) == (0, last)  # some of them are in a table already
     gone = data.draw(st.integers(0, len(writes) - 2))
-    assert find_hole(written([*payloads[:gone], *payloads[gone + 1 :]]), 41) == (writes[gone][0], last)
+    assert find_gap(written([*payloads[:gone], *payloads[gone + 1 :]]), 41) == (writes[gone][0], last)
 
 
 def written(payloads: list[bytes]) -> bytes:
@@ -75,7 +75,7 @@ def written(payloads: list[bytes]) -> bytes:
     for payload in payloads:
         left, first = payload, True
         while first or left:
-            room = BLOCK - len(log) % BLOCK
+            room = BLOCK_BYTES - len(log) % BLOCK_BYTES
             if room < 7:
                 log += bytes(room)
                 continue
@@ -120,15 +120,15 @@ def failed(name: str, error: OSError) -> None:
 def test_a_write_that_begins_near_the_end_of_a_block_is_no_hole(tmp_path: Path, room: int) -> None:
     db = plyvel.DB(str(tmp_path), create_if_missing=True)
     around = 7 + 12 + 1 + 1 + 1 + 3  # fragment, batch, kind, key's length, key, value's length
-    for key, size in ((b"a", BLOCK - room - around), (b"b", 100), (b"c", 3 * BLOCK), (b"d", 5)):
+    for key, size in ((b"a", BLOCK_BYTES - room - around), (b"b", 100), (b"c", 3 * BLOCK_BYTES), (b"d", 5)):
         db.put(key, bytes(size))
     db.close()
     (log,) = tmp_path.glob("*.log")
     data = log.read_bytes()
-    assert find_hole(data, 0) == (0, 4)
-    assert find_hole(data[:BLOCK], 0)[0] == 0  # the second write is torn
-    blank = data[: BLOCK - room] + bytes(room) + data[BLOCK:]
-    assert find_hole(blank, 0)[0] > 0
+    assert find_gap(data, 0) == (0, 4)
+    assert find_gap(data[:BLOCK_BYTES], 0)[0] == 0  # the second write is torn
+    blank = data[: BLOCK_BYTES - room] + bytes(room) + data[BLOCK_BYTES:]
+    assert find_gap(blank, 0)[0] > 0
 
 
 def test_what_leveldb_wrote_is_what_is_read(database: tuple[Path, Rows]) -> None:
@@ -136,10 +136,10 @@ def test_what_leveldb_wrote_is_what_is_read(database: tuple[Path, Rows]) -> None
     assert newest(path) == rows
     listed = read_current(path)
     assert listed is not None
-    assert listed.sound
-    assert listed.missing(path) == []
+    assert listed.is_intact
+    assert listed.missing_files(path) == []
     assert len(listed.tables) > 1
-    assert (path / f"{listed.log:06d}.log").exists()
+    assert (path / f"{listed.log_number:06d}.log").exists()
 
 
 def test_tables_without_their_index_are_read_all_the_same(
@@ -162,4 +162,4 @@ def test_a_batch_ends_where_it_is_damaged() -> None:
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff" * 12])
 def test_a_number_that_does_not_end_is_malformed(data: bytes) -> None:
     with pytest.raises(Malformed):
-        Reader(data).varint()
+        ByteReader(data).read_varint()

@@ -14,28 +14,28 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.context.errors import ContentDamaged, DigestUnknown
-from helix_desktop.context.event import Recorded
-from helix_desktop.store import keys
-from helix_desktop.store.batch import Batch
-from helix_desktop.store.codec import CONTENT_CAP, Codec, RowDamaged, Shape, sealed
-from helix_desktop.store.content import CHUNK, WHOLE, Contents
-from helix_desktop.store.handle import Handle, View
-from helix_desktop.store.listing import SUMMARY
-from helix_desktop.store.quarantine import Quarantine
-from helix_desktop.store.record import RECORD
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, Codec, RowDamaged, RowType, with_checksum
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.leveldb.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
+from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.entry_record import RECORD_TYPE
+from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
 from tests.support.store_making import answered, content
 
 CODEC = Codec()
 KEY = b"a key"
-EVENT = Shape(Recorded)
+EVENT = RowType(RecordedEvent)
 MB = 1024 * 1024
 
 Harm = Callable[[bytes, bytes], bytes]
 
 
-class Rows(View):
+class Rows(ReadView):
     """Rows as a disk gives them."""
 
     def __init__(self, rows: dict[bytes, bytes]) -> None:
@@ -45,14 +45,14 @@ class Rows(View):
     def get(self, key: bytes) -> bytes | None:
         return self.rows.get(key)
 
-    def get_checked(self, key: bytes) -> bytes | None:
+    def get_verified(self, key: bytes) -> bytes | None:
         return self.rows.get(key)
 
     def scan(
-        self, span: keys.Span, backwards: bool = False, checked: bool = True
+        self, span: keys.Span, reverse: bool = False, verify_checksums: bool = True
     ) -> Iterator[tuple[bytes, bytes]]:
         found = sorted(one for one in self.rows.items() if span[0] <= one[0] < span[1])
-        return iter(found[::-1] if backwards else found)
+        return iter(found[::-1] if reverse else found)
 
 
 @st.composite
@@ -80,12 +80,12 @@ def harms(draw: st.DrawFn) -> Harm:
 def stored(*bodies: bytes) -> Rows:
     """The rows that these contents make."""
     nothing: dict[bytes, bytes] = {}
-    batch = Batch(nothing.get)
-    contents = Contents(cast(Handle, None), CODEC, Quarantine(Path("none")))
+    batch = WriteBatch(nothing.get)
+    contents = ContentStore(cast(Database, None), CODEC, Quarantine(Path("none")))
     for data in bodies:
-        if not batch.pending(keys.content(digest_of(data))):
+        if not batch.has_change(keys.content(digest_of(data))):
             contents.stage(batch, content(data), 5)
-    return Rows({key: row or b"" for key, row in (batch.rows | batch.early).items()})
+    return Rows({key: row or b"" for key, row in (batch.rows | batch.unreferenced_rows).items()})
 
 
 bodies = st.binary(max_size=300) | st.binary(min_size=1, max_size=20).map(lambda part: part * 100)
@@ -99,12 +99,12 @@ def test_a_harmed_content_is_read_as_it_was_or_refused(
     rows = stored(data, other)
     mine, its = keys.content(digest_of(data)), keys.content(digest_of(other))
     rows.rows[mine] = harm(rows.rows[mine], rows.rows[its])
-    contents = Contents(cast(Handle, None), CODEC, Quarantine(tmp_path))
+    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
     with suppress(ContentDamaged):
         assert contents.read(rows, digest_of(data)) == data
 
 
-LARGE = bytes(range(256)) * ((WHOLE + CHUNK) // 256)
+LARGE = bytes(range(256)) * ((MAX_SINGLE_ROW_BYTES + CHUNK_BYTES) // 256)
 LARGE_ROWS = stored(LARGE).rows
 
 
@@ -120,26 +120,28 @@ def test_a_harmed_large_content_is_read_as_it_was_or_refused(
         del rows.rows[name]
     else:
         rows.rows[name] = harm(rows.rows[name], rows.rows[names[other % len(names)]])
-    contents = Contents(cast(Handle, None), CODEC, Quarantine(tmp_path))
+    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
     with suppress(ContentDamaged, DigestUnknown):
         assert contents.read(rows, digest_of(LARGE)) == LARGE
 
 
 @given(st.sampled_from(["event", "summary", "record"]), harms(), st.integers(1, 50))
 def test_a_harmed_row_is_read_as_it_was_or_refused(kind: str, harm: Harm, seq: int) -> None:
-    shapes: dict[str, Shape[Any]] = {"event": EVENT, "summary": SUMMARY, "record": RECORD}
+    shapes: dict[str, RowType[Any]] = {"event": EVENT, "summary": SUMMARY_TYPE, "record": RECORD_TYPE}
     value, other = answered(seq, b"x" * seq), answered(seq + 1, b"y" * 900)
-    row, spliced = CODEC.seal(KEY, value), CODEC.seal(b"other", other)
+    row, spliced = CODEC.encode(KEY, value), CODEC.encode(b"other", other)
     harmed = harm(row, spliced)
     with suppress(RowDamaged):
-        assert CODEC.unseal(KEY, harmed, shapes[kind]) == value
+        assert CODEC.decode(KEY, harmed, shapes[kind]) == value
 
 
-@given(st.binary(max_size=200), st.sampled_from([EVENT, SUMMARY, RECORD, Shape(int), Shape(str)]))
-def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, shape: Shape[Any]) -> None:
+@given(
+    st.binary(max_size=200), st.sampled_from([EVENT, SUMMARY_TYPE, RECORD_TYPE, RowType(int), RowType(str)])
+)
+def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, shape: RowType[Any]) -> None:
     for flags in range(8):
         with suppress(RowDamaged):
-            CODEC.unseal(KEY, sealed(KEY, bytes([1, flags]) + payload), shape)
+            CODEC.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), shape)
 
 
 @pytest.mark.parametrize(
@@ -148,15 +150,15 @@ def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, sh
 def test_a_payload_nested_without_end_is_refused(payload: bytes) -> None:
     for flags in (0, 2):
         with pytest.raises(RowDamaged):
-            CODEC.unseal(KEY, sealed(KEY, bytes([1, flags]) + payload), Shape(object))
+            CODEC.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), RowType(object))
 
 
 @pytest.mark.parametrize("head", [b"\xdd", b"\xc6", b"\xdf", b"\xdb"])
 def test_a_payload_that_claims_billions_of_elements_costs_nothing(head: bytes) -> None:
-    row = sealed(KEY, b"\x01\x00" + head + b"\xff\xff\xff\xff")
-    for shape in (Shape(object), Shape(list[int]), Shape(dict[str, int]), Shape(tuple[int, ...])):
+    row = with_checksum(KEY, b"\x01\x00" + head + b"\xff\xff\xff\xff")
+    for shape in (RowType(object), RowType(list[int]), RowType(dict[str, int]), RowType(tuple[int, ...])):
         with memory_within(MB), pytest.raises(RowDamaged):
-            CODEC.unseal(KEY, row, cast("Shape[object]", shape))
+            CODEC.decode(KEY, row, cast("RowType[object]", shape))
 
 
 @contextmanager
@@ -176,20 +178,20 @@ def frame_claiming(length: int) -> bytes:
     return struct.pack("<IBQ", zstandard.MAGIC_NUMBER & 0xFFFFFFFF, 0b1110_0000, length) + b"\x01\x00\x00"
 
 
-@given(st.integers(0, 2**64 - 3) | st.sampled_from([CONTENT_CAP + 1, 2**31, 2**32, 2**63]))
+@given(st.integers(0, 2**64 - 3) | st.sampled_from([MAX_CONTENT_BYTES + 1, 2**31, 2**32, 2**63]))
 def test_a_row_that_claims_much_costs_no_more_than_the_cap(length: int) -> None:
-    row = sealed(KEY, b"\x01\x01" + frame_claiming(length))
-    with memory_within(CONTENT_CAP + MB), pytest.raises(RowDamaged):
-        CODEC.unseal(KEY, row, EVENT)
+    row = with_checksum(KEY, b"\x01\x01" + frame_claiming(length))
+    with memory_within(MAX_CONTENT_BYTES + MB), pytest.raises(RowDamaged):
+        CODEC.decode(KEY, row, EVENT)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.integers(1, CONTENT_CAP), st.sampled_from([0, 1]))
+@given(st.integers(1, MAX_CONTENT_BYTES), st.sampled_from([0, 1]))
 def test_a_content_that_claims_much_costs_no_more_than_a_row_may_hold(
     tmp_path: Path, length: int, method: int
 ) -> None:
     digest = digest_of(b"something")
     row = struct.pack(">BBQQ", 1, method, length, 5) + frame_claiming(length)
-    contents = Contents(cast(Handle, None), CODEC, Quarantine(tmp_path))
-    with memory_within(WHOLE + MB), pytest.raises(ContentDamaged):
+    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
+    with memory_within(MAX_SINGLE_ROW_BYTES + MB), pytest.raises(ContentDamaged):
         contents.read(Rows({keys.content(digest): row}), digest)

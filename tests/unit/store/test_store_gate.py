@@ -7,11 +7,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from helix_desktop.store.gate import Gate
+from helix_desktop.store.leveldb.rw_lock import ReadWriteLock
 
 
 def test_users_share_and_the_exclusive_one_waits_for_them() -> None:
-    gate = Gate()
+    gate = ReadWriteLock()
     both_in = threading.Barrier(3, timeout=10)
     leave = threading.Event()
     order: list[str] = []
@@ -37,7 +37,7 @@ def test_users_share_and_the_exclusive_one_waits_for_them() -> None:
 
 
 def test_nobody_uses_what_is_being_replaced() -> None:
-    gate = Gate()
+    gate = ReadWriteLock()
     thing = [0, 0]
 
     def use() -> None:
@@ -58,7 +58,7 @@ def test_nobody_uses_what_is_being_replaced() -> None:
 
 
 def test_an_exception_inside_lets_go() -> None:
-    gate = Gate()
+    gate = ReadWriteLock()
     for side in (gate.shared, gate.exclusive):
         with pytest.raises(KeyError), side:
             raise KeyError

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.store import keys
+from helix_desktop.store.core import keys
 
 digests = st.binary(min_size=32, max_size=32).map(bytes.hex)
 numbers = st.integers(0, 2**64 - 1)
@@ -20,7 +20,7 @@ def within(key: bytes, span: keys.Span) -> bool:
 @given(digests, numbers, sessions)
 def test_digests_and_seqs_come_back(digest: str, number: int, session: str) -> None:
     assert keys.digest_in(keys.record(digest)) == digest
-    assert keys.digest_in(keys.newest(number, digest)) == digest
+    assert keys.digest_in(keys.time_index(number, digest)) == digest
     assert keys.digest_in(keys.back_reference(session, number, digest)) == digest
     assert keys.seq_in(keys.event(session, number)) == number
     assert keys.seq_in(keys.handover(session, number)) == number
@@ -30,9 +30,9 @@ def test_digests_and_seqs_come_back(digest: str, number: int, session: str) -> N
 @given(digests, digests, numbers, numbers)
 def test_newest_comes_first_and_equal_times_by_digest(one: str, two: str, early: int, late: int) -> None:
     earlier, later = sorted((early, late))
-    first, second = keys.newest(later, one), keys.newest(earlier, two)
+    first, second = keys.time_index(later, one), keys.time_index(earlier, two)
     assert (first < second) == ((-later, one) < (-earlier, two))
-    assert within(first, keys.NEWEST)
+    assert within(first, keys.TIME_INDEX)
 
 
 @given(sessions, sessions, numbers, numbers, digests)
@@ -59,7 +59,7 @@ def test_a_prefix_covers_exactly_the_digests_that_begin_with_it(one: str, two: s
 @given(digests, sessions, numbers)
 def test_no_two_kinds_of_row_share_a_key(digest: str, session: str, number: int) -> None:
     made = [
-        keys.content(digest), keys.record(digest), keys.newest(number, digest), keys.chunk(digest, 0),
+        keys.content(digest), keys.record(digest), keys.time_index(number, digest), keys.chunk(digest, 0),
         keys.event(session, number), keys.handover(session, number), keys.reference(digest, session, number),
         keys.back_reference(session, number, digest), keys.summary(session), keys.draft(session),
         keys.last_event(session), keys.SCHEMA, keys.IDENTITY, keys.SEQUENCE, keys.TOTALS,

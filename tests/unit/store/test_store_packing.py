@@ -9,18 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.digest import digest_of
-from helix_desktop.store.codec import Codec
-from helix_desktop.store.packing import Helper, Once, Packing
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.leveldb.compression import CompressionWorker, ContentEncoding, LazyResult
 from tests.support.store_making import content
 
 CODEC = Codec()
 
 
-def unpacked(packing: Packing) -> bytes:
+def unpacked(packing: ContentEncoding) -> bytes:
     """The bytes again."""
     return b"".join(
-        CODEC.decompress(one.payload, one.length) if one.compressed else one.payload for one in packing.take()
+        CODEC.decompress(one.payload, one.length) if one.is_compressed else one.payload
+        for one in packing.consume_parts()
     )
 
 
@@ -28,9 +29,12 @@ def unpacked(packing: Packing) -> bytes:
     st.binary(max_size=40) | st.binary(min_size=1, max_size=8).map(lambda part: part * 40), st.integers(1, 50)
 )
 def test_pieces_make_the_bytes_again_whoever_packs_them(data: bytes, piece: int) -> None:
-    alone, helped = Packing(content(data), CODEC, piece), Packing(content(data), CODEC, piece, worth=0)
-    assert (alone.shared, helped.shared) == (False, True)
-    helped.help(lambda _: False)
+    alone, helped = (
+        ContentEncoding(content(data), CODEC, piece),
+        ContentEncoding(content(data), CODEC, piece, min_shared_bytes=0),
+    )
+    assert (alone.is_shareable, helped.is_shareable) == (False, True)
+    helped.precompute(lambda _: False)
     assert unpacked(alone) == unpacked(helped) == data
     assert alone.digest() == helped.digest() == digest_of(data)
 
@@ -45,16 +49,16 @@ def test_work_is_done_once_and_a_helper_passes_over_what_another_thread_does() -
         done.append(1)
         return 7
 
-    once = Once(work)
+    once = LazyResult(work)
     first = threading.Thread(target=once.result)
     first.start()
     begun.wait(30)
-    once.begin()  # would wait for ever if it did not pass over it
+    once.try_compute()  # would wait for ever if it did not pass over it
     assert done == []
     go_on.set()
     assert once.result() == 7
     first.join()
-    once.begin()
+    once.try_compute()
     assert done == [1]
 
 
@@ -67,9 +71,9 @@ def test_work_that_failed_is_tried_again_by_whoever_needs_it() -> None:
             raise MemoryError("no room")
         return 3
 
-    once = Once(work)
+    once = LazyResult(work)
     with pytest.raises(MemoryError):
-        once.begin()
+        once.try_compute()
     assert once.result() == 3
 
 
@@ -81,12 +85,12 @@ def test_the_helper_takes_what_is_worth_it_from_the_end_and_skips_what_is_known(
         return digest == contents[1].digest
 
     contents = [content(random.Random(number).randbytes(200_000)) for number in range(3)]
-    packings = [Packing(one, CODEC, 1 << 20) for one in contents]
-    helper = Helper("test-helper", known)
-    small = Packing(content(b"small" * 20_000), CODEC, 1 << 20)
-    helper.help([small])
+    packings = [ContentEncoding(one, CODEC, 1 << 20) for one in contents]
+    helper = CompressionWorker("test-helper", known)
+    small = ContentEncoding(content(b"small" * 20_000), CODEC, 1 << 20)
+    helper.precompute([small])
     assert not any(one.name.startswith("test-helper") for one in threading.enumerate())
-    helper.help([small, *packings])
-    helper.end()
+    helper.precompute([small, *packings])
+    helper.close()
     assert asked == [one.digest for one in reversed(contents)]
     assert [unpacked(one) for one in packings] == [one.data for one in contents]

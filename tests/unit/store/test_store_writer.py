@@ -8,8 +8,8 @@ from concurrent.futures import Future
 
 import pytest
 
-from helix_desktop.store.batch import Batch
-from helix_desktop.store.writer import GROUP_BYTES, GROUP_ITEMS, Job, Writer
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.threads.writer_thread import MAX_GROUP_BYTES, MAX_GROUP_ITEMS, WriteJob, WriterThread
 
 
 class Disk:
@@ -23,7 +23,7 @@ class Disk:
         self.full = False
         self.finished = False
 
-    def write(self, batch: Batch) -> None:
+    def write(self, batch: WriteBatch) -> None:
         self.entered.set()
         self.go_on.wait(30)
         if self.full:
@@ -43,33 +43,35 @@ def tell(told: Sequence[tuple[Future[None], Exception | None]]) -> None:
             place.set_exception(error)
 
 
-def writer_on(disk: Disk) -> Writer[Future[None]]:
-    return Writer("test-writer", disk.rows.get, disk.write, tell, disk.finish)
+def writer_on(disk: Disk) -> WriterThread[Future[None]]:
+    return WriterThread("test-writer", disk.rows.get, disk.write, tell, disk.finish)
 
 
-def put(writer: Writer[Future[None]], key: bytes, size: int = 1) -> Future[None]:
+def put(writer: WriterThread[Future[None]], key: bytes, size: int = 1) -> Future[None]:
     return given(writer, lambda batch: batch.put(key, key), size)
 
 
-def given(writer: Writer[Future[None]], stage: Callable[[Batch], None], size: int = 1) -> Future[None]:
+def given(
+    writer: WriterThread[Future[None]], stage: Callable[[WriteBatch], None], size: int = 1
+) -> Future[None]:
     place: Future[None] = Future()
-    writer.give(Job(stage, size, place))
+    writer.submit(WriteJob(stage, size, place))
     return place
 
 
-def refuse(_: Batch) -> None:
+def refuse(_: WriteBatch) -> None:
     raise ValueError("no")
 
 
-def held_up(disk: Disk, writer: Writer[Future[None]]) -> Future[None]:
+def held_up(disk: Disk, writer: WriterThread[Future[None]]) -> Future[None]:
     """Keeps the writer inside a write, so that what follows must wait."""
     first = put(writer, b"first")
     disk.entered.wait(30)
     return first
 
 
-def ended(writer: Writer[Future[None]]) -> None:
-    writer.end().result(30)
+def ended(writer: WriterThread[Future[None]]) -> None:
+    writer.close().result(30)
     writer.join()
 
 
@@ -82,7 +84,7 @@ def test_what_waits_is_written_in_groups_of_at_most_64() -> None:
     disk.go_on.set()
     for one in waiting:
         one.result(30)
-    assert disk.writes == [1, GROUP_ITEMS, GROUP_ITEMS, 150 - 2 * GROUP_ITEMS]
+    assert disk.writes == [1, MAX_GROUP_ITEMS, MAX_GROUP_ITEMS, 150 - 2 * MAX_GROUP_ITEMS]
     ended(writer)
 
 
@@ -91,7 +93,7 @@ def test_a_group_ends_at_4_mb() -> None:
     writer = writer_on(disk)
     held_up(disk, writer)
     for number in range(8):
-        put(writer, b"%d" % number, GROUP_BYTES // 2)
+        put(writer, b"%d" % number, MAX_GROUP_BYTES // 2)
     disk.go_on.set()
     ended(writer)
     assert disk.writes == [1, 2, 2, 2, 2]
@@ -145,7 +147,7 @@ def test_the_end_writes_what_waits_first() -> None:
     writer = writer_on(disk)
     held_up(disk, writer)
     waiting = [put(writer, b"%d" % number) for number in range(100)]
-    ending = writer.end()
+    ending = writer.close()
     assert not disk.finished
     disk.go_on.set()
     ending.result(30)
@@ -155,15 +157,15 @@ def test_the_end_writes_what_waits_first() -> None:
 
 
 def test_a_batch_over_another_sees_it_and_leaves_it_alone() -> None:
-    below = Batch({b"a": b"1", b"b": b"1"}.get)
+    below = WriteBatch({b"a": b"1", b"b": b"1"}.get)
     below.put(b"a", b"2")
     below.delete(b"b")
-    over = below.over()
+    over = below.nested()
     over.put(b"c", b"3")
-    over.put_early(b"early", b"4")
+    over.put_unreferenced(b"early", b"4")
     assert [over.get(key) for key in (b"a", b"b", b"c", b"d")] == [b"2", None, b"3", None]
-    assert over.pending(b"b")
-    assert not below.pending(b"c")
+    assert over.has_change(b"b")
+    assert not below.has_change(b"c")
     below.absorb(over)
     assert below.rows == {b"a": b"2", b"b": None, b"c": b"3"}
-    assert below.early == {b"early": b"4"}
+    assert below.unreferenced_rows == {b"early": b"4"}

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.context.errors import ToolError
+from helix_desktop.domain.errors import ToolError
 from helix_desktop.tools.arguments import parse, schema
-from helix_desktop.tools.files import ReadFileArguments
-from helix_desktop.tools.recall import RecallArguments
-from helix_desktop.tools.shell import RunCommandArguments
+from helix_desktop.tools.cache.recall import RecallArguments
+from helix_desktop.tools.files.read import ReadFileArguments
+from helix_desktop.tools.shell.run_command import RunCommandArguments
 
 
 @pytest.mark.parametrize(

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.context.errors import ToolError
-from helix_desktop.tools.jail import Jail, Stamp
-from helix_desktop.tools.jail_paths import PathJail
-from helix_desktop.tools.jail_posix import DescriptorJail
-from helix_desktop.tools.paths import folded, parts_of, startup_files
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.tools.files.jail import FileStamp, Jail
+from helix_desktop.tools.files.jail_posix import PosixJail
+from helix_desktop.tools.files.jail_windows import WindowsJail
+from helix_desktop.tools.files.paths import normalized_name, parts_of, startup_files
 
 Make = Callable[..., Jail]
 
 
-@pytest.fixture(params=[DescriptorJail, PathJail], ids=["descriptors", "paths"])
+@pytest.fixture(params=[PosixJail, WindowsJail], ids=["descriptors", "paths"])
 def make(request: pytest.FixtureRequest) -> Make:
     """Each kind of jail."""
     kind: Make = request.param
@@ -42,13 +42,13 @@ def root(tmp_path: Path) -> Path:
 
 def read(jail: Jail, path: str) -> bytes:
     """The bytes that the jail gives for a path."""
-    with jail.reading(path) as opened:
+    with jail.open_file(path) as opened:
         return opened.file.read()
 
 
-def stamp_of(path: Path) -> Stamp:
+def stamp_of(path: Path) -> FileStamp:
     """The stamp of a file."""
-    return Stamp.of(path.stat())
+    return FileStamp.of(path.stat())
 
 
 def test_a_file_is_read_by_relative_and_by_absolute_path(make: Make, root: Path) -> None:
@@ -79,8 +79,8 @@ def test_paths_that_leave_or_cannot_be_are_refused(make: Make, root: Path, path:
     with pytest.raises(ToolError):
         jail.write(path, b"x", None)
     with pytest.raises(ToolError):
-        jail.items(path)
-    with pytest.raises(ToolError), jail.place(path):
+        jail.list_entries(path)
+    with pytest.raises(ToolError), jail.hold_folder(path):
         pass
 
 
@@ -110,8 +110,8 @@ def test_a_folder_link_that_leaves_is_refused(make: Make, root: Path) -> None:
     with pytest.raises(ToolError):
         jail.write("out/new.txt", b"x", None)
     with pytest.raises(ToolError):
-        jail.items("out")
-    with pytest.raises(ToolError), jail.place("out"):
+        jail.list_entries("out")
+    with pytest.raises(ToolError), jail.hold_folder("out"):
         pass
     assert not (root.parent / "new.txt").exists()
 
@@ -194,7 +194,7 @@ def test_the_programs_own_data_is_neither_read_nor_written_nor_made(make: Make, 
         with pytest.raises(ToolError):
             jail.write(path, b"x", None)
     with pytest.raises(ToolError):
-        jail.items("app-data")
+        jail.list_entries("app-data")
     with pytest.raises(ToolError):
         jail.write("app-data/new/deep.txt", b"x", None)
     assert sorted(item.name for item in data.iterdir()) == ["key"]
@@ -218,7 +218,7 @@ def test_a_write_makes_folders_keeps_the_mode_and_leaves_no_scraps(make: Make, r
     jail.write("run.sh", b"new", stamp_of(script))
     assert script.read_bytes() == b"new"
     assert [item.name for item in (root / "new" / "deep").iterdir()] == ["file.txt"]
-    if isinstance(jail, DescriptorJail):
+    if isinstance(jail, PosixJail):
         assert script.stat().st_mode & 0o777 == 0o755
 
 
@@ -253,7 +253,7 @@ def test_a_place_that_is_swapped_for_a_link_shows_nothing_from_outside(root: Pat
     thread.start()
     seen: set[bytes] = set()
     try:
-        jail = DescriptorJail(root)
+        jail = PosixJail(root)
         for _ in range(2_000):
             try:
                 seen.add(read(jail, "swap/secret.txt"))
@@ -268,7 +268,7 @@ def test_a_place_that_is_swapped_for_a_link_shows_nothing_from_outside(root: Pat
 def test_a_listing_shows_links_and_kinds_without_following(make: Make, root: Path) -> None:
     (root / "out").symlink_to("/etc")
     os.mkfifo(root / "pipe")
-    rel, items = make(root).items(".")
+    rel, items = make(root).list_entries(".")
     assert rel == ""
     assert {(item.name, item.kind) for item in items} == {
         ("src", "folder"),
@@ -297,7 +297,7 @@ def test_windows_separators_are_understood() -> None:
     "name", [".GIT", ".git.", ".git ", ".git::$INDEX_ALLOCATION", ".g\u200bit", "\uff0egit"]
 )
 def test_look_alikes_of_git_are_seen_as_git(name: str) -> None:
-    assert folded(name) == ".git"
+    assert normalized_name(name) == ".git"
 
 
 @given(st.text(max_size=40))
@@ -317,7 +317,7 @@ def test_a_link_to_a_name_that_is_no_text_is_refused(make: Make, root: Path) -> 
     with pytest.raises(ToolError, match="not valid Unicode"):
         read(jail, "link.txt")
     with pytest.raises(ToolError, match="not valid Unicode"):
-        jail.writable("link.txt")
+        jail.resolve_writable("link.txt")
 
 
 @pytest.mark.parametrize(
@@ -326,4 +326,4 @@ def test_a_link_to_a_name_that_is_no_text_is_refused(make: Make, root: Path) -> 
 def test_a_home_as_workspace_keeps_what_is_obeyed_unasked(make: Make, root: Path, path: str) -> None:
     jail = make(root, (), startup_files(root))
     with pytest.raises(ToolError, match="obeys that file unasked"):
-        jail.writable(path)
+        jail.resolve_writable(path)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.tools.page_text import text_of
+from helix_desktop.tools.web.html_text import html_to_text
 
 PAGE = """<!doctype html><html><head><title>The  tide</title><style>p { color: red }</style>
 <script>alert("no")</script></head><body><nav><a href="/">Home</a></nav>
@@ -50,17 +50,17 @@ at | m
 
 
 def test_a_page_reads_like_one() -> None:
-    assert text_of(PAGE) == TEXT
+    assert html_to_text(PAGE) == TEXT
 
 
 @pytest.mark.parametrize("tag", ["script", "style", "template", "svg", "noscript", "iframe"])
 def test_what_nobody_sees_is_left_out(tag: str) -> None:
-    assert "secret" not in text_of(f"<p>seen</p><{tag}>secret</{tag}><p>too</p>")
+    assert "secret" not in html_to_text(f"<p>seen</p><{tag}>secret</{tag}><p>too</p>")
 
 
 @given(st.text(alphabet="<>/abhlipre \n&;\"'=-!", max_size=400))
 def test_nothing_breaks_it(html: str) -> None:
-    assert text_of(html).endswith("\n")
+    assert html_to_text(html).endswith("\n")
 
 
 @pytest.mark.parametrize(
@@ -69,17 +69,17 @@ def test_nothing_breaks_it(html: str) -> None:
 )
 def test_very_deep_and_unclosed_pages_take_little_time(piece: str) -> None:
     began = time.process_time()
-    text_of(piece * 50_000)
+    html_to_text(piece * 50_000)
     assert time.process_time() - began < 20  # some 0.3 s; a quadratic reader takes an hour
 
 
 def test_brackets_inside_quotes_belong_to_the_tag() -> None:
     html = '<p class="[&>svg]:a" title="1 > 0">seen</p><a href="/x?a=1&amp;b=2" data-x="<b>">go</a>'
-    assert text_of(html) == "seen\n\ngo (/x?a=1&b=2)\n"
+    assert html_to_text(html) == "seen\n\ngo (/x?a=1&b=2)\n"
 
 
 def test_signs_that_only_look_like_tags_are_words() -> None:
     assert (
-        text_of("a < b and 3 <4 but <b>c</b> <!doctype html> <?php x ?>&lt;i&gt;")
+        html_to_text("a < b and 3 <4 but <b>c</b> <!doctype html> <?php x ?>&lt;i&gt;")
         == "a < b and 3 <4 but c <i>\n"
     )

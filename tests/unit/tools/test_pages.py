@@ -7,7 +7,7 @@ import asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.tools.pages import Pages, let_go, lines_in, lines_of
+from helix_desktop.tools.cache.paging import Paginator, decode_lines, release_lines, split_lines
 from tests.support.tool_cache import count_quarters
 
 TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), max_size=12).map("\n".join)
@@ -15,7 +15,7 @@ TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), m
 
 @given(TEXTS)
 def test_lines_join_to_the_text(text: str) -> None:
-    assert "".join(lines_of(text)) == text
+    assert "".join(split_lines(text)) == text
 
 
 BYTES = (
@@ -25,26 +25,26 @@ BYTES = (
 
 @given(BYTES, st.integers(1, 40))
 def test_bytes_read_in_pieces_have_the_lines_of_their_text(data: bytes, piece: int) -> None:
-    assert lines_in(data, piece) == lines_of(data.decode(errors="replace")) == lines_in(data)
+    assert decode_lines(data, piece) == split_lines(data.decode(errors="replace")) == decode_lines(data)
 
 
 def test_lines_let_go_are_all_gone() -> None:
     lines = [str(number) for number in range(25_001)]
-    let_go(lines)
+    release_lines(lines)
     assert lines == []
 
 
 @given(TEXTS, st.integers(100, 400))
 def test_pages_in_a_row_give_every_character_once(text: str, most: int) -> None:
     async def walk() -> None:
-        lines = lines_of(text)
+        lines = split_lines(text)
         if not lines:
             return
-        pages = Pages(lines, most, count_quarters)
-        page = await pages.starting(1, 0)
+        pages = Paginator(lines, most, count_quarters)
+        page = await pages.page_at(1, 0)
         got, number = page.text, 1
         while page.next_line:
-            page = await pages.starting(page.next_line, page.next_char)
+            page = await pages.page_at(page.next_line, page.next_char)
             number += 1
             got += page.text
             assert page.number == number
@@ -56,21 +56,21 @@ def test_pages_in_a_row_give_every_character_once(text: str, most: int) -> None:
 
 async def test_a_start_inside_a_page_is_numbered_from_there() -> None:
     lines = [f"{number:03} {'x' * 36}\n" for number in range(1, 101)]
-    page = await Pages(lines, 100, count_quarters).starting(50, 0)
+    page = await Paginator(lines, 100, count_quarters).page_at(50, 0)
     assert (page.first, page.last, page.number) == (50, 58, 1)
     assert page.next_line == 59
 
 
 async def test_a_line_longer_than_a_page_is_cut_inside() -> None:
-    pages = Pages(["x" * 10_000], 100, count_quarters)
-    page = await pages.starting(1, 0)
+    pages = Paginator(["x" * 10_000], 100, count_quarters)
+    page = await pages.page_at(1, 0)
     assert page.count > 20
     assert (page.next_line, page.next_char) == (1, len(page.text))
 
 
 def test_a_long_text_in_lines_is_the_text_again() -> None:
     text = "".join(f"{number} \u2028 word\r\n" for number in range(60_000)) + "\n\n" + "x" * 600_000 + "\nend"
-    lines = lines_of(text)
+    lines = split_lines(text)
     assert "".join(lines) == text
     assert [line.count("\n") for line in lines] == [1] * (len(lines) - 1) + [0]
-    assert lines_of(text + "\n")[-1] == "end\n"
+    assert split_lines(text + "\n")[-1] == "end\n"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from helix_desktop.context.errors import ToolError
-from helix_desktop.context.todo import TodoItem, at_work, done_of, items_in
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.todo import TodoItem, current_item, parse_items, progress_text
 from tests.support.tool_cache import call_of, make_toolbox
 
 ITEMS = [
@@ -42,13 +42,13 @@ async def test_what_makes_no_list_is_refused(tmp_path: Path, items: list[object]
 
 
 def test_people_see_what_the_call_wrote() -> None:
-    items = items_in(call_of("todo", items=ITEMS).arguments)
+    items = parse_items(call_of("todo", items=ITEMS).arguments)
     assert items[2] == TodoItem("run it")
-    assert (done_of(items), at_work(items)) == ("1 of 3", "write it")
-    assert at_work(items[2:]) == "run it"
-    assert at_work(items[:1]) == ""
+    assert (progress_text(items), current_item(items)) == ("1 of 3", "write it")
+    assert current_item(items[2:]) == "run it"
+    assert current_item(items[:1]) == ""
 
 
 @pytest.mark.parametrize("arguments", ["", "{", "[]", '{"items": 3}', '{"items": [{"text": "x"}]}', "\udcff"])
 def test_what_is_no_list_is_none(arguments: str) -> None:
-    assert items_in(arguments) == ()
+    assert parse_items(arguments) == ()

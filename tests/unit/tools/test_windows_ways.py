@@ -7,36 +7,36 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.context.errors import ToolError
+from helix_desktop.domain.errors import ToolError
 from helix_desktop.system.files import replace
-from helix_desktop.tools.box import describe, description_of
-from helix_desktop.tools.ripgrep import plain
-from helix_desktop.tools.shell import check_lines, into
+from helix_desktop.tools.process.ripgrep import normalize_path
+from helix_desktop.tools.registry import description_of, parse_description
+from helix_desktop.tools.shell.run_command import cd_command, refuse_multiline
 
 TOOLS = resources_dir() / "prompts" / "tools"
 
 
 def test_several_lines_are_refused_where_cmd_would_run_the_first_one_only() -> None:
     with pytest.raises(ToolError, match="several lines"):
-        check_lines("dir\ndel x", windows=True)
-    check_lines("dir && del x\n", windows=True)
-    check_lines("ls\nrm x", windows=False)
+        refuse_multiline("dir\ndel x", windows=True)
+    refuse_multiline("dir && del x\n", windows=True)
+    refuse_multiline("ls\nrm x", windows=False)
 
 
 def test_a_folder_is_named_in_the_words_of_the_systems_shell() -> None:
-    assert into("my src", windows=True) == 'cd /d "my src"'
-    assert into("my src", windows=False) == "cd 'my src'"
+    assert cd_command("my src", windows=True) == 'cd /d "my src"'
+    assert cd_command("my src", windows=False) == "cd 'my src'"
 
 
 def test_files_are_named_with_slashes_from_the_folder_that_was_searched() -> None:
-    assert plain(".\\src\\a.py", windows=True) == "src/a.py"
-    assert plain("./src/a.py", windows=False) == "src/a.py"
-    assert plain("./odd\\name.py", windows=False) == "odd\\name.py"
+    assert normalize_path(".\\src\\a.py", windows=True) == "src/a.py"
+    assert normalize_path("./src/a.py", windows=False) == "src/a.py"
+    assert normalize_path("./odd\\name.py", windows=False) == "odd\\name.py"
 
 
 def test_the_model_is_told_which_shell_runs_its_commands() -> None:
-    told, arguments = describe(description_of("run_command", TOOLS, windows=True))
-    elsewhere, same = describe(description_of("run_command", TOOLS, windows=False))
+    told, arguments = parse_description(description_of("run_command", TOOLS, windows=True))
+    elsewhere, same = parse_description(description_of("run_command", TOOLS, windows=False))
     assert "cmd.exe" in told
     assert "cmd.exe" not in elsewhere
     assert arguments.keys() == same.keys()

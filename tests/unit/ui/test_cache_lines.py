@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from helix_desktop.context.content import Content, ContentKind
-from helix_desktop.context.digest import FIRST_LINE_CAP, digest_of, ellipsize
-from helix_desktop.context.event_summary import HandoverMade
-from helix_desktop.context.index import HEAD
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.ui.cache_browser.source import RoomSource
+from helix_desktop.context.summaries.index_entry import HEAD
+from helix_desktop.domain.digest import FIRST_LINE_CAP, digest_of, ellipsize
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.entries import Content, ContentKind
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import ScriptedModel, thinking_aloud
 
 
 async def shown(rig: Rig, digest: str) -> str:
     """The first line that the table shows of a content."""
-    source = RoomSource(rig.room, lambda: rig.talk.session.transcript)
+    source = WorkspaceCacheSource(rig.room, lambda: rig.talk.session.transcript)
     (row,) = await source.rows([digest])
     return row.first_line
 

@@ -4,25 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helix_desktop.context import errors
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.rewrite_kind import SummaryProblem
-from helix_desktop.ui.frame.rows import error_banner, level_of
+from helix_desktop.domain import errors
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.ui.design.window_state import error_banner, error_level
 
-ANSWERS = {"CompactionRefused", "ContentForgotten", "FormRefused", "ModelUnchosen", "WorkspaceUntrusted"}
+ANSWERS = {
+    "CompactionRefused",
+    "ContentRedacted",
+    "OutputFormUnavailable",
+    "ModelNotChosen",
+    "WorkspaceUntrusted",
+}
 WARNINGS = {
     "SummaryRefused",
-    "BudgetSpent",
+    "BudgetExhausted",
     "DigestAmbiguous",
     "DigestUnknown",
-    "InputUnusable",
-    "StoreMended",
+    "InvalidInput",
+    "StoreRepaired",
 }
 ALARMS = {
-    "DataDirUnusable", "SettingsDamaged", "WorkspaceMissing", "WindowSilent", "RecordingUnusable",
-    "ArchiveUnusable", "ArchiveNotWritten", "StoreError", "StoreLocked", "StoreClosed", "StoreUnreadable",
+    "DataDirUnavailable", "SettingsDamaged", "WorkspaceMissing", "InstanceNotResponding", "InvalidRecording",
+    "InvalidArchive", "ArchiveWriteFailed", "StoreError", "StoreLocked", "StoreClosed", "StoreUnreadable",
     "StoreDamaged", "StoreWriteFailed", "ContentDamaged", "ContentTooLarge", "ModelError", "ModelUnreachable",
-    "ModelRefused", "KeyRefused", "ImagesRefused", "ModelOverflow", "ModelNonsense", "ToolError",
+    "ModelRequestRejected", "AuthenticationFailed", "ImagesRejected", "ContextWindowExceeded",
+    "InvalidModelResponse", "ToolError",
     "SubagentFailed", "RequestInvalid", "RequestTooLarge",
 }  # fmt: skip
 
@@ -46,7 +53,7 @@ def made(kind: type[HelixError]) -> HelixError:
 
 def test_each_error_has_a_level_that_somebody_decided() -> None:
     """A new kind of error has to be put into one of the three lists."""
-    levels = {kind.__name__: level_of(made(kind)) for kind in kinds()}
+    levels = {kind.__name__: error_level(made(kind)) for kind in kinds()}
     expected = (
         dict.fromkeys(ALARMS, "error") | dict.fromkeys(WARNINGS, "warning") | dict.fromkeys(ANSWERS, "info")
     )

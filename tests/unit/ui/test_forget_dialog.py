@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.context.disguise import LEAST_BYTES
-from helix_desktop.context.forgetting import Redaction, Wanted
-from helix_desktop.ui.forgetting.dialog import ForgetDialog
+from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
+from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
+from helix_desktop.ui.redaction.dialog import RedactDialog
 
 LONG = "a secret that is long enough to be broken into lines, as mail does with what it carries"
 
@@ -19,7 +19,7 @@ LONG = "a secret that is long enough to be broken into lines, as mail does with 
 @pytest.mark.parametrize(
     ("words", "found"),
     [
-        (f"Base64 from {LEAST_BYTES} characters on", b64encode(LONG.encode())),
+        (f"Base64 from {MIN_BASE64_BYTES} characters on", b64encode(LONG.encode())),
         ("Base64 split over lines is not found", encodebytes(LONG.encode())),
         ("URL-encoded", quote(LONG).encode()),
     ],
@@ -28,8 +28,8 @@ def test_it_says_what_is_true(qtbot: QtBot, words: str, found: bytes) -> None:
     """Each statement, tried."""
     parent = QWidget()
     qtbot.addWidget(parent)
-    dialog = ForgetDialog(parent)
+    dialog = RedactDialog(parent)
     dialog.show_done(["Done."])
     said = " ".join(one.text() for one in dialog.findChildren(QLabel))
     assert words in said
-    assert Redaction(Wanted(LONG), 0).stands_in(found) is ("not found" not in words)
+    assert Redaction(RedactionRequest(LONG), 0).matches(found) is ("not found" not in words)

@@ -7,11 +7,13 @@ import re
 import msgspec
 from hypothesis import given
 
-from helix_desktop.context import observation
-from helix_desktop.context.budget import gauge
-from helix_desktop.context.content import StoreTotals
-from helix_desktop.context.event import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.context.event_rewrite import (
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
+from helix_desktop.context.summaries import observation
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import project, render_message
+from helix_desktop.context.window.window_breakdown import break_down_window
+from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
     Pinned,
@@ -20,36 +22,41 @@ from helix_desktop.context.event_rewrite import (
     Undone,
     Unpinned,
 )
-from helix_desktop.context.event_summary import (
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import (
     HandoverFailed,
     HandoverMade,
     ObservationsFailed,
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.context.layout import Item, PinnedCopy
-from helix_desktop.context.message import ToolSpec
-from helix_desktop.context.rows import rows_of
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import message_of, project
-from helix_desktop.ui.cache_browser.source import states_of
-from helix_desktop.ui.chat.from_events import ChatRows, all_rows
-from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, Row, ToolRow, UserRow, wants_original
-from helix_desktop.ui.chat.tool_rows import HEAD_LINES, TAIL_LINES
-from helix_desktop.ui.figures import difference_text
+from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.ui.cache.source import content_states
+from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
+from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
+    DividerRow,
+    Row,
+    ToolRow,
+    UserRow,
+    needs_original,
+)
+from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, TAIL_LINES
+from helix_desktop.ui.design.number_format import format_token_difference
 from helix_desktop.ui.inspector.from_window import inspector_state, request_text, row_text
 from helix_desktop.ui.inspector.rows import InspectorState
-from helix_desktop.ui.timeline.from_events import cards_of
-from helix_desktop.ui.timeline.points import points_of
-from helix_desktop.ui.timeline.rows import (
+from helix_desktop.ui.timeline.card_data import (
     FoldCard,
     HandoverCard,
-    MarkCard,
     ObservationsCard,
     PlacedCard,
     SweepCard,
+    UndoCard,
 )
-from helix_desktop.ui.timeline.sparkline import DROPS
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.sparkline import DROP_KINDS
+from helix_desktop.ui.timeline.usage_points import usage_points
 from tests.support.histories import Maker, histories, played, tokens
 from tests.support.rewritten import choose, outputs, rewritten
 
@@ -64,7 +71,7 @@ def test_rows_are_the_same_read_whole_or_one_event_at_a_time(maker: Maker) -> No
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 del shown[key]
             shown[row.key] = row
-    assert list(shown.values()) == all_rows(maker.log)[1]
+    assert list(shown.values()) == rows_from_log(maker.log)[1]
 
 
 @given(rewritten())
@@ -77,12 +84,12 @@ def test_any_rewrite_gives_the_same_rows_whole_or_one_event_at_a_time(maker: Mak
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 del shown[key]
             shown[row.key] = row
-    assert list(shown.values()) == all_rows(maker.log)[1]
+    assert list(shown.values()) == rows_from_log(maker.log)[1]
 
 
 @given(histories() | rewritten())
 def test_every_word_and_call_has_its_row(maker: Maker) -> None:
-    _, rows = all_rows(maker.log)
+    _, rows = rows_from_log(maker.log)
     events = [(one.seq, one.event) for one in maker.log]
     said = [event.text for _, event in events if isinstance(event, UserSpoke)]
     assert [row.text for row in rows if isinstance(row, UserRow)] == said
@@ -91,38 +98,38 @@ def test_every_word_and_call_has_its_row(maker: Maker) -> None:
     folded = [text for row in rows if isinstance(row, DividerRow) for text in row.details]
     assert set(shown) <= set(spoken) <= {*shown, *folded}
     answered = [event for _, event in events if isinstance(event, ToolAnswered)]
-    cards = {row.answer: row for row in rows if isinstance(row, ToolRow) and row.answer}
+    cards = {row.answer_seq: row for row in rows if isinstance(row, ToolRow) and row.answer_seq}
     assert [row.digest for _, row in sorted(cards.items())] == [event.digest for event in answered]
 
 
 @given(histories() | rewritten())
 def test_each_card_says_where_its_output_stands_in_the_request(maker: Maker) -> None:
     known = maker.transcript
-    cards = [row for row in all_rows(maker.log)[1] if isinstance(row, ToolRow) and row.digest]
-    live = {one.seq: one for one in known.live() if isinstance(one, Item)}
-    copies = {one.item.seq for one in known.live() if isinstance(one, PinnedCopy)}
+    cards = [row for row in rows_from_log(maker.log)[1] if isinstance(row, ToolRow) and row.digest]
+    live = {one.seq: one for one in known.window_entries() if isinstance(one, LogItem)}
+    copies = {one.item.seq for one in known.window_entries() if isinstance(one, PinnedCopy)}
     for card in cards:
         if card.badge == "pinned":
-            assert card.answer in known.rewrites.pinned
-            assert card.answer in live or card.answer in copies
+            assert card.answer_seq in known.rewrites.pinned
+            assert card.answer_seq in live or card.answer_seq in copies
         elif card.badge == "cached":
-            assert message_of(live[card.answer], known).text.startswith("[CACHED]")
+            assert render_message(live[card.answer_seq], known).text.startswith("[CACHED]")
         elif card.badge in ("in window", "recalled"):
-            assert card.answer in live
-            assert card.answer not in known.masked
+            assert card.answer_seq in live
+            assert card.answer_seq not in known.masked
         else:
-            assert card.answer not in live
-            assert card.answer not in copies
+            assert card.answer_seq not in live
+            assert card.answer_seq not in copies
 
 
 @given(rewritten())
 def test_a_cards_badge_names_what_stands_for_its_step(maker: Maker) -> None:
     known = maker.transcript
     names = {FoldMade: {"folded", "left out"}, ObservationsMade: {"observed"}, HandoverMade: {"handed over"}}
-    for card in all_rows(maker.log)[1]:
+    for card in rows_from_log(maker.log)[1]:
         if not isinstance(card, ToolRow) or not card.digest or card.badge == "pinned":
             continue
-        held = [one for one in known.covers if one.after < card.answer <= one.upto]
+        held = [one for one in known.covers if one.after < card.answer_seq <= one.upto]
         if held:
             assert card.badge in names[type(held[0].event)]
         else:
@@ -132,15 +139,15 @@ def test_a_cards_badge_names_what_stands_for_its_step(maker: Maker) -> None:
 @given(rewritten())
 def test_a_call_says_when_its_arguments_stand_as_markers(maker: Maker) -> None:
     known, found = maker.transcript, 0
-    live = {one.seq: one for one in known.live() if isinstance(one, Item)}
-    rows = {row.key: row for row in all_rows(maker.log)[1] if isinstance(row, ToolRow)}
+    live = {one.seq: one for one in known.window_entries() if isinstance(one, LogItem)}
+    rows = {row.key: row for row in rows_from_log(maker.log)[1] if isinstance(row, ToolRow)}
     for recorded in maker.log:
         if not isinstance(recorded.event, AssistantSpoke):
             continue
         for call in recorded.event.calls:
             row = rows[f"t{recorded.seq}:{call.id}"]
             entry = live.get(recorded.seq)
-            sent = {one.id: one.arguments for one in message_of(entry, known).calls} if entry else {}
+            sent = {one.id: one.arguments for one in render_message(entry, known).calls} if entry else {}
             assert row.arguments_cached == (call.id in sent and sent[call.id] != call.arguments)
             found += bool(row.arguments)
     spoken = [one.event for one in maker.log if isinstance(one.event, AssistantSpoke)]
@@ -149,8 +156,8 @@ def test_a_call_says_when_its_arguments_stand_as_markers(maker: Maker) -> None:
 
 @given(rewritten())
 def test_the_cache_browser_says_of_each_content_what_shows_most_of_it(maker: Maker) -> None:
-    known, states = maker.transcript, states_of(maker.transcript)
-    live = {one.seq for one in known.live() if isinstance(one, Item)}
+    known, states = maker.transcript, content_states(maker.transcript)
+    live = {one.seq for one in known.window_entries() if isinstance(one, LogItem)}
     sent = project(known, maker.policy, maker.frame).request.messages
     for item in known.items:
         if isinstance(item.event, ToolAnswered) and item.event.digest:
@@ -173,30 +180,37 @@ def test_the_cache_browser_says_of_each_content_what_shows_most_of_it(maker: Mak
 @given(histories() | rewritten())
 def test_dividers_offer_exactly_what_can_be_done(maker: Maker) -> None:
     known = maker.transcript
-    dividers = {row.event_seq: row for row in all_rows(maker.log)[1] if isinstance(row, DividerRow)}
-    for seq in known.rewrites.made:
+    dividers = {row.event_seq: row for row in rows_from_log(maker.log)[1] if isinstance(row, DividerRow)}
+    for seq in known.rewrites.by_seq:
         row = dividers[seq]
-        assert row.undone == (not known.rewrites.holds(seq))
+        assert row.is_undone == (not known.rewrites.is_active(seq))
         assert ("undo" in row.actions) == known.can_undo(seq)
         assert ("redo" in row.actions) == known.can_redo(seq)
     for one in maker.log:
         if isinstance(one.event, ObservationsMade | Pinned | Unpinned):
-            assert dividers[one.seq].quiet
+            assert dividers[one.seq].is_quiet
             assert not {"undo", "redo"} & set(dividers[one.seq].actions)
-            assert dividers[one.seq].about == getattr(one.event, "target", 0)
+            assert dividers[one.seq].about_seq == getattr(one.event, "target", 0)
 
 
 def test_what_the_person_chose_stands_on_the_card() -> None:
     maker = played(2, size=3_000)
     seq = outputs(maker)[0]
     choose(maker, seq, "compact", "the gist")
-    cards = {row.answer: row for row in all_rows(maker.log)[1] if isinstance(row, ToolRow)}
+    cards = {row.answer_seq: row for row in rows_from_log(maker.log)[1] if isinstance(row, ToolRow)}
     card = cards[seq]
-    assert (card.form, card.head, card.asked, card.chosen) == ("compact", "the gist", "names only", "user")
+    assert (card.form, card.head, card.instructions, card.chosen_by) == (
+        "compact",
+        "the gist",
+        "names only",
+        "user",
+    )
     assert card.tokens == tokens("the gist")
-    assert wants_original(card)
+    assert needs_original(card)
     maker.record(Undone(maker.transcript.last_seq))
-    back = next(row for row in all_rows(maker.log)[1] if isinstance(row, ToolRow) and row.answer == seq)
+    back = next(
+        row for row in rows_from_log(maker.log)[1] if isinstance(row, ToolRow) and row.answer_seq == seq
+    )
     assert back.form == "full"
     assert back.lines > 100
 
@@ -207,7 +221,7 @@ def test_a_long_output_shows_its_ends_and_no_line_twice() -> None:
     for count in (0, 1, HEAD_LINES, HEAD_LINES + 3, HEAD_LINES + TAIL_LINES, 200):
         maker.step("", 1)
         maker.answer(0, "".join(f"line {n}\n" for n in range(count)))
-        row = [one for one in all_rows(maker.log)[1] if isinstance(one, ToolRow)][-1]
+        row = [one for one in rows_from_log(maker.log)[1] if isinstance(one, ToolRow)][-1]
         shown = [*row.head.splitlines(), *row.tail.splitlines()]
         assert row.lines == count
         assert len(shown) == min(count, HEAD_LINES + TAIL_LINES)
@@ -224,15 +238,15 @@ _CARDS = (
 @given(histories() | rewritten())
 def test_the_timeline_has_a_card_for_each_rewrite_newest_first(maker: Maker) -> None:
     known = maker.transcript
-    cards = cards_of(maker.log, known)
+    cards = build_cards(maker.log, known)
     assert [card.seq for card in cards] == [
         one.seq for one in reversed(maker.log) if isinstance(one.event, _CARDS)
     ]
     for card in cards:
         if isinstance(card, HandoverCard | SweepCard | FoldCard | PlacedCard):
-            assert card.undone == (not known.rewrites.holds(card.seq))
-        if isinstance(card, MarkCard):
-            assert known.rewrites.knows(card.target)
+            assert card.is_undone == (not known.rewrites.is_active(card.seq))
+        if isinstance(card, UndoCard):
+            assert known.rewrites.is_undoable(card.target)
     for kind in (HandoverCard, FoldCard, ObservationsCard):
         numbers = [card.number for card in reversed(cards) if isinstance(card, kind)]
         assert numbers == list(range(1, len(numbers) + 1))
@@ -242,43 +256,43 @@ def test_the_timeline_has_a_card_for_each_rewrite_newest_first(maker: Maker) -> 
 def test_each_wide_card_stands_in_the_window_or_is_undone_or_inside_another(maker: Maker) -> None:
     known = maker.transcript
     shown = {cover.seq for cover in known.covers}
-    for card in cards_of(maker.log, known):
+    for card in build_cards(maker.log, known):
         if not isinstance(card, HandoverCard | FoldCard | ObservationsCard):
             continue
-        seq = card.placed if isinstance(card, ObservationsCard) else card.seq
+        seq = card.placed_seq if isinstance(card, ObservationsCard) else card.seq
         if seq in shown:
-            assert not card.undone
+            assert not card.is_undone
             assert not card.inside
-        elif not card.undone and seq and not isinstance(card, ObservationsCard):
+        elif not card.is_undone and seq and not isinstance(card, ObservationsCard):
             assert card.inside
 
 
 @given(rewritten())
 def test_a_folds_card_tells_what_the_fold_is(maker: Maker) -> None:
     made = {one.seq: one.event for one in maker.log if isinstance(one.event, FoldMade)}
-    for card in cards_of(maker.log, maker.transcript):
+    for card in build_cards(maker.log, maker.transcript):
         if isinstance(card, FoldCard):
             fact = made[card.seq]
             assert (card.text, card.index, card.steps) == (fact.text, fact.index, fact.steps)
             assert card.before - card.after == fact.saved
-            assert (card.first, card.last) == (fact.after + 1, fact.upto)
+            assert (card.first_seq, card.last_seq) == (fact.after + 1, fact.upto)
 
 
 @given(histories() | rewritten())
 def test_points_lie_in_order_and_never_below_zero(maker: Maker) -> None:
-    points = points_of(maker.log)
+    points = usage_points(maker.log)
     assert [point.seq for point in points] == sorted(point.seq for point in points)
     assert all(point.used >= 0 for point in points)
     kinds = SweepMade | HandoverMade | FoldMade | ObservationsPlaced
     rewrites = [one.seq for one in maker.log if isinstance(one.event, kinds)]
-    assert rewrites == [point.seq for point in points if point.kind in DROPS]
+    assert rewrites == [point.seq for point in points if point.kind in DROP_KINDS]
 
 
 @given(histories() | rewritten())
 def test_the_inspector_adds_up_to_the_gauge(maker: Maker) -> None:
     window = project(maker.transcript, maker.policy, maker.frame)
-    now = gauge(window, maker.transcript, maker.policy, maker.frame)
-    rows = rows_of(window, maker.transcript, maker.frame)
+    now = measure_usage(window, maker.transcript, maker.policy, maker.frame)
+    rows = break_down_window(window, maker.transcript, maker.frame)
     state = inspector_state(rows, now, maker.transcript, maker.policy, StoreTotals(0, 0, 0, 1))
     assert sum(row.tokens for row in state.rows) == now.used == state.used
     counted = [row for row in state.rows if row.kind != "difference"]
@@ -297,7 +311,7 @@ def test_the_inspector_has_each_kind_of_row_in_the_bar_too(maker: Maker) -> None
         sums[row.kind] = sums.get(row.kind, 0) + row.tokens
     parts = {one.kind: one.tokens for one in state.segments if one.kind not in ("reserve", "free")}
     assert parts == {kind: tokens for kind, tokens in sums.items() if tokens}
-    live = {one.seq for one in maker.transcript.live() if isinstance(one, Item)}
+    live = {one.seq for one in maker.transcript.window_entries() if isinstance(one, LogItem)}
     masked = {one.seq for one in state.rows if one.kind == "arguments"}
     assert masked == {
         seq for seq in maker.transcript.masked & live
@@ -308,8 +322,8 @@ def test_the_inspector_has_each_kind_of_row_in_the_bar_too(maker: Maker) -> None
 @given(rewritten())
 def test_what_waits_and_what_was_saved_are_what_the_log_says(maker: Maker) -> None:
     known, state = maker.transcript, _state(maker)
-    assert bool(state.waiting) == (observation.waiting(known) is not None)
-    held = [one for seq, one in known.rewrites.made.items() if known.rewrites.holds(seq)]
+    assert bool(state.pending_text) == (observation.pending_observations(known) is not None)
+    held = [one for seq, one in known.rewrites.by_seq.items() if known.rewrites.is_active(seq)]
     rides = [one for one in held if isinstance(one, SweepMade) and one.reason == "handover"]
     assert [one.tokens for one in state.cache.savings] == [
         one.before - one.after if isinstance(one, HandoverMade) else one.saved
@@ -355,7 +369,7 @@ def test_fixed_things_keep_their_count() -> None:
         fixed.add(tuple(row.tokens for row in rows if row.kind in ("system", "tools")))
         (told,) = [row for row in rows if row.kind == "difference"]
         differences.add(told.tokens)
-        assert (told.name, told.tokens_text) == ("Provider counts", difference_text(told.tokens))
+        assert (told.name, told.tokens_text) == ("Provider counts", format_token_difference(told.tokens))
         total = sum(row.tokens for row in rows)
         assert told.why == f"our count {total - told.tokens:,} · total {total:,}"
     assert len(fixed) == 1
@@ -365,8 +379,8 @@ def test_fixed_things_keep_their_count() -> None:
 
 def _state(maker: Maker) -> InspectorState:
     window = project(maker.transcript, maker.policy, maker.frame)
-    now = gauge(window, maker.transcript, maker.policy, maker.frame)
-    rows = rows_of(window, maker.transcript, maker.frame)
+    now = measure_usage(window, maker.transcript, maker.policy, maker.frame)
+    rows = break_down_window(window, maker.transcript, maker.frame)
     return inspector_state(rows, now, maker.transcript, maker.policy, StoreTotals(0, 0, 0, 1))
 
 
@@ -386,7 +400,7 @@ def test_the_preview_is_the_request_message_by_message(maker: Maker) -> None:
     at = 0
     for message in window.request.messages:
         at = whole.index(message.text, at) + len(message.text)
-    rows = rows_of(window, maker.transcript, maker.frame)
+    rows = break_down_window(window, maker.transcript, maker.frame)
     for row in _state(maker).rows:
         text = row_text(window, rows, row.seq, row.kind)
         assert text
@@ -400,7 +414,7 @@ def test_the_tools_of_mcp_servers_are_counted_apart() -> None:
     specs = tuple(ToolSpec(name, f"Does {name}.", {"type": "object"}) for name in names)
     frame = msgspec.structs.replace(maker.frame, tools=specs, tools_tokens=90, mcp_tokens=60)
     window = project(maker.transcript, maker.policy, frame)
-    rows = rows_of(window, maker.transcript, frame)
+    rows = break_down_window(window, maker.transcript, frame)
     assert [(row.kind, row.name, row.tokens) for row in rows[1:3]] == [
         ("tools", "1 tools", 30), ("mcp", "2 tools of 2 MCP servers", 60),
     ]  # fmt: skip

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.ui.chat.live_strip import LINES, Live, clock_text
+from helix_desktop.ui.chat.items.running_strip import format_elapsed
+from helix_desktop.ui.chat.rows.running_output import MAX_LINES, RunningOutput
 
 
 def test_only_the_newest_lines_are_shown() -> None:
-    live = Live.of(5, "".join(f"line {number}\n" for number in range(50)))
-    assert live.lines == tuple(f"line {number}" for number in range(50 - LINES, 50))
-    assert live.began == 5
+    live = RunningOutput.from_output(5, "".join(f"line {number}\n" for number in range(50)))
+    assert live.lines == tuple(f"line {number}" for number in range(50 - MAX_LINES, 50))
+    assert live.started_at_ms == 5
 
 
 @pytest.mark.parametrize(
@@ -26,13 +27,13 @@ def test_only_the_newest_lines_are_shown() -> None:
     ],
 )
 def test_lines_are_made_fit_to_be_shown(tail: str, lines: tuple[str, ...]) -> None:
-    assert Live.of(0, tail).lines == lines
+    assert RunningOutput.from_output(0, tail).lines == lines
 
 
 def test_a_line_without_end_is_cut() -> None:
-    assert len(Live.of(0, "x" * 100_000).lines[0]) == 400
+    assert len(RunningOutput.from_output(0, "x" * 100_000).lines[0]) == 400
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(-3, "0:00"), (7, "0:07"), (760, "12:40"), (3760, "1:02:40")])
 def test_a_clock_reads_like_one(seconds: int, text: str) -> None:
-    assert clock_text(seconds) == text
+    assert format_elapsed(seconds) == text

@@ -6,21 +6,21 @@ from typing import get_args
 
 import pytest
 
-from helix_desktop.context import errors
-from helix_desktop.context.errors import (
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain import errors
+from helix_desktop.domain.errors import (
+    AuthenticationFailed,
+    ContextWindowExceeded,
     HelixError,
-    ImagesRefused,
-    KeyRefused,
-    ModelOverflow,
+    ImagesRejected,
     WorkspaceUntrusted,
 )
-from helix_desktop.context.event import TurnEnded
-from helix_desktop.context.policy import PROFILES
-from helix_desktop.context.remedy import Remedy
-from helix_desktop.ui.action_text import action_label, known_remedies
-from helix_desktop.ui.chat.from_events import all_rows
-from helix_desktop.ui.chat.rows import NoticeRow
-from helix_desktop.ui.frame.rows import error_banner
+from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.remedies import Remedy
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import NoticeRow
+from helix_desktop.ui.design.action_labels import action_label, supported_remedies
+from helix_desktop.ui.design.window_state import error_banner
 from tests.support.histories import Maker
 
 KINDS = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, HelixError)]
@@ -41,10 +41,10 @@ def test_an_error_names_remedies_that_are_known(kind: type[HelixError]) -> None:
 @pytest.mark.parametrize(
     ("error", "labels"),
     [
-        (KeyRefused("box refused the key."), ["Provider settings"]),
-        (ModelOverflow("It does not fit."), ["Compact", "Provider settings"]),
+        (AuthenticationFailed("box refused the key."), ["Provider settings"]),
+        (ContextWindowExceeded("It does not fit."), ["Compact", "Provider settings"]),
         (WorkspaceUntrusted("This folder is not trusted yet."), ["Trust folder"]),
-        (ImagesRefused("box refused an image."), ["Send without images", "Choose model"]),
+        (ImagesRejected("box refused an image."), ["Send without images", "Choose model"]),
         (HelixError("It broke.", remedies=("open_log",)), ["Open log"]),
         (HelixError("It broke."), []),
     ],
@@ -54,10 +54,10 @@ def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
     maker = Maker(PROFILES["balanced"])
     maker.user("Go.")
     maker.record(TurnEnded("failed", error.what, remedies=(*error.remedies, "of a later version")))
-    notice = all_rows(maker.log)[1][-1]
+    notice = rows_from_log(maker.log)[1][-1]
     assert isinstance(notice, NoticeRow)
     assert [action_label(one) for one in notice.actions] == [*labels, "Retry"]
 
 
 def test_what_a_later_version_knows_has_no_button() -> None:
-    assert known_remedies(["call_support", "open_log"]) == ("open_log",)
+    assert supported_remedies(["call_support", "open_log"]) == ("open_log",)

@@ -8,17 +8,17 @@ import msgspec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from helix_desktop.context.budget import gauge
-from helix_desktop.context.event import AssistantSpoke, Event, Recorded, UserSpoke
-from helix_desktop.context.event_rewrite import SweepMade, Undone
-from helix_desktop.context.event_summary import HandoverMade, ObservationsMade
-from helix_desktop.context.message import Usage
-from helix_desktop.context.rewrite_kind import SweepReason, Trigger
-from helix_desktop.context.transcript import Transcript
-from helix_desktop.context.window import project
-from helix_desktop.ui.timeline.from_events import cards_of
-from helix_desktop.ui.timeline.points import points_of
-from helix_desktop.ui.timeline.rows import GROUPS, group_of
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.rewrite import SweepMade, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.messages import Usage
+from helix_desktop.ui.timeline.card_data import GROUPS, card_group
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.usage_points import usage_points
 from tests.support.histories import Maker, histories
 from tests.support.rewritten import rewritten
 
@@ -31,16 +31,16 @@ def test_every_point_is_what_the_gauge_said_then(maker: Maker, ratio: float | No
     first = next((one.seq for one in log if isinstance(one.event, AssistantSpoke)), 0)
     assume(first)
     assume(not any(isinstance(one.event, HandoverMade) for one in log[:first]))
-    points = {point.seq: point for point in points_of(log) if point.seq >= first}
+    points = {point.seq: point for point in usage_points(log) if point.seq >= first}
     wrong = {seq: (point, used[seq]) for seq, point in points.items() if abs(point.used - used[seq]) > 2}
     assert not wrong
     assert {point.window for point in points.values()} <= {maker.frame.info.window}
 
 
-def measured(maker: Maker, ratio: float | None) -> tuple[list[Recorded], dict[int, int]]:
+def measured(maker: Maker, ratio: float | None) -> tuple[list[RecordedEvent], dict[int, int]]:
     """The log with the figures that the engine records, and what the gauge said after each event."""
     known, used = Transcript(), dict[int, int]()
-    log: list[Recorded] = []
+    log: list[RecordedEvent] = []
     policy, frame = maker.policy, maker.frame
     for recorded, after in zip(maker.log, [*maker.log[1:], None], strict=True):
         event = recorded.event
@@ -54,11 +54,11 @@ def measured(maker: Maker, ratio: float | None) -> tuple[list[Recorded], dict[in
             twin.apply(recorded)
             if after and isinstance(after.event, SweepMade) and after.event.reason is SweepReason.HANDOVER:
                 twin.apply(after)
-            now = gauge(project(twin, policy, frame), twin, policy, frame)
+            now = measure_usage(project(twin, policy, frame), twin, policy, frame)
             event = msgspec.structs.replace(event, after=now.used)
         log.append(msgspec.structs.replace(recorded, event=event))
         known.apply(log[-1])
-        used[recorded.seq] = gauge(project(known, policy, frame), known, policy, frame).used
+        used[recorded.seq] = measure_usage(project(known, policy, frame), known, policy, frame).used
     return log, used
 
 
@@ -69,10 +69,10 @@ def test_an_overfull_window_is_followed_down() -> None:
         AssistantSpoke("Hello.", "lab/m", 10, estimate=506, window=64_000),
         UserSpoke("All of this", 2_000_000),
         SweepMade((), 0, SweepReason.OVERFLOW),
-        HandoverMade(3, 0, (), "", "", 0, 400, 2_000_000, 38_000, 3, "m", Trigger.OVERFLOW),
+        HandoverMade(3, 0, (), "", "", 0, 400, 2_000_000, 38_000, 3, "m", HandoverTrigger.OVERFLOW),
         Undone(5),
     )
-    points = points_of([Recorded(seq, 0, event) for seq, event in enumerate(events, 1)])
+    points = usage_points([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
     assert [(point.seq, point.used, point.kind) for point in points] == [
         (2, 520, "turn"),
         (4, 2_000_524, "turn"),
@@ -87,7 +87,7 @@ def test_an_overfull_window_is_followed_down() -> None:
 @given(histories() | rewritten())
 def test_chips_count_what_they_name(maker: Maker) -> None:
     """An undone handover is one handover, and its undo none; a reflection is no observation."""
-    counts = Counter(group_of(card) for card in cards_of(maker.log, maker.transcript))
+    counts = Counter(card_group(card) for card in build_cards(maker.log, maker.transcript))
     kinds = Counter(type(one.event).__name__ for one in maker.log)
     observed = [one.event for one in maker.log if isinstance(one.event, ObservationsMade)]
     reflections = sum(one.reflection for one in observed)

@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.app.samples import add_sample
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.context.errors import HelixError
-from helix_desktop.context.tool import ANY, ApprovalAsk, Rule
-from helix_desktop.workspaces.acting import acting_in
-from helix_desktop.workspaces.registry import Registry
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
+from helix_desktop.services.samples import add_sample
+from helix_desktop.workspaces.auto_run_files import find_auto_run_files
+from helix_desktop.workspaces.registry import WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import DEMO_RULES, SavedRules, demo_calls, user_rules
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -25,18 +25,18 @@ ADDING = """
 import sys
 from pathlib import Path
 from helix_desktop.config.toml_file import TomlFiles
-from helix_desktop.workspaces.registry import Registry
-registry = Registry(Path(sys.argv[1]), TomlFiles(), lambda: 1)
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+registry = WorkspaceRegistry(Path(sys.argv[1]), TomlFiles(), lambda: 1)
 print("ready", flush=True)
 sys.stdin.readline()
 print(registry.add(Path(sys.argv[2])).id)
 """
-ASK = ApprovalAsk("c1", "run_command", "rm -r x", "", "", Rule("run_command", "rm -r x"))
+ASK = ApprovalRequest("c1", "run_command", "rm -r x", "", "", PermissionRule("run_command", "rm -r x"))
 
 
-def registry_at(folder: Path) -> Registry:
+def registry_at(folder: Path) -> WorkspaceRegistry:
     """The list as a process reads it at its start."""
-    return Registry(folder / "data" / "workspaces", TomlFiles(), lambda: 1)
+    return WorkspaceRegistry(folder / "data" / "workspaces", TomlFiles(), lambda: 1)
 
 
 @pytest.fixture
@@ -59,16 +59,16 @@ async def test_processes_that_add_a_folder_at_once_make_one_workspace(tmp_path: 
         assert await process.stdout.readline() == b"ready\n"
     ids = {(await process.communicate(b"go\n"))[0].strip() for process in adding}
     assert len(ids) == 1
-    assert len(registry_at(tmp_path).listed()) == 1
+    assert len(registry_at(tmp_path).list_workspaces()) == 1
 
 
 def test_what_another_process_changed_stays_changed(tmp_path: Path, project: Path) -> None:
     first = registry_at(tmp_path)
     identity = first.add(project).id
-    registry_at(tmp_path).change(identity, rules=(Rule("run_command", "make"),))
+    registry_at(tmp_path).change(identity, rules=(PermissionRule("run_command", "make"),))
     first.change(identity, name="renamed")
     kept = registry_at(tmp_path).get(identity)
-    assert (kept.name, kept.rules) == ("renamed", (Rule("run_command", "make"),))
+    assert (kept.name, kept.rules) == ("renamed", (PermissionRule("run_command", "make"),))
 
 
 def test_a_link_to_a_folder_is_the_same_workspace(tmp_path: Path, project: Path) -> None:
@@ -81,7 +81,7 @@ def test_no_workspace_lies_in_the_data_of_all_workspaces(tmp_path: Path, project
     registry = registry_at(tmp_path)
     record = registry.add(project)
     (tmp_path / "link").symlink_to(tmp_path / "data" / "workspaces")
-    for inside in (tmp_path / "data" / "workspaces", registry.place(record.id), tmp_path / "link"):
+    for inside in (tmp_path / "data" / "workspaces", registry.data_folder(record.id), tmp_path / "link"):
         with pytest.raises(HelixError, match="cannot be a workspace"):
             registry.add(inside)
         with pytest.raises(HelixError, match="cannot be a workspace"):
@@ -113,25 +113,25 @@ def test_a_folder_is_trusted_when_the_person_says_so(tmp_path: Path, project: Pa
 def test_a_workspace_from_before_there_was_trust_is_trusted(tmp_path: Path, project: Path) -> None:
     registry = registry_at(tmp_path)
     record = registry.add(project)
-    file = registry.place(record.id) / "workspace.toml"
+    file = registry.data_folder(record.id) / "workspace.toml"
     lines = [one for one in file.read_text(encoding="utf-8").splitlines() if not one.startswith("trusted")]
     file.write_text("\n".join(lines), encoding="utf-8")
     assert registry_at(tmp_path).get(record.id).trusted
 
 
 def test_what_could_act_is_named_and_not_opened(project: Path) -> None:
-    assert acting_in(project) == ()
+    assert find_auto_run_files(project) == ()
     (project / ".git" / "hooks").mkdir(parents=True)
     for name in ("pre-commit", "pre-push.sample"):
         (project / ".git" / "hooks" / name).write_text("exit 1", encoding="utf-8")
     os.mkfifo(project / "Makefile")  # would hold up whoever opens it
     (project / ".envrc").symlink_to("nowhere")
-    assert [(one.path, one.does) for one in acting_in(project)] == [
+    assert [(one.path, one.effect) for one in find_auto_run_files(project)] == [
         (".git/hooks", "programs that git runs: pre-commit"),
         (".envrc", "sets the environment of every shell that enters the folder"),
         ("Makefile", "commands that `make` runs"),
     ]
-    assert acting_in(project / "nowhere") == ()
+    assert find_auto_run_files(project / "nowhere") == ()
 
 
 def test_a_sample_asks_once_and_for_other_models_always(tmp_path: Path) -> None:
@@ -141,8 +141,8 @@ def test_a_sample_asks_once_and_for_other_models_always(tmp_path: Path) -> None:
     assert record.rules == (), "nobody agreed to anything"
     saved = SavedRules(registry, record.id)
     assert saved.rules(demo=True) == ()
-    assert not saved.allowed(demo=False), "another model's question shows nothing of the demo's"
-    assert saved.allowed(demo=True)
+    assert not saved.note_allowed(demo=False), "another model's question shows nothing of the demo's"
+    assert saved.note_allowed(demo=True)
     assert saved.rules(demo=True) == DEMO_RULES
     assert saved.rules() == ()
     saved.set_demo_calls("ask")
@@ -152,7 +152,7 @@ def test_a_sample_asks_once_and_for_other_models_always(tmp_path: Path) -> None:
 def test_rules_that_an_earlier_sample_came_with_are_the_demo_model_s(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     record = add_sample(registry, tmp_path / "samples", "pagemill")
-    own = Rule("edit_file", ANY, saved=record.added + 3_600_000)
+    own = PermissionRule("edit_file", ANY, saved=record.added + 3_600_000)
     came = tuple(msgspec.structs.replace(rule, saved=record.added + 2) for rule in DEMO_RULES)
     record = registry.change(record.id, demo_calls="ask", rules=(*came, own))
     assert (user_rules(record), demo_calls(record)) == ((own,), "allow")
@@ -169,7 +169,7 @@ def test_a_sample_of_a_read_only_program_can_be_worked_on(
     shutil.copytree(resources_dir() / "demo" / "pagemill", resources / "demo" / "pagemill")
     for place in (*resources.rglob("*"), resources):
         place.chmod(0o555 if place.is_dir() else 0o444)
-    monkeypatch.setattr("helix_desktop.app.samples.resources_dir", lambda: resources)
+    monkeypatch.setattr("helix_desktop.services.samples.resources_dir", lambda: resources)
     add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
     copied = tmp_path / "samples" / "pagemill"
     assert all(place.stat().st_mode & 0o200 for place in (copied, *copied.rglob("*")))

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.ui.chat.flow import Flow
-from helix_desktop.ui.chat.heights import HeightIndex
+from helix_desktop.ui.chat.viewport.height_index import HeightIndex
+from helix_desktop.ui.chat.viewport.scroll_layout import ScrollLayout
 
 _heights = st.lists(st.integers(1, 900).map(float), min_size=1, max_size=1_400)
 
@@ -34,16 +34,16 @@ def test_index_finds_what_summing_finds(heights: list[float], data: st.DataObjec
 
 @given(_heights, st.integers(50, 900), st.lists(st.integers(-700, 700), max_size=12))
 def test_rows_fill_the_view_without_gap_or_overlap(heights: list[float], view: int, moves: list[int]) -> None:
-    flow = Flow(lambda index: heights[index], trail=10.0)
+    flow = ScrollLayout(lambda index: heights[index], bottom_padding=10.0)
     flow.reset([100.0] * len(heights))
-    flow.to_end()
+    flow.scroll_to_end()
     flow.layout(view)
-    assert flow.at_end(view)
+    assert flow.is_at_end(view)
     for move in moves:
         flow.scroll_by(move)
         placed = flow.layout(view)
         for above, below in pairwise(placed):
-            assert below.row == above.row + 1
+            assert below.row_index == above.row_index + 1
             assert below.y == above.y + above.height
         assert placed[0].y <= 0
         assert placed[-1].y + placed[-1].height >= view - 10.0 or placed[0] == (0, 0.0, heights[0])
@@ -51,9 +51,9 @@ def test_rows_fill_the_view_without_gap_or_overlap(heights: list[float], view: i
 
 def test_correcting_heights_above_keeps_the_anchor_still() -> None:
     exact = dict.fromkeys(range(200), 60.0)
-    flow = Flow(exact.__getitem__)
+    flow = ScrollLayout(exact.__getitem__)
     flow.reset([100.0] * 200)
-    flow.show(100)
+    flow.scroll_to_row(100)
     before = flow.layout(500)[0]
     for row in range(100):
         exact[row] = 333.0
@@ -62,15 +62,15 @@ def test_correcting_heights_above_keeps_the_anchor_still() -> None:
 
 
 def test_scrolling_up_by_small_steps_moves_by_exactly_these_steps() -> None:
-    flow = Flow(lambda index: 40.0 + index % 7 * 90)
+    flow = ScrollLayout(lambda index: 40.0 + index % 7 * 90)
     flow.reset([100.0] * 500)
-    flow.show(250)
+    flow.scroll_to_row(250)
     flow.layout(600)
-    where = {row.row: row.y for row in flow.placed}
+    where = {row.row_index: row.y for row in flow.placed}
     for _ in range(40):
         flow.scroll_by(-13)
         placed = flow.layout(600)
-        now = {row.row: row.y for row in placed}
+        now = {row.row_index: row.y for row in placed}
         for row in where.keys() & now.keys():
             assert now[row] == where[row] + 13
         where = now

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from helix_desktop.ui.chat.markdown import Block, Code, MarkdownReader, Prose, Span, Table, read_typed
-from helix_desktop.ui.chat.markdown_stream import MarkdownStream
-from helix_desktop.ui.chat.plain import clean_output, folded, reveal
+from helix_desktop.ui.chat.markdown.parser import (
+    Block,
+    Code,
+    MarkdownParser,
+    Prose,
+    Span,
+    Table,
+    parse_user_text,
+)
+from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
+from helix_desktop.ui.design.safe_text import clean_output, escape_invisible, wrap_long_line
 
 _PIECES = (
     "a", "word ", "- ", "* ", "1. ", "2. ", "\n", "\n\n", "  ", "    ", "```", "```py\n", "~~~\n", "`", "**",
@@ -19,9 +27,13 @@ _PIECES = (
 
 
 def _spans(text: str) -> list[Span]:
-    blocks = [block for chunk in MarkdownReader().read(text) for block in chunk.blocks]
+    blocks = [block for chunk in MarkdownParser().parse(text) for block in chunk.blocks]
     return [
-        span for block in blocks if isinstance(block, Prose) for leaf in block.leaves for span in leaf.spans
+        span
+        for block in blocks
+        if isinstance(block, Prose)
+        for leaf in block.paragraphs
+        for span in leaf.spans
     ]
 
 
@@ -57,21 +69,21 @@ def test_images_are_their_description_and_a_link() -> None:
 
 
 def test_code_in_a_list_item_is_a_block_of_its_own_between_the_items_words() -> None:
-    (first, second) = MarkdownReader().read("1. before\n   ```sh\n   run\n   ```\n   after\n2. next")
+    (first, second) = MarkdownParser().parse("1. before\n   ```sh\n   run\n   ```\n   after\n2. next")
     assert [type(block) for block in first.blocks] == [Prose, Code, Prose]
     assert first.blocks[1] == Code("run", "sh", 1)
     assert isinstance(second.blocks[0], Prose)
-    assert second.blocks[0].leaves[0].marker == "2."
+    assert second.blocks[0].paragraphs[0].marker == "2."
 
 
 def test_tasks_are_marked_open_or_done_and_other_brackets_are_words() -> None:
     text = "- [ ] open\n- [X] **done**\n- [y] words\n- [x](https://x.org)\n- `[x] code`\n1. [x] numbered"
     leaves = [
         leaf
-        for chunk in MarkdownReader().read(text)
+        for chunk in MarkdownParser().parse(text)
         for block in chunk.blocks
         if isinstance(block, Prose)
-        for leaf in block.leaves
+        for leaf in block.paragraphs
     ]
     assert [(leaf.marker, "".join(span.text for span in leaf.spans)) for leaf in leaves] == [
         ("▢", "open"),
@@ -84,7 +96,7 @@ def test_tasks_are_marked_open_or_done_and_other_brackets_are_words() -> None:
 
 
 def test_tables_keep_cells_and_alignments() -> None:
-    (chunk,) = MarkdownReader().read("| a | b |\n|:--|--:|\n| 1 | `x` |")
+    (chunk,) = MarkdownParser().parse("| a | b |\n|:--|--:|\n| 1 | `x` |")
     table = chunk.blocks[0]
     assert isinstance(table, Table)
     assert table.alignments == ("left", "right")
@@ -92,10 +104,10 @@ def test_tables_keep_cells_and_alignments() -> None:
 
 
 def test_typed_text_keeps_every_sign_but_marks_code() -> None:
-    (chunk,) = read_typed("# not a heading __init__ *.py `x`\n- and no list")
+    (chunk,) = parse_user_text("# not a heading __init__ *.py `x`\n- and no list")
     (prose,) = chunk.blocks
     assert isinstance(prose, Prose)
-    words = "".join(span.text for span in prose.leaves[0].spans)
+    words = "".join(span.text for span in prose.paragraphs[0].spans)
     assert words == "# not a heading __init__ *.py x\n- and no list"
 
 
@@ -106,14 +118,14 @@ def _streamed(text: str, cuts: list[int]) -> list[tuple[Block, ...]]:
         stream.feed(text[at : at + cut])
         at += cut
     stream.feed(text[at:])
-    return [chunk.blocks for chunk in stream.chunks()]
+    return [chunk.blocks for chunk in stream.blocks()]
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=25).map("".join), st.lists(st.integers(1, 6), max_size=80))
 def test_a_stream_reads_the_same_as_the_whole(text: str, cuts: list[int]) -> None:
     # A table below the first line of a fence that is not closed is the one known difference.
     assume(not ("|" in text and "~~~" in text))
-    assert _streamed(text, cuts) == [chunk.blocks for chunk in MarkdownReader().read(text)]
+    assert _streamed(text, cuts) == [chunk.blocks for chunk in MarkdownParser().parse(text)]
 
 
 def test_the_cost_of_a_delta_does_not_grow_with_the_text() -> None:
@@ -132,8 +144,8 @@ def test_the_cost_of_a_delta_does_not_grow_with_the_text() -> None:
 
 @given(st.text(max_size=9_000))
 def test_folding_loses_nothing(line: str) -> None:
-    assert "".join(folded(line)) == line
-    assert all(len(part) <= 2_000 for part in folded(line))
+    assert "".join(wrap_long_line(line)) == line
+    assert all(len(part) <= 2_000 for part in wrap_long_line(line))
 
 
 def test_output_is_shown_without_terminal_escapes() -> None:
@@ -141,4 +153,4 @@ def test_output_is_shown_without_terminal_escapes() -> None:
 
 
 def test_hidden_signs_are_revealed_where_people_approve() -> None:
-    assert reveal("rm\u202e -rf\u200b\x1b") == "rm\\u202e -rf\\u200b\\u001b"
+    assert escape_invisible("rm\u202e -rf\u200b\x1b") == "rm\\u202e -rf\\u200b\\u001b"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from helix_desktop.ui.chat import sections
-from helix_desktop.ui.chat.markdown import Block, Code, MarkdownReader, Prose, Span
+from helix_desktop.ui.chat.markdown import sections
+from helix_desktop.ui.chat.markdown.parser import Block, Code, MarkdownParser, Prose, Span
 
 _PIECES = (
     "a", "word ", "- ", "* ", "1. ", "2. ", "\n", "\n\n", "  ", "   ", "    ", "```", "```py\n", "~~~\n", "`",
@@ -19,9 +19,9 @@ _PIECES = (
 
 
 def _read(text: str) -> list[Block]:
-    cuts = sections.cut(text)
-    known = sections.references(text, cuts)
-    return [block for section in cuts for block in sections.read(text, section, known)]
+    cuts = sections.split_sections(text)
+    known = sections.collect_references(text, cuts)
+    return [block for section in cuts for block in sections.parse_section(text, section, known)]
 
 
 @given(st.lists(st.sampled_from(_PIECES), max_size=30).map("".join))
@@ -30,34 +30,34 @@ def _read(text: str) -> list[Block]:
 @example("[x][r]\n\n```\n[r]: http://no.way\n```\n\n- [r]: http://a.b\n")
 def test_sections_read_the_same_as_the_whole(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sections, "LEAST", 0)
-        assert _read(text) == [block for chunk in MarkdownReader().read(text) for block in chunk.blocks]
+        patch.setattr(sections, "MIN_SECTION_CHARS", 0)
+        assert _read(text) == [block for chunk in MarkdownParser().parse(text) for block in chunk.blocks]
 
 
 @given(st.lists(st.sampled_from(["a" * 30, "b" * 5_000, "c" * 9_000, ""]), max_size=300))
 def test_the_parts_of_long_code_are_the_code(lines: list[str]) -> None:
     code = "\n".join(lines)
-    cuts = sections.cut(f"before\n\n```py\n{code}\n```\nafter")[1:-1]
+    cuts = sections.split_sections(f"before\n\n```py\n{code}\n```\nafter")[1:-1]
     text = f"before\n\n```py\n{code}\n```\nafter"
     assert [cut.kind for cut in cuts] == ["code"] * len(cuts)
-    joined = "".join((cut.joins or "") + text[cut.start : cut.end] for cut in cuts)
+    joined = "".join((cut.joiner or "") + text[cut.start : cut.end] for cut in cuts)
     assert joined == code
-    assert all(cut.end - cut.start <= sections.PART for cut in cuts)
-    assert [cut.above for cut in cuts] == [False] + [True] * (len(cuts) - 1)
-    assert [cut.below for cut in cuts] == [True] * (len(cuts) - 1) + [False]
+    assert all(cut.end - cut.start <= sections.CODE_PART_CHARS for cut in cuts)
+    assert [cut.continues_above for cut in cuts] == [False] + [True] * (len(cuts) - 1)
+    assert [cut.continues_below for cut in cuts] == [True] * (len(cuts) - 1) + [False]
 
 
 def test_an_extreme_line_is_words_in_short_parts() -> None:
     line = "**x** " * 5_000
-    cuts = sections.cut(f"# Head\n{line}\ntail")
+    cuts = sections.split_sections(f"# Head\n{line}\ntail")
     assert [cut.kind for cut in cuts] == ["markdown", *["line"] * 8, "markdown"]
-    (block,) = sections.read(f"# Head\n{line}\ntail", cuts[1], {})
+    (block,) = sections.parse_section(f"# Head\n{line}\ntail", cuts[1], {})
     assert isinstance(block, Prose)
-    assert block.leaves[0].spans == (Span(line[:4_000]),)
+    assert block.paragraphs[0].spans == (Span(line[:4_000]),)
 
 
 def test_short_code_is_one_section() -> None:
     text = "```py title\na\n\nb\n```"
-    (section,) = sections.cut(text)
-    assert sections.read(text, section, {}) == (Code("a\n\nb", "py title"),)
-    assert (section.above, section.below) == (False, False)
+    (section,) = sections.split_sections(text)
+    assert sections.parse_section(text, section, {}) == (Code("a\n\nb", "py title"),)
+    assert (section.continues_above, section.continues_below) == (False, False)

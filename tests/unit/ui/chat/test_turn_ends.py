@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.ui.chat.from_events import all_rows
-from helix_desktop.ui.chat.rows import AssistantRow, DividerRow, NoticeRow, UserRow, source_text
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, UserRow, source_text
 from tests.support.histories import Maker
 
 
@@ -17,7 +17,7 @@ def cut_off(how: str, partial: str = "I was saying") -> Maker:
 
 
 def ends(maker: Maker) -> list[DividerRow | NoticeRow]:
-    return [row for row in all_rows(maker.log)[1] if isinstance(row, DividerRow | NoticeRow)]
+    return [row for row in rows_from_log(maker.log)[1] if isinstance(row, DividerRow | NoticeRow)]
 
 
 def test_a_stopped_turn_says_so_once_and_offers_to_continue_or_retry() -> None:
@@ -33,7 +33,7 @@ def test_a_retried_attempt_folds_to_one_line_that_keeps_its_words() -> None:
     maker.end("stopped", "Again I")
     maker.retry()
     maker.step("All of it.", 0)
-    rows = all_rows(maker.log)[1]
+    rows = rows_from_log(maker.log)[1]
     assert [type(row) for row in rows] == [UserRow, DividerRow, DividerRow, AssistantRow]
     assert [source_text(row).split("\n")[0] for row in rows[1:3]] == ["Attempt 1 failed", "Attempt 2 stopped"]
     assert "I was saying" in source_text(rows[1])

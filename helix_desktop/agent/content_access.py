@@ -1,0 +1,105 @@
+"""What a room's store holds, as a person asks for it: found, verified, brought into a message."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from helix_desktop.agent.ports import Store, TokenCounter
+from helix_desktop.domain.digest import digest_of, format_bytes, is_digest, is_digest_prefix
+from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
+from helix_desktop.domain.store.entries import Content
+
+
+class VerifyResult(msgspec.Struct, frozen=True):
+    """What became of verifying one content."""
+
+    digest: str
+    is_valid: bool
+    text: str
+
+
+class ContentAccess:
+    """The contents of one workspace's store."""
+
+    def __init__(self, store: Store, counter: TokenCounter) -> None:
+        self.store, self._counter = store, counter
+
+    async def resolve(self, prefix: str) -> str:
+        """The one digest that begins with `prefix`. Raises DigestUnknown, DigestAmbiguous."""
+        plain = prefix.strip().lower()
+        found = await self.store.find(plain, 6) if is_digest_prefix(plain) else []
+        if len(found) == 1:
+            return found[0]
+        if not found and is_digest(plain):
+            await self.store.entry(plain)  # says so when it was forgotten
+        if not found:
+            raise DigestUnknown(
+                f"No cached output begins with {prefix[:64]!r}.",
+                "This workspace's cache holds no such hash.",
+                "List the entries to see what is there.",
+            )
+        raise DigestAmbiguous(
+            f"Several cached outputs begin with {plain!r}.",
+            ", ".join(one[:16] for one in found),
+            "Give more digits.",
+            near=tuple(found),
+        )
+
+    async def verify(self, digest: str) -> VerifyResult:
+        """Read a content again and compare its SHA-256 with its name."""
+        try:
+            data = await self.store.get(digest)
+        except ContentDamaged as error:
+            return VerifyResult(digest, False, str(error))
+        return VerifyResult(digest, True, f"{len(data):,} bytes match their SHA-256")
+
+    async def attach(self, digest: str, first_line: int = 0, last_line: int = 0) -> Attachment:
+        """A content, or its lines `first` to `last` (from 1), ready to be recalled into a message."""
+        data = await self.store.get(digest)
+        entry = await self.store.entry(digest)
+        label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
+        image = identify_image(data, digest, label) if len(data) <= MAX_IMAGE_BYTES else None
+        if image is not None:
+            return await self._image_attachment(image)
+        text = await asyncio.to_thread(_lines, data, first_line, last_line)
+        if first_line:
+            label = f"{label}, lines {first_line}-{last_line or 'end'}"
+        return Attachment(digest, label, text, await self.count_tokens(text), len(data))
+
+    async def attach_image(self, session: str, data: bytes, label: str) -> Attachment:
+        """An image the person brought along, stored and ready to go into a message.
+
+        Raises InputUnusable for what is no image, or too large for one.
+        """
+        image = identify_image(data, digest_of(data), label)
+        if image is None or len(data) > MAX_IMAGE_BYTES:
+            raise InvalidInput(
+                f"{label} cannot be sent as an image.",
+                f"It is {format_bytes(len(data))}; an image may have {format_bytes(MAX_IMAGE_BYTES)}."
+                if image
+                else "It is no PNG, JPEG, GIF or WebP image.",
+                "Make it smaller and attach it again." if image else "Convert it to PNG and attach it again.",
+            )
+        content = Content(image.digest, data, "image", image.label, image.summary, image.tokens)
+        await self.store.commit(session, contents=[content])
+        return await self._image_attachment(image)
+
+    async def _image_attachment(self, image: Image) -> Attachment:
+        tokens = image.tokens + await self.count_tokens(image.text)
+        marker_tokens = await self.count_tokens(image.marker)
+        return Attachment(image.digest, image.label, "", tokens, image.size, image, marker_tokens)
+
+    async def count_tokens(self, text: str) -> int:
+        """Tokens of a text."""
+        (tokens,) = await self._counter.count([text])
+        return tokens
+
+
+def _lines(data: bytes, first_line: int, last_line: int) -> str:
+    """The text of a content, or its lines from `first` (0: all of it) to `last` (0: the end)."""
+    text = data.decode("utf-8", "replace")
+    return "\n".join(text.splitlines()[first_line - 1 : last_line or None]) if first_line else text

@@ -1,0 +1,1 @@
+"""Receives large outputs, and settles in which form they enter the window."""

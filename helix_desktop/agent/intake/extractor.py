@@ -1,0 +1,166 @@
+"""The extractor: lets a fast model write down what somebody wants to know of a large output."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.agent.models.completion import Completion, complete
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Model, TokenCounter
+from helix_desktop.context.intake.output_extract import (
+    MAX_CHUNKS,
+    OutputSource,
+    compact_cap,
+    compact_max_words,
+    compact_text,
+    extraction_request,
+    split_output,
+    truncate_output,
+)
+from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, OutputFormUnavailable
+
+log = logging.getLogger(__name__)
+_WINDOW_SHARE = 0.8  # of a model's window: its tokens are not counted by our vocabulary
+_PROMPT_TOKENS = 800  # prompt and frame of the request, and the longest instructions
+
+
+class Extract(msgspec.Struct, frozen=True):
+    """A compact form with its tokens; who wrote it and at what cost in tokens and US dollars.
+
+    `refused` says why it may not be used, `fallback` why it was not written the usual way.
+    """
+
+    text: str
+    tokens: int
+    model: str
+    spent_tokens: int
+    cached_tokens: int
+    rejection: str = ""
+    fallback_reason: str = ""
+    cost: float = 0.0
+
+
+class Extractor:
+    """Asks the models for extracts: the fast one, then the larger ones, then in pieces, then of what fits."""
+
+    def __init__(self, counter: TokenCounter, prompt: str, settings: RunSettingsSource) -> None:
+        self._counter, self._prompt, self._settings = counter, prompt, settings
+
+    @property
+    def models(self) -> tuple[Model, ...]:
+        """Whom to ask, in this order; the offline demo answers from a script and is not asked."""
+        _, _, roles = self._settings()
+        return tuple(model for model in roles.extraction_models if not model.info.demo)
+
+    async def extract(self, source: OutputSource, instructions: str) -> Extract:
+        """The compact form of an output.
+
+        Raises FormRefused when there is no model to ask, ModelError when none answers.
+        """
+        policy, _, _ = self._settings()
+        words = compact_max_words(policy.preview_tokens, source.tokens)
+        model, said, fallback = await self._ask_models(source, instructions, words)
+        text = compact_text(source, instructions, said.text)
+        (tokens,) = await self._counter.count([text])
+        cap = compact_cap(policy.preview_tokens, source.tokens)
+        long = f"The extract has {tokens:,} tokens and must have fewer than {cap:,}."
+        return Extract(
+            *(text, tokens, model.info.label, said.tokens, said.cached_tokens),
+            "" if tokens < cap else long,
+            fallback,
+            said.cost,
+        )
+
+    async def _ask_models(
+        self, source: OutputSource, instructions: str, word_limit: int
+    ) -> tuple[Model, Completion, str]:
+        """Ask the first model that the output fits; the next one when it fails."""
+        models = self.models
+        failed: ModelError | None = None
+        for model in models:
+            if source.tokens > _input_capacity(model):
+                continue
+            try:
+                said = await self._extract_part(model, source, instructions, word_limit)
+            except ModelError as error:
+                failed = error
+                continue
+            return model, said, "" if model is models[0] else _fallback_reason(models[0], failed)
+        if models and (failed is None or isinstance(failed, ContextWindowExceeded)):
+            return await self._extract_in_parts(
+                source,
+                instructions,
+                word_limit,
+                _input_capacity(max(models, key=_input_capacity)) // (2 if failed else 1),
+            )
+        raise failed or OutputFormUnavailable(
+            "There is no model that could extract.",
+            "The offline demo answers from a script.",
+            "Choose a model in Settings.",
+            remedies=("provider_settings",),
+        )
+
+    async def _extract_in_parts(
+        self, source: OutputSource, instructions: str, word_limit: int, capacity: int
+    ) -> tuple[Model, Completion, str]:
+        """Ask the largest model piece by piece; when those are too many or it fails, without the middle."""
+        model = max(self.models, key=_input_capacity)
+        parts = await asyncio.to_thread(split_output, source, capacity)
+        if len(parts) <= MAX_CHUNKS:
+            try:
+                return (
+                    model,
+                    await self._extract_parts(model, parts, instructions, word_limit),
+                    f"in {len(parts)} pieces",
+                )
+            except ModelError as error:
+                log.info("an extract in pieces failed: %s", error)
+        said = await self._extract_part(model, truncate_output(source, capacity), instructions, word_limit)
+        return model, said, "without its middle"
+
+    async def _extract_parts(
+        self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int
+    ) -> Completion:
+        """Ask for all parts side by side, then for one answer from all of theirs."""
+        try:
+            async with asyncio.TaskGroup() as group:
+                tasks = [
+                    group.create_task(
+                        self._extract_part(
+                            model, part, instructions, word_limit, f", part {number} of {len(parts)}"
+                        )
+                    )
+                    for number, part in enumerate(parts, 1)
+                ]
+        except BaseExceptionGroup as several:
+            raise several.exceptions[0] from several
+        found = [task.result() for task in tasks]
+        together = "\n\n".join(f"Part {n} of {len(found)}:\n{one.text}" for n, one in enumerate(found, 1))
+        (tokens,) = await self._counter.count([together])
+        merged = msgspec.structs.replace(parts[0], text=together, tokens=tokens)
+        last = await self._extract_part(
+            model, merged, instructions, word_limit, ", as extracts from its parts"
+        )
+        calls = (*found, last)
+        tokens, cached = sum(one.tokens for one in calls), sum(one.cached_tokens for one in calls)
+        return Completion(last.text, tokens, cached, sum(one.cost for one in calls))
+
+    async def _extract_part(
+        self, model: Model, part: OutputSource, instructions: str, word_limit: int, part_label: str = ""
+    ) -> Completion:
+        request = extraction_request(self._prompt, part, instructions, word_limit, part_label)
+        return await complete(model, request, self._counter)
+
+
+def _input_capacity(model: Model) -> int:
+    """Tokens of an output that a model can be asked about at once."""
+    return int(model.info.window * _WINDOW_SHARE) - model.info.reserve - _PROMPT_TOKENS
+
+
+def _fallback_reason(first: Model, error: ModelError | None) -> str:
+    reason = error.what if error is not None else "the output does not fit."
+    return f"not by {first.info.label}: {reason}"

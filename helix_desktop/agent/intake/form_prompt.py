@@ -1,0 +1,131 @@
+"""The intake's question: asked once per batch of calls in a fork of the request, of which nothing is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.agent.intake.intake import ReceivedOutput
+from helix_desktop.agent.models.completion import complete
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Clock, TokenCounter
+from helix_desktop.agent.session import Session
+from helix_desktop.context.intake.output_form_choice import (
+    FormChoice,
+    LargeOutput,
+    form_question,
+    offer_full_form,
+    parse_choices,
+)
+from helix_desktop.context.window import request_validation
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.domain.messages import Message, ModelRequest
+
+log = logging.getLogger(__name__)
+
+
+class HeldOutput(msgspec.Struct, frozen=True):
+    """A held output: as it came, and the preview it gets when nobody chooses."""
+
+    received: ReceivedOutput
+    preview: ToolAnswered
+
+    @property
+    def extra_tokens(self) -> int:
+        """Tokens that the full form takes beyond the preview."""
+        return max(0, self.received.answer.tokens - self.preview.tokens)
+
+
+class FormDecision(msgspec.Struct, frozen=True):
+    """The choices for a batch in its order, what asking has cost, and why nobody chose if so."""
+
+    choices: tuple[FormChoice, ...]
+    tokens: int = 0
+    cached_tokens: int = 0
+    duration_ms: int = 0
+    note: str = ""
+    timed_out: bool = False
+    cost: float = 0.0
+
+
+class ForkedRequest(msgspec.Struct, frozen=True):
+    """The request that asks, its tokens, and for which outputs it offers the full form."""
+
+    request: ModelRequest
+    tokens: int
+    offers_full: tuple[bool, ...]
+
+
+class FormPrompt:
+    """Asks the main model in which forms it wants large outputs."""
+
+    def __init__(
+        self, session: Session, counter: TokenCounter, clock: Clock, prompt: str, settings: RunSettingsSource
+    ) -> None:
+        self._session, self._counter, self._clock = session, counter, clock
+        self._prompt, self._settings = prompt, settings
+
+    async def ask(self, batch: Sequence[HeldOutput], deadline: float) -> FormDecision:
+        """A choice for each output, made by `deadline` (the loop's time); it never fails."""
+        nobody = (FormChoice(),) * len(batch)
+        fork = await self._fork(batch)
+        if fork is None:
+            return FormDecision(nobody, note="There was no room to ask.")
+        _, _, roles = self._settings()
+        began = self._clock()
+
+        def took() -> int:
+            return max(0, self._clock() - began)
+
+        try:
+            async with asyncio.timeout_at(deadline):
+                said = await complete(roles.main, fork.request, self._counter)
+        except TimeoutError:
+            note = "The model did not choose in time."
+            return FormDecision(nobody, fork.tokens, 0, took(), note, timed_out=True)
+        except HelixError as error:
+            return FormDecision(nobody, duration_ms=took(), note=error.what)
+        except Exception as error:
+            log.warning("asking about large outputs failed unexpectedly", exc_info=True)
+            return FormDecision(nobody, duration_ms=took(), note=f"{type(error).__name__}: {error}")
+        choices = parse_choices(said.text, fork.offers_full)
+        note = (
+            ""
+            if all(one.is_chosen_by_model for one in choices)
+            else "The model's answer named no form for it."
+        )
+        return FormDecision(choices, said.tokens, said.cached_tokens, took(), note, cost=said.cost)
+
+    async def _fork(self, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
+        """The request as it would be sent, with previews as answers, and the question; None without room."""
+        policy, frame, _ = self._settings()
+        twin = self._session.transcript.fork()
+        for one in batch:
+            twin.apply(RecordedEvent(twin.last_seq + 1, twin.last_event_at_ms, one.preview))
+        window = project(twin, policy, frame)
+        now = measure_usage(window, twin, policy, frame)
+        room = int((policy.handover_at * now.window - now.used - now.reserve) / now.ratio)
+        full = offer_full_form([one.extra_tokens for one in batch], room - 1)
+        text = form_question(
+            self._prompt, [_describe_output(*pair) for pair in zip(batch, full, strict=True)]
+        )
+        (tokens,) = await self._counter.count([text])
+        messages = (*window.request.messages, Message("user", text))
+        if request_validation.problems(messages) or now.used + tokens * now.ratio + now.reserve > now.window:
+            return None
+        return ForkedRequest(
+            ModelRequest(messages, window.request.tools), round(now.used + tokens * now.ratio), full
+        )
+
+
+def _describe_output(held_output: HeldOutput, offers_full: bool) -> LargeOutput:
+    answer, lines = held_output.received.answer, held_output.received.text.count("\n") + 1
+    return LargeOutput(
+        answer.name, answer.target, answer.digest, answer.tokens, lines, offers_full, answer.exit_code
+    )

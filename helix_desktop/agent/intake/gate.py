@@ -1,0 +1,155 @@
+"""The intake's gate: a large output is stored at once, and committed in the form that the agent chooses."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.agent.intake.extractor import Extractor
+from helix_desktop.agent.intake.form_prompt import FormDecision, FormPrompt, HeldOutput
+from helix_desktop.agent.intake.intake import Intake, ReceivedOutput
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Clock
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.updates import IntakeProgress
+from helix_desktop.context.intake.output_extract import OutputSource
+from helix_desktop.context.intake.output_form_choice import FormChoice
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
+
+log = logging.getLogger(__name__)
+replace = msgspec.structs.replace
+
+
+class IntakeGate:
+    """Records the outputs of one session's calls: small ones as they come, large ones in a chosen form."""
+
+    def __init__(
+        self,
+        session: Session,
+        intake: Intake,
+        form_prompt: FormPrompt,
+        extractor: Extractor,
+        clock: Clock,
+        settings: RunSettingsSource,
+    ) -> None:
+        self._session, self._intake, self._form_prompt = session, intake, form_prompt
+        self._extractor, self._clock, self._settings = extractor, clock, settings
+
+    async def receive(self, received: ReceivedOutput, batch: list[HeldOutput]) -> None:
+        """Record an output, or add a large one to `batch`: stored, its preview ready for want of a choice."""
+        policy, frame, _ = self._settings()
+        answer = received.answer
+        contents = received.contents
+        if self._intake.needs_choice(received, policy, frame.info.window):
+            answer = await self._intake.as_preview(received, policy)
+            if _should_ask(policy, frame.info.demo):
+                batch.append(HeldOutput(received, answer))
+                await self._session.record(OutputHeld(answer), contents=contents)
+                return
+        await self._session.record(answer, contents=contents, recalls=[] if contents else [answer.digest])
+
+    async def record_batch(self, batch: Sequence[HeldOutput]) -> None:
+        """Let the agent choose the forms of a batch and record them, within the policy's deadline.
+
+        Whatever goes wrong, each output is recorded, as a preview at least. Being cancelled records nothing:
+        whoever ends the turn does it, from what was held.
+        """
+        if not batch:
+            return
+        policy, _, _ = self._settings()
+        deadline = asyncio.get_running_loop().time() + policy.intake_deadline_s
+        places = {call: place for place, call in enumerate(self._session.transcript.open_calls)}
+        ordered = sorted(batch, key=lambda one: places.get(one.preview.call_id, 0))
+        try:
+            self._publish_phase("ask", ordered)
+            chosen = await self._form_prompt.ask(ordered, deadline)
+            compact = [
+                one for one, choice in zip(ordered, chosen.choices, strict=True) if choice.form == "compact"
+            ]
+            if compact:
+                self._publish_phase("extract", compact)
+            answers = await self._apply_forms(ordered, chosen, deadline)
+        finally:
+            self._session.publish(IntakeProgress("idle"))
+        await self._session.record(*answers)
+
+    def _publish_phase(self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput]) -> None:
+        self._session.publish(IntakeProgress(phase, tuple(one.preview.call_id for one in batch)))
+
+    async def _apply_forms(
+        self, batch: Sequence[HeldOutput], decision: FormDecision, deadline: float
+    ) -> list[ToolAnswered]:
+        """The answers in their chosen forms, extracted side by side; the first bears the question's cost."""
+        async with asyncio.TaskGroup() as group:
+            tasks = [
+                group.create_task(self._apply_form(one, choice, decision, deadline))
+                for one, choice in zip(batch, decision.choices, strict=True)
+            ]
+        first, *others = [task.result() for task in tasks]
+        first = replace(
+            first,
+            intake_tokens=first.intake_tokens + decision.tokens,
+            intake_cached=first.intake_cached + decision.cached_tokens,
+            intake_ms=first.intake_ms + decision.duration_ms,
+            intake_cost=first.intake_cost + decision.cost,
+        )
+        return [first, *others]
+
+    async def _apply_form(
+        self, held_output: HeldOutput, choice: FormChoice, decision: FormDecision, deadline: float
+    ) -> ToolAnswered:
+        if not choice.is_chosen_by_model:
+            return replace(
+                held_output.preview,
+                chosen="timeout" if decision.timed_out else "rule",
+                intake_note=decision.note,
+            )
+        match choice.form:
+            case "full":
+                return replace(held_output.received.answer, chosen="agent")
+            case "preview":
+                return replace(held_output.preview, chosen="agent")
+        began = self._clock()
+        answer = await self._extract(held_output, choice.instructions, deadline)
+        return replace(answer, asked=choice.instructions, intake_ms=max(0, self._clock() - began))
+
+    async def _extract(self, held_output: HeldOutput, instructions: str, deadline: float) -> ToolAnswered:
+        """The extract, or the preview with the reason why there is none."""
+        source = OutputSource.from_answer(
+            held_output.received.answer, held_output.received.text, held_output.received.full_tokens
+        )
+        try:
+            async with asyncio.timeout_at(deadline):
+                made = await self._extractor.extract(source, instructions)
+        except TimeoutError:
+            note = "The extract was not there in time."
+            return replace(
+                held_output.preview, chosen="timeout", intake_note=note, intake_tokens=source.tokens
+            )
+        except HelixError as error:
+            return replace(held_output.preview, intake_note=str(error))
+        except Exception as error:
+            log.warning("an extraction failed unexpectedly", exc_info=True)
+            return replace(held_output.preview, intake_note=f"{type(error).__name__}: {error}")
+        answer = replace(
+            held_output.preview,
+            intake_tokens=made.spent_tokens,
+            intake_cached=made.cached_tokens,
+            intake_model=made.model,
+            intake_note=made.rejection or made.fallback_reason,
+            intake_cost=made.cost,
+        )
+        if made.rejection:
+            return answer
+        return replace(answer, text=made.text, tokens=made.tokens, form="compact", chosen="agent")
+
+
+def _should_ask(policy: ContextPolicy, is_demo: bool) -> bool:
+    """Whether the agent is asked at all; the offline demo answers from a script and cannot choose."""
+    return policy.intake_ask and policy.intake_above > 0 and policy.intake_deadline_s > 0 and not is_demo

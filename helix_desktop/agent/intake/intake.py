@@ -1,0 +1,249 @@
+"""Intake: what the model said and what a tool gave back become events, with the contents they refer to."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.context.intake.argument_markers import MaskableCall, mask_arguments
+from helix_desktop.context.intake.output_preview import MIN_BUDGET, preview_output
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.window import output_marker
+from helix_desktop.domain.call_target import call_target
+from helix_desktop.domain.cost import step_cost
+from helix_desktop.domain.digest import bare_marker, digest_of, first_line
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.image import Image, identify_image
+from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.tools import ToolResult
+
+_THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so that the window never waits
+_REPLACEMENT_CHAR = "\ufffd"  # stands in a text for bytes that are none
+_MAX_TRIES = 5  # a preview is made so often at most until it is small enough
+
+
+class ReceivedOutput(msgspec.Struct, frozen=True):
+    """An output that arrived: the event in its full form, its content, its text, the tokens of all of it.
+
+    `pictures` are the contents of the images that came beside its text.
+    """
+
+    answer: ToolAnswered
+    content: Content | None
+    text: str
+    full_tokens: int
+    image_contents: tuple[Content, ...] = ()
+
+    @property
+    def contents(self) -> list[Content]:
+        """All that is to be stored with the event."""
+        return [*([self.content] if self.content is not None else []), *self.image_contents]
+
+
+class Intake:
+    """Makes events of what arrives. Every content is to be stored with the event that names it."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+
+    async def from_response(
+        self, answer: ModelResponse, info: ModelInfo, estimate: int, duration_ms: int = 0
+    ) -> tuple[AssistantSpoke, list[Content]]:
+        """The model's answer, its large arguments as contents; `estimate` is the request's, in tokens."""
+        found = [one for call in answer.calls if (one := mask_arguments(call)) is not None]
+        texts = [answer.text, *(call.name + call.arguments for call in answer.calls)]
+        counts = await self._counter.count([*texts, *_shortened_texts(answer.calls, found)])
+        tokens, parts = sum(counts[: len(texts)]), counts[len(texts) :]
+        saved = sum(full - short for full, short in zip(parts[::2], parts[1::2], strict=True))
+        spoke = AssistantSpoke(
+            text=answer.text,
+            model=info.label,
+            tokens=tokens,
+            calls=answer.calls,
+            reasoning=answer.reasoning,
+            usage=answer.usage,
+            estimate=estimate,
+            stop=answer.stop,
+            duration_ms=duration_ms,
+            demo=info.demo,
+            verbatim=answer.verbatim,
+            short=tuple(one.call for one in found),
+            short_tokens=tokens - saved if found else 0,
+            window=info.window,
+        )
+        spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
+        return spoke, await self._argument_contents(answer.calls, found)
+
+    async def _argument_contents(
+        self, calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]
+    ) -> list[Content]:
+        names = {call.id: call for call in calls}
+        texts = [text for one in shortened for text in one.texts]
+        counts = iter(await self._counter.count(texts))
+        return [
+            Content(
+                digest,
+                text.encode("utf-8", "surrogatepass"),
+                names[one.call.call_id].name,
+                call_target(names[one.call.call_id].arguments),
+                first_line(text),
+                next(counts),
+                "argument",
+            )
+            for one in shortened
+            for digest, text in zip(one.call.digests, one.texts, strict=True)
+        ]
+
+    async def from_tool_result(
+        self, call: ToolCall, result: ToolResult, duration_ms: int = 0
+    ) -> ReceivedOutput:
+        """An output as it came: whole, in the form the tool itself gave it, or the image it is."""
+        beside = _extra_images(result)
+        if beside:
+            result = _with_image_markers(result, beside)
+        if len(result.content) > _THREAD_THRESHOLD:
+            text, digest, exact = await asyncio.to_thread(_decode_result, result)
+        else:
+            text, digest, exact = _decode_result(result)
+        shown = result.model_text or text
+        answer = ToolAnswered(
+            call_id=call.id,
+            name=call.name,
+            text=shown,
+            digest=digest,
+            size=len(result.content),
+            tokens=0,
+            marker_tokens=0,
+            target=result.target or call_target(call.arguments),
+            first_line=first_line(text),
+            ok=result.ok,
+            exit_code=result.exit_code,
+            duration_ms=duration_ms,
+            whole=shown == text and exact and not result.recalled,
+            recalled=result.recalled,
+            subagent=result.subagent,
+            delegated=result.delegated,
+            images=(*([result.image] if result.image else []), *beside),
+            outcome="stopped" if result.stopped else "ran",
+        )
+        texts = [shown, output_marker(answer)] if shown == text else [shown, output_marker(answer), text]
+        counts = await self._counter.count(texts)
+        full = counts[0] if shown == text else counts[2]
+        pictured = sum(image.tokens for image in answer.images)
+        answer = msgspec.structs.replace(answer, tokens=counts[0] + pictured, marker_tokens=counts[1])
+        if shown != text and not result.recalled and not result.image:
+            answer = msgspec.structs.replace(answer, full_tokens=full + pictured)
+        content = None
+        if not result.recalled:
+            size = pictured if result.image else full
+            content = Content(digest, result.content, call.name, answer.target, answer.first_line, size)
+        return ReceivedOutput(answer, content, text, full, _image_contents(answer, result, beside))
+
+    def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window: int) -> bool:
+        """Whether an output is too large to be shown whole without a choice."""
+        if (
+            not policy.enabled
+            or received.answer.recalled
+            or (received.answer.images and not received.image_contents)
+        ):
+            return False
+        tokens = received.answer.tokens
+        return bool(policy.intake_above and tokens > policy.intake_above) or (
+            tokens > window * policy.preview_above
+        )
+
+    async def as_preview(self, received: ReceivedOutput, policy: ContextPolicy) -> ToolAnswered:
+        """The output as a preview of about the policy's tokens, ending with its marker."""
+        shown, tokens = await self.preview(received.text, received.answer, policy.preview_tokens)
+        pictured = sum(image.tokens for image in received.answer.images)
+        return msgspec.structs.replace(
+            received.answer,
+            text=shown,
+            tokens=tokens + pictured,
+            whole=False,
+            form="preview",
+            full_tokens=received.full_tokens + pictured,
+        )
+
+    async def preview(self, text: str, answer: ToolAnswered, max_tokens: int) -> tuple[str, int]:
+        """The preview of an output's whole text in at most `most` tokens, and how many it has."""
+        budget, shown, tokens = max_tokens, "", 0
+        for _ in range(
+            _MAX_TRIES
+        ):  # denser than text usually is: tried again, in proportion; the marker stays
+            shown = await self._preview(text, answer, budget)
+            (tokens,) = await self._counter.count([shown])
+            if tokens <= max_tokens or budget <= MIN_BUDGET:
+                break
+            words = max(1, tokens - answer.marker_tokens)
+            budget = max(MIN_BUDGET, budget * max(1, max_tokens - answer.marker_tokens) * 9 // (words * 10))
+        return shown, tokens
+
+    async def _preview(self, text: str, answer: ToolAnswered, budget: int) -> str:
+        given = (text, answer.digest, budget, answer.exit_code)
+        return (
+            await asyncio.to_thread(preview_output, *given)
+            if len(text) > _THREAD_THRESHOLD
+            else preview_output(*given)
+        )
+
+
+async def decode_text(data: bytes, digest: str) -> str:
+    """An output's bytes in their full form: as text, and where that is not all of them, the way to them."""
+    text, _ = (
+        await asyncio.to_thread(decode_output, data, digest)
+        if len(data) > _THREAD_THRESHOLD
+        else decode_output(data, digest)
+    )
+    return text
+
+
+def decode_output(data: bytes, digest: str) -> tuple[str, bool]:
+    """The full form of these bytes, and whether it is exactly what they say."""
+    text = data.decode("utf-8", "replace")
+    if _REPLACEMENT_CHAR not in text or text.encode() == data:
+        return text, True
+    return f"{text}\n[Some bytes are not UTF-8 text] {bare_marker(digest)} the bytes as they were", False
+
+
+def _shortened_texts(calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]) -> list[str]:
+    """For each call that can be shortened its arguments in full and shortened, in turn."""
+    given = {call.id: call.arguments for call in calls}
+    return [text for one in shortened for text in (given[one.call.call_id], one.call.arguments)]
+
+
+def _extra_images(result: ToolResult) -> tuple[Image, ...]:
+    """The images beside a text. Raises ValueError for bytes that are none."""
+    found = tuple(identify_image(data, digest_of(data)) for data in result.image_data)
+    if None in found:
+        raise ValueError("a picture beside an output is no image")
+    return tuple(image for image in found if image is not None)
+
+
+def _image_contents(
+    answer: ToolAnswered, result: ToolResult, extra_images: Sequence[Image]
+) -> tuple[Content, ...]:
+    """The images beside a text as contents."""
+    return tuple(
+        Content(image.digest, data, answer.name, answer.target, image.summary, image.tokens)
+        for image, data in zip(extra_images, result.image_data, strict=True)
+    )
+
+
+def _with_image_markers(result: ToolResult, extra_images: Sequence[Image]) -> ToolResult:
+    """The output with a line for each image, so that its text leads to them wherever it stands."""
+    lines = "\n".join(image.marker.replace("Image left out", "Image", 1) for image in extra_images)
+    return msgspec.structs.replace(result, content=result.content + f"\n\n{lines}".encode())
+
+
+def _decode_result(result: ToolResult) -> tuple[str, str, bool]:
+    """An output's full form (of an image: what is said of it), its digest, and whether the form is exact."""
+    if result.image:
+        return result.model_text, result.image.digest, False
+    digest = result.recalled or digest_of(result.content)
+    text, exact = decode_output(result.content, digest)
+    return text, digest, exact

@@ -1,0 +1,118 @@
+"""Forms: the person shows an output in another form than it stands in the window."""
+
+from __future__ import annotations
+
+from helix_desktop.agent.intake.extractor import Extractor
+from helix_desktop.agent.intake.intake import Intake, decode_text
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Clock, Store, TokenCounter
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.updates import IntakeProgress
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.intake.output_extract import OutputSource
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.log.window_layout import LogItem, PinnedCopy
+from helix_desktop.context.window.window import output_text
+from helix_desktop.domain.errors import OutputFormUnavailable
+from helix_desktop.domain.events.rewrite import Form, FormChosen
+from helix_desktop.domain.events.session import ToolAnswered
+
+
+class OutputForms:
+    """Makes another form of an output from its stored bytes, and records that it holds from now on."""
+
+    def __init__(
+        self,
+        session: Session,
+        store: Store,
+        rewriter: WindowRewriter,
+        counter: TokenCounter,
+        extractor: Extractor,
+        clock: Clock,
+        settings: RunSettingsSource,
+    ) -> None:
+        self._session, self._store, self._rewriter = session, store, rewriter
+        self._counter, self._extractor, self._clock, self._settings = counter, extractor, clock, settings
+        self._intake = Intake(counter)
+
+    async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
+        """Show the output recorded as `seq` in a form; `asked` says what a compact one is to contain.
+
+        Cancelling changes nothing. Raises FormRefused when it cannot be, StoreError when its bytes cannot be
+        read, ModelError when no model made the extract.
+        """
+        item, answer = self._output_in_window(seq)
+        text = await decode_text(await self._store.get(answer.digest), answer.digest)
+        chosen = await self._build_form(seq, answer, text, form, instructions)
+        await self._session.record_decided(lambda: self._events_to_record(item, answer, chosen))
+
+    def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
+        """The output of that seq as it stands in the window."""
+        item = self._session.transcript.item(seq)
+        if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
+            raise OutputFormUnavailable(
+                "That has no other form.", "Only outputs of tools that were stored have."
+            )
+        if item.event.images:
+            raise OutputFormUnavailable("An image has no other form.", "It has no text to shorten.")
+        if not any(one in (item, PinnedCopy(item)) for one in self._session.transcript.window_entries()):
+            raise OutputFormUnavailable(
+                "That output does not stand in the window.",
+                "A summary or a note stands for it.",
+                "Undo that, or pin the output first.",
+            )
+        return item, item.event
+
+    async def _build_form(
+        self, seq: int, answer: ToolAnswered, text: str, form: Form, instructions: str
+    ) -> FormChosen:
+        match form:
+            case "preview":
+                policy, _, _ = self._settings()
+                return FormChosen(seq, form, *await self._intake.preview(text, answer, policy.preview_tokens))
+            case "full":
+                (tokens,) = await self._counter.count([text])
+                return FormChosen(seq, form, text, tokens)
+        if not instructions.strip():
+            raise OutputFormUnavailable(
+                "Say what the extract is to contain.", fix="Name what you want to keep of it."
+            )
+        self._session.publish(IntakeProgress("extract", (answer.call_id,)))
+        try:
+            return await self._build_extract(seq, answer, text, instructions.strip())
+        finally:
+            self._session.publish(IntakeProgress("idle"))
+
+    async def _build_extract(
+        self, seq: int, answer: ToolAnswered, text: str, instructions: str
+    ) -> FormChosen:
+        began = self._clock()
+        (tokens,) = await self._counter.count([text])
+        made = await self._extractor.extract(OutputSource.from_answer(answer, text, tokens), instructions)
+        if made.rejection:
+            raise OutputFormUnavailable(
+                "The extract was not taken.", made.rejection, "Ask for less, or keep a preview."
+            )
+        took = max(0, self._clock() - began)
+        cost = (made.spent_tokens, made.cached_tokens, took, made.model, made.fallback_reason, made.cost)
+        return FormChosen(seq, "compact", made.text, made.tokens, instructions, *cost)
+
+    def _events_to_record(
+        self, item: LogItem, answer: ToolAnswered, event: FormChosen
+    ) -> tuple[FormChosen, ...]:
+        """What to record, if the output still stands there and its new form fits; nothing if it has it."""
+        self._output_in_window(item.seq)
+        transcript = self._session.transcript
+        if output_text(item, answer, transcript) == event.text:
+            return ()
+        _, now = self._rewriter.measure()
+        grown = round((event.tokens + FRAMING_TOKENS - transcript.entry_tokens(item)) * now.ratio)
+        left = min(now.window - now.reserve, now.panic_threshold - 1) - now.used
+        if grown > max(left, 0):
+            raise OutputFormUnavailable(
+                "That form does not fit the window.",
+                f"It takes about {grown:,} tokens more, and {max(left, 0):,} are left.",
+                "Choose a preview or an extract, or make room first.",
+                remedies=("compact",),
+            )
+        return (event,)

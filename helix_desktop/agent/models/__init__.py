@@ -1,0 +1,1 @@
+"""Which model a session uses for what, and how one is asked."""

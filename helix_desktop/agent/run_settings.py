@@ -1,0 +1,137 @@
+"""Terms: what conversations run under now: the policy for their model's window, its frame, the models."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+
+from helix_desktop.agent.conversation import SessionServices
+from helix_desktop.agent.models.image_loading import ImageLoadingModel
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.trust import TrustGatedModel
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.messages import ToolSpec
+
+
+class RunSettings:
+    """The settings of a room's conversations, or of one subagent; called anew before each step.
+
+    `policy` gives the policy of the moment; `ratios` holds, by model, what earlier sessions found of the
+    provider's tokens per token of our count.
+    """
+
+    def __init__(
+        self,
+        services: SessionServices,
+        policy: Callable[[], ContextPolicy],
+        models: Model | ModelRoles,
+        ratios: Mapping[str, float],
+    ) -> None:
+        self.roles = models if isinstance(models, ModelRoles) else ModelRoles(models)
+        """The models as they were given: they ask nobody whether the folder is trusted."""
+        self._services, self._policy, self._ratios = services, policy, ratios
+        self._frame: PromptFrame | None = None
+        self._roles = self.roles
+        self._scaled_policy: tuple[ContextPolicy, int, ContextPolicy] | None = None
+        self._frame_lock = asyncio.Lock()
+
+    @property
+    def model(self) -> Model:
+        """The model that answers."""
+        return self.roles.main
+
+    async def set_models(self, models: Model | ModelRoles) -> None:
+        """Let other models work from the next step on; needed once before the first.
+
+        A model alone is the new main one, beside the others as they are.
+        """
+        async with self._frame_lock:
+            await self._set_models(models if isinstance(models, ModelRoles) else self.roles.with_main(models))
+
+    async def refresh_tools(self) -> None:
+        """Tell the model of the tools as they are now, from the next step on; nothing if they are the same.
+
+        Whatever the provider has cached of a session is void then: the tools stand before everything else.
+        """
+        async with self._frame_lock:
+            if self._frame is not None and self._frame.tools != self._services.specs:
+                await self._set_models(self.roles)
+
+    async def _set_models(self, roles: ModelRoles) -> None:
+        system, tools = self._services.prompts["system"], self._services.specs
+        far = [spec for spec in tools if spec.is_mcp]
+        counts = await self._services.counter.count(
+            [system, _schemas_json(tools), *([_schemas_json(far)] if far else [])]
+        )
+        self.roles = roles
+        self._frame = PromptFrame(
+            roles.main.info, system, tools, counts[0], counts[1], mcp_tokens=sum(counts[2:])
+        )
+        self._roles = roles.map_models(self._wrap_model)
+
+    def _wrap_model(self, model: Model) -> Model:
+        """A model that is sent nothing of a folder that is not trusted, and sees the pictures it may see."""
+        return ImageLoadingModel(TrustGatedModel(model, self._services.is_trusted), self._services.store)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether `use` has been called."""
+        return self._frame is not None
+
+    def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
+        """Policy, frame and models. The same objects until one changes: what was measured with them holds."""
+        assert self._frame is not None  # set before the first conversation opens
+        ratio = self._ratios.get(self._frame.info.label, 1.0)
+        if ratio != self._frame.ratio:
+            self._frame = msgspec.structs.replace(self._frame, ratio=ratio)
+        return self._policy_for(self._frame.info.window), self._frame, self._roles
+
+    def _policy_for(self, window: int) -> ContextPolicy:
+        policy = self._policy()
+        if (
+            self._scaled_policy is None
+            or self._scaled_policy[0] is not policy
+            or self._scaled_policy[1] != window
+        ):
+            self._scaled_policy = (policy, window, policy.scaled(window))
+        return self._scaled_policy[2]
+
+
+class SessionRunSettings:
+    """The settings of one session: its room's, until a model is chosen for this session alone."""
+
+    def __init__(self, shared: RunSettings, own: RunSettings) -> None:
+        """Start with the room's; `own` is used once `choose` has been called."""
+        self._shared, self._own, self._uses_own = shared, own, False
+
+    async def choose_models(self, roles: ModelRoles) -> None:
+        """Let these models work in this session from the next step on."""
+        await self._own.set_models(roles)
+        self._uses_own = True
+
+    def follow_workspace(self) -> None:
+        """Follow the room's models from the next step on."""
+        self._uses_own = False
+
+    async def refresh_tools(self) -> None:
+        """Tell the session's own model of changed tools; the room tells its own."""
+        if self._uses_own:
+            await self._own.refresh_tools()
+
+    @property
+    def roles(self) -> ModelRoles:
+        """The models that work now."""
+        return self._own.roles if self._uses_own else self._shared.roles
+
+    def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
+        """Return policy, frame and models as they are now."""
+        return self._own() if self._uses_own else self._shared()
+
+
+def _schemas_json(tools: Sequence[ToolSpec]) -> str:
+    return json.dumps([msgspec.to_builtins(spec) for spec in tools])

@@ -1,0 +1,1 @@
+"""Subagents: the tool that delegates, their conversations, and how they are watched."""

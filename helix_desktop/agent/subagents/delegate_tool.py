@@ -1,0 +1,114 @@
+"""The tool `delegate`: lets the agent give a task to a subagent."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import msgspec
+
+from helix_desktop.agent.ports import Tools
+from helix_desktop.agent.subagents.runner import SubagentRunner
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.events.session import ModelRole
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+
+DELEGATE = "delegate"
+"""The name of the tool that starts subagents; they themselves have no tool of that name."""
+
+
+class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments: what to do, what to call it, and which of the workspace's models is to do it."""
+
+    task: str
+    title: str = ""
+    model: ModelRole = "main"
+
+
+def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) -> ToolSpec:
+    """The tool as the model is told of it; `said` describes each argument by name."""
+    kinds: dict[str, dict[str, Any]] = {
+        "task": {"type": "string"},
+        "title": {"type": "string"},
+        "model": {"type": "string", "enum": list(get_args(ModelRole))},
+    }
+    properties = {name: kind | {"description": argument_descriptions[name]} for name, kind in kinds.items()}
+    schema = {
+        "type": "object",
+        "properties": properties,
+        "required": ["task"],
+        "additionalProperties": False,
+    }
+    return ToolSpec(DELEGATE, description, schema)
+
+
+class DelegatingTools:
+    """The tools of a conversation, and `delegate` behind them.
+
+    Starting a subagent asks nobody: it changes nothing by itself, and what its calls would change is asked
+    about in the chat of the session that started it.
+    """
+
+    def __init__(self, tools: Tools, spec: ToolSpec, subagents: SubagentRunner) -> None:
+        self._tools, self._spec, self._subagents = tools, spec, subagents
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them, always in the same order."""
+        return (*self._tools.specs, self._spec)
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
+        """The question a call raises before it may run. Raises ToolError."""
+        return None if call.name == DELEGATE else await self._tools.approval(call)
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call; of a subagent the result is all that comes back. Raises ToolError."""
+        if call.name != DELEGATE:
+            return await self._tools.run(call, on_output)
+        errand = _parse_arguments(call.arguments)
+        done = await self._subagents.run(errand.task, title=errand.title, call_id=call.id, role=errand.model)
+        return msgspec.structs.replace(done.output, target=errand.title)
+
+
+def _parse_arguments(text: str) -> DelegateArguments:
+    try:
+        given = msgspec.json.decode(text or "{}")
+        if isinstance(given, dict):
+            given = {name: value for name, value in given.items() if value is not None}
+        return msgspec.convert(given, DelegateArguments)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        said = str(error).replace("`$.", "`").replace(" - at `$`", "")
+        models = ", ".join(get_args(ModelRole))
+        raise ToolError(
+            f"{DELEGATE} was called with wrong arguments.",
+            f"{said}.",
+            f"It takes task, title?, model? (one of {models}).",
+        ) from error
+
+
+class NonDelegatingTools:
+    """A workspace's tools as subagents have them."""
+
+    def __init__(self, tools: Tools) -> None:
+        self._tools = tools
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """All but the one that starts subagents."""
+        return tuple(spec for spec in self._tools.specs if spec.name != DELEGATE)
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
+        """The question a call raises before it may run. Raises ToolError."""
+        _refuse(call)
+        return await self._tools.approval(call)
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call. Raises ToolError."""
+        _refuse(call)
+        return await self._tools.run(call, on_output)
+
+
+def _refuse(call: ToolCall) -> None:
+    if call.name == DELEGATE:
+        raise ToolError("A subagent cannot start subagents.", fix="Do this part yourself.")

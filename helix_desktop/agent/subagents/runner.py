@@ -1,0 +1,215 @@
+"""Subagents: tasks done in sessions of their own, of which the parent sees the result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+import msgspec
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.subagents.monitor import SubagentConversation, SubagentMonitor, as_parent_request
+from helix_desktop.agent.updates import ErrorRaised, SubagentProgress
+from helix_desktop.context.policy import ContextPolicy, policy_fields
+from helix_desktop.domain.digest import title_line
+from helix_desktop.domain.errors import SubagentFailed, ToolError
+from helix_desktop.domain.events.session import (
+    NEW_TITLE,
+    AssistantSpoke,
+    ModelChosen,
+    ModelRole,
+    SessionStarted,
+    SubagentStarted,
+    TurnEnded,
+)
+from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, SubagentUsage, ToolResult
+from helix_desktop.system.task_scope import TaskScope
+
+MAX_PARALLEL_SUBAGENTS = 4
+"""How many subagents of one conversation work at the same time; the others wait for a place."""
+
+
+class SubagentResult(msgspec.Struct, frozen=True):
+    """What a subagent brought back: its session, its last words, its model calls, how it ended.
+
+    `tokens` went in and came out: reported by the provider, or else by our count; `cost` is in US dollars.
+    """
+
+    session: str
+    text: str
+    steps: int
+    tokens: int
+    ended: TurnOutcome
+    cost: float = 0.0
+
+    @property
+    def output(self) -> ToolResult:
+        """The result as a tool's output, to go through intake like any other."""
+        calls = "1 model call" if self.steps == 1 else f"{self.steps} model calls"
+        parts = [self.text, f"[The subagent's log: session {self.session}, {calls}]"]
+        if self.ended != "done":
+            parts.insert(0, "The subagent was stopped before it was done. Its last words:")
+        text = "\n\n".join(part for part in parts if part)
+        return ToolResult(
+            text.encode("utf-8", "surrogatepass"),
+            self.ended == "done",
+            subagent=self.session,
+            delegated=SubagentUsage(self.ended, self.steps, self.tokens, self.cost),
+        )
+
+
+class SubagentFactory(Protocol):
+    """Where subagents get their conversations from: the room."""
+
+    async def create_subagent(
+        self, policy: ContextPolicy | None, model: Model | None, role: ModelRole = "main"
+    ) -> SubagentConversation:
+        """A conversation without a log yet, under the room's policy and its model of that role, or others."""
+        ...
+
+    async def release_subagent(self, session: str) -> None:
+        """Let go of a subagent that has ended."""
+        ...
+
+
+class SubagentRunner:
+    """The subagents of one conversation. None outlives the turn that it works for."""
+
+    def __init__(self, session: Session, scope: TaskScope, factory: SubagentFactory | None) -> None:
+        """Without a nursery, because the session is a subagent's itself, every task is refused."""
+        self._session, self._scope, self._factory = session, scope, factory
+        self._running: dict[str, SubagentMonitor] = {}
+        self._slots = asyncio.Semaphore(MAX_PARALLEL_SUBAGENTS)
+        self.cancelled_as: TurnOutcome = (
+            "stopped"  # what those end by that are cancelled; closing the app interrupts
+        )
+
+    async def run(
+        self,
+        task: str,
+        policy: ContextPolicy | None = None,
+        model: Model | None = None,
+        title: str = "",
+        call_id: str = "",
+        role: ModelRole = "main",
+    ) -> SubagentResult:
+        """Have a task done in a session of its own; `call` is the id of the call that asked for it.
+
+        While AT_ONCE of them work it waits for a place, and says so.
+
+        Being cancelled stops the subagent, and returns when its log is closed. Raises SubagentFailed with the
+        session of its log; ToolError without a task, or where subagents are not allowed; StoreError.
+        """
+        nursery = self._require_factory(task)
+        child = await nursery.create_subagent(policy, model, role)
+        watch = self._running[child.session.id] = SubagentMonitor(child, self._session, call_id)
+        try:
+            await self._begin(child, title_line(" ".join(title.split())) or NEW_TITLE, call_id, role, policy)
+            async with self._slot(watch):
+                if watch.should_run:
+                    await child.send(task)
+                    await watch.ended.wait()
+            return _outcome(child, watch.error)
+        finally:
+            ending = self._scope.start(self._release(nursery, watch), f"subagent {child.session.id}")
+            await asyncio.shield(ending)
+
+    async def _begin(
+        self,
+        subagent: SubagentConversation,
+        title: str,
+        call_id: str,
+        role: ModelRole,
+        policy: ContextPolicy | None,
+    ) -> None:
+        """Put on record that it is there: in its own log, and in the parent's for the call that asked."""
+        own = policy_fields(policy) if policy is not None else {}
+        await subagent.session.record(SessionStarted(title, self._session.id, call_id, role, own))
+        chosen = self._session.transcript.chosen_model
+        if chosen and subagent.model.label == chosen:  # so that it goes on with it when it is opened later
+            await subagent.session.record(ModelChosen(chosen))
+        if call_id:
+            shown = "" if title == NEW_TITLE else title
+            await self._session.record(SubagentStarted(call_id, subagent.session.id, shown, role))
+
+    @asynccontextmanager
+    async def _slot(self, monitor: SubagentMonitor) -> AsyncIterator[None]:
+        """One of the places to work in, as soon as one is free."""
+        if self._slots.locked():
+            monitor.report("queued")
+        async with self._slots:
+            yield
+
+    def _require_factory(self, task: str) -> SubagentFactory:
+        if self._factory is None:
+            raise ToolError(
+                "A subagent cannot start subagents.",
+                "Only the session that a person works in can.",
+                "Do this part yourself, or end with what is left to do.",
+            )
+        if not task.strip():
+            raise ToolError("The subagent was given no task.", fix="Say what to do and what to bring back.")
+        return self._factory
+
+    async def _release(self, factory: SubagentFactory, monitor: SubagentMonitor) -> None:
+        child = monitor.subagent
+        if not monitor.ended.is_set():
+            await self._end(child)
+        monitor.close()
+        del self._running[child.session.id]
+        await factory.release_subagent(child.session.id)
+
+    async def _end(self, subagent: SubagentConversation) -> None:
+        await (subagent.stop() if self.cancelled_as == "stopped" else subagent.close())
+
+    async def stop(self) -> None:
+        """Stop all that run; returns when their logs are closed."""
+        for watch in tuple(self._running.values()):
+            watch.should_run = False
+            await self._end(watch.subagent)
+
+    @property
+    def session_ids(self) -> tuple[str, ...]:
+        """The sessions of those that run."""
+        return tuple(self._running)
+
+    @property
+    def progress(self) -> list[SubagentProgress]:
+        """How each that runs goes now, oldest first."""
+        return [watch.last_progress for watch in self._running.values() if watch.last_progress is not None]
+
+    @property
+    def asks(self) -> list[ApprovalRequest]:
+        """The questions that calls of subagents wait with, under ids of their own."""
+        return [told for told, _, _ in self._open_requests()]
+
+    def decide(self, call_id: str, reply: ApprovalReply) -> bool:
+        """Answer one of `asks`; False when it is no longer open."""
+        for told, child, ask in self._open_requests():
+            if told.call_id == call_id:
+                return child.decide(ask.call_id, reply)
+        return False
+
+    def _open_requests(self) -> Iterator[tuple[ApprovalRequest, SubagentConversation, ApprovalRequest]]:
+        for watch in self._running.values():
+            for ask in watch.subagent.asks:
+                yield as_parent_request(watch.subagent, ask), watch.subagent, ask
+
+
+def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> SubagentResult:
+    log, session, spent = subagent.session.log, subagent.session.id, subagent.session.transcript.spending
+    ended = next((one.event for one in reversed(log) if isinstance(one.event, TurnEnded)), None)
+    if ended is None:  # it could not be recorded, or its turn never began
+        ended = TurnEnded("failed", error.what, error.why, error.fix) if error else TurnEnded("stopped")
+    if ended.how == "failed":
+        why = " ".join(part for part in (ended.what, ended.why) if part)
+        fix = " ".join(part for part in (ended.fix, f"Its log is session {session}.") if part)
+        took = SubagentUsage("failed", subagent.session.transcript.steps, spent.tokens, spent.cost)
+        raise SubagentFailed("The subagent could not do its task.", session, why, fix, took)
+    spoken = [one.event for one in log if isinstance(one.event, AssistantSpoke)]
+    text = next((one.text for one in reversed(spoken) if one.text.strip()), "")
+    return SubagentResult(session, text, len(spoken), spent.tokens, ended.how, spent.cost)

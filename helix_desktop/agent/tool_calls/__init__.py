@@ -1,0 +1,1 @@
+"""Tool calls: who approves them, and how they run."""

@@ -1,0 +1,166 @@
+"""Approvals: the strictest rule or the mode answers, else the person is asked."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.agent.ports import Approver, WorkspacePermissions
+from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
+from helix_desktop.domain.permissions.rules import PermissionDecision, evaluate, rule_applies
+from helix_desktop.domain.tools import (
+    ApprovalDecision,
+    ApprovalReply,
+    ApprovalRequest,
+    PermissionMode,
+    PermissionRule,
+)
+
+DENIED = "The user did not allow this call. Do not repeat it; ask what to do instead, or go on without it."
+
+
+QuestionFilter = Callable[[str, ApprovalRequest], bool]
+"""Whether a session's question is meant."""
+
+
+class SessionPermissions:
+    """How freely a session and its subagents act now: its mode, and what was allowed for this run alone."""
+
+    def __init__(self, mode: PermissionMode = "ask") -> None:
+        self.mode: PermissionMode = mode
+        self.rules: tuple[PermissionRule, ...] = ()
+
+    def revoke(self, rule: PermissionRule) -> None:
+        """Forget a rule of this run."""
+        self.rules = tuple(one for one in self.rules if one != rule)
+
+
+class ApprovalOutcome(msgspec.Struct, frozen=True):
+    """How a question was answered: see ApprovalGiven. `told` is for the agent when it is no."""
+
+    decision: ApprovalDecision
+    rule: str = ""
+    mode: Literal["", "plan", "auto"] = ""
+    user_text: str = ""
+    rule_to_save: PermissionRule | None = None
+    model_text: str = ""
+
+
+class InteractiveApprover:
+    """An approver whose questions stand in the conversation until somebody answers them."""
+
+    def __init__(self) -> None:
+        self._futures: dict[tuple[str, str], asyncio.Future[ApprovalReply | None]] = {}
+        self._asks: dict[tuple[str, str], ApprovalRequest] = {}
+
+    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply | None:
+        """Wait for `answer`, or for a rule that covers it; a cancelled call takes its question away."""
+        future: asyncio.Future[ApprovalReply | None] = asyncio.get_running_loop().create_future()
+        key = (session, ask.call_id)
+        self._futures[key], self._asks[key] = future, ask
+        try:
+            return await future
+        finally:
+            self._futures.pop(key, None)
+            self._asks.pop(key, None)
+
+    def answer(self, session: str, call_id: str, reply: ApprovalReply) -> bool:
+        """Answer a question; False when it is no longer open."""
+        future = self._futures.get((session, call_id))
+        if future is None or future.done():
+            return False
+        future.set_result(reply)
+        return True
+
+    def reevaluate(self, should_reevaluate: QuestionFilter) -> None:
+        """Have open questions looked at again: a rule or the mode may answer them now."""
+        for key, future in self._futures.items():
+            if not future.done() and should_reevaluate(key[0], self._asks[key]):
+                future.set_result(None)
+
+    def asks(self, session: str) -> list[ApprovalRequest]:
+        """The open questions of a session, in the order they were asked."""
+        return [ask for (one, _), ask in self._asks.items() if one == session]
+
+
+class ApprovalService:
+    """Decides on calls of one session, and keeps what the person said for longer than once."""
+
+    def __init__(
+        self,
+        permissions: WorkspacePermissions,
+        approver: Approver,
+        session_permissions: SessionPermissions,
+        reevaluate: Callable[[QuestionFilter], None],
+        is_demo: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`reconsider` has the open questions looked at again that a new rule is about.
+
+        `demo` says whether the offline demo model answers the session.
+        """
+        self._is_demo = is_demo
+        self._permissions, self._approver = permissions, approver
+        self._session_permissions, self._reevaluate = session_permissions, reevaluate
+
+    async def decide(
+        self, session: str, ask: ApprovalRequest, on_ask: Callable[[ApprovalRequest], None]
+    ) -> ApprovalOutcome:
+        """The answer; `asked` hears of the question whenever the person has to answer it.
+
+        What is to be saved is left to the caller: `keep`.
+        """
+        while True:
+            rules = (*self._permissions.rules(self._is_demo()), *self._session_permissions.rules)
+            judged = evaluate(rules, ask, self._session_permissions.mode)
+            if judged.effect != "ask":
+                return _automatic_outcome(judged)
+            because = judged.rule.text if judged.rule else ""
+            question = msgspec.structs.replace(ask, asking_rule=because)
+            on_ask(question)
+            reply = await self._approver.decide(session, question)
+            if reply is not None:
+                if reply.decision != "deny" and self._permissions.note_allowed(self._is_demo()):
+                    self._reevaluate(lambda _session, _ask: True)
+                return _user_outcome(reply, ask)
+
+    async def save_rule(self, rule: PermissionRule) -> None:
+        """Let a rule answer from now on, what waits too. Raises HelixError when it was not saved."""
+        if rule.scope == "session":
+            self._session_permissions.rules = (*self._session_permissions.rules, rule)
+        else:
+            await self._permissions.add(rule)
+        self._reevaluate(lambda _, ask: rule_applies(rule, ask))
+
+
+def _automatic_outcome(judged: PermissionDecision) -> ApprovalOutcome:
+    rule = judged.rule
+    if judged.effect == "deny":
+        told = REFUSED_IN_PLAN if rule is None else f"{DENIED} A saved rule says: {rule.text}."
+        return ApprovalOutcome("deny", rule.text if rule else "", judged.mode, model_text=told)
+    if rule is None:
+        return ApprovalOutcome("once", mode=judged.mode)
+    return ApprovalOutcome("session" if rule.scope == "session" else "always", rule.text)
+
+
+def _user_outcome(reply: ApprovalReply, ask: ApprovalRequest) -> ApprovalOutcome:
+    words = " ".join(reply.reason.split())
+    told = f"{DENIED} The user says: {words}" if words else DENIED
+    if reply.decision in ("session", "always"):
+        scope = "session" if reply.decision == "session" else "workspace"
+        rule = msgspec.structs.replace(reply.rule or ask.rule, scope=scope)
+        return ApprovalOutcome(reply.decision, rule_to_save=rule)
+    return ApprovalOutcome(reply.decision, user_text=words, rule_to_save=reply.rule, model_text=told)
+
+
+class FixedApprover:
+    """Gives one answer to everything: what `--yes`, or its absence, means without a window."""
+
+    def __init__(self, decision: ApprovalDecision) -> None:
+        self._reply = ApprovalReply(decision)
+
+    async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
+        """That answer."""
+        return self._reply

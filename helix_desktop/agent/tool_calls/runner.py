@@ -1,0 +1,184 @@
+"""Runs the calls of one step: approve, run, store, record."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+import msgspec
+
+from helix_desktop.agent.intake.form_prompt import HeldOutput
+from helix_desktop.agent.intake.gate import IntakeGate
+from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.ports import Clock, TokenCounter, Tools
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService
+from helix_desktop.agent.tool_calls.running_calls import RunningCalls
+from helix_desktop.agent.updates import ApprovalRequested, CallOutput, CallStarted, ErrorRaised
+from helix_desktop.domain.errors import HelixError, SubagentFailed
+from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.redaction.redaction import redaction_mark
+from helix_desktop.domain.tools import ApprovalRequest, PermissionRule, ToolResult
+
+WITHHELD = (
+    "The output is one that the user had removed for good: it is neither shown nor stored. Do not try to get "
+    "it in another way; ask the user if you cannot go on without it."
+)
+log = logging.getLogger(__name__)
+
+
+class ToolRunner:
+    """Answers every call of a step. Reading calls run side by side; calls that need a yes run one by one.
+
+    Their questions are asked together, so that a person sees all that waits.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        tools: Tools,
+        approvals: ApprovalService,
+        counter: TokenCounter,
+        clock: Clock,
+        gate: IntakeGate,
+    ) -> None:
+        self._session, self._tools, self._approvals = session, tools, approvals
+        self._counter, self._clock, self._gate = counter, clock, gate
+        self._intake = Intake(counter)
+        self._approved_lock = asyncio.Lock()
+        self.running_calls = RunningCalls(clock)
+
+    async def answer(self, calls: Sequence[ToolCall]) -> None:
+        """Record an answer to each call; returns when all have one. Cancelling ends what runs."""
+        held: list[HeldOutput] = []
+        known = [asyncio.Event() for _ in calls]
+        try:
+            async with asyncio.TaskGroup() as group:
+                for place, call in enumerate(calls):
+                    work = self._answer(call, held, known[: place + 1])
+                    group.create_task(work, name=f"tool {call.name}")
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from failed
+        await self._gate.record_batch(held)
+
+    async def _answer(
+        self, call: ToolCall, held_outputs: list[HeldOutput], questions_shown: Sequence[asyncio.Event]
+    ) -> None:
+        """`known` tells, of this call at last and of those before it, that what is asked is on screen."""
+        ask = await self._approval_request(call)
+        if not isinstance(ask, ApprovalRequest):
+            questions_shown[-1].set()
+        if isinstance(ask, ToolResult):
+            await self._record(call, ask, self._clock(), held_outputs)
+            return
+        if ask is None:
+            await self._run(call, held_outputs)
+            return
+        for former in questions_shown[:-1]:
+            await former.wait()
+        answered = await self._ask_approval(ask, questions_shown[-1])
+        if answered.decision == "deny":
+            await self._deny(call, answered.model_text)
+            return
+        async with self._approved_lock:
+            await self._run(call, held_outputs)
+
+    async def _approval_request(self, call: ToolCall) -> ApprovalRequest | ToolResult | None:
+        """What has to be asked about a call; its result when it is refused before that."""
+        try:
+            return await self._tools.approval(call)
+        except HelixError as error:
+            return _failed(error)
+        except Exception as error:
+            log.warning("asking about tool %s failed unexpectedly", call.name, exc_info=True)
+            return _unexpected_failure(call, error)
+
+    async def _ask_approval(self, ask: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
+        def asked(question: ApprovalRequest) -> None:
+            self._session.publish(ApprovalRequested(question))
+            question_shown.set()
+
+        answered = await self._approvals.decide(self._session.id, ask, asked)
+        question_shown.set()
+        saved = await self._save_rule(answered.rule_to_save)
+        await self._session.record(
+            ApprovalGiven(
+                *(ask.call_id, ask.tool, ask.subject, answered.decision, answered.rule),
+                *(answered.mode, answered.user_text, saved),
+            )
+        )
+        return answered
+
+    async def _save_rule(self, rule: PermissionRule | None) -> str:
+        """Keep the rule of an answer, if it has one; its text, empty when it could not be kept."""
+        if rule is None:
+            return ""
+        try:
+            await self._approvals.save_rule(rule)
+        except HelixError as error:  # the call itself was answered all the same
+            self._session.publish(ErrorRaised(error.what, error.why, error.fix))
+            return ""
+        return rule.text
+
+    async def _deny(self, call: ToolCall, model_text: str) -> None:
+        (tokens,) = await self._counter.count([model_text])
+        answer = ToolAnswered(
+            call.id,
+            call.name,
+            model_text,
+            "",
+            0,
+            tokens,
+            tokens,
+            first_line="denied",
+            ok=False,
+            outcome="denied",
+        )
+        await self._session.record(answer)
+
+    async def _run(self, call: ToolCall, held_outputs: list[HeldOutput]) -> None:
+        self._session.publish(CallStarted(call))
+        began = self._clock()
+        running = self.running_calls.create(call)
+
+        def told(text: str) -> None:
+            running.append_output(text)
+            self._session.publish(CallOutput(call.id, text))
+
+        try:
+            result = await self.running_calls.run(running, self._tools.run(call, told))
+        except HelixError as error:
+            result = _failed(error)
+        except Exception as error:
+            log.warning("tool %s failed unexpectedly", call.name, exc_info=True)
+            result = _unexpected_failure(call, error)
+        if running.stopped and not result.ok:
+            result = msgspec.structs.replace(result, stopped=True)
+        await self._record(call, result, began, held_outputs)
+
+    async def _record(
+        self, call: ToolCall, result: ToolResult, started_at_ms: int, held_outputs: list[HeldOutput]
+    ) -> None:
+        taken = await self._intake.from_tool_result(call, result, max(0, self._clock() - started_at_ms))
+        if taken.content is not None and (at := await self._session.redacted_at(taken.content.digest)):
+            # It must not come back by running again what had made it.
+            taken = await self._intake.from_tool_result(call, _withheld(result, at), taken.answer.duration_ms)
+        await self._gate.receive(taken, held_outputs)
+
+
+def _withheld(result: ToolResult, redacted_at_ms: int) -> ToolResult:
+    return msgspec.structs.replace(
+        result, content=f"{redaction_mark(redacted_at_ms)} {WITHHELD}".encode(), model_text=""
+    )
+
+
+def _unexpected_failure(call: ToolCall, error: Exception) -> ToolResult:
+    return _failed(HelixError(f"{call.name} failed.", f"{type(error).__name__}: {error}"))
+
+
+def _failed(error: HelixError) -> ToolResult:
+    if isinstance(error, SubagentFailed):
+        return ToolResult(str(error).encode(), False, subagent=error.session, delegated=error.delegated)
+    return ToolResult(str(error).encode(), ok=False)

@@ -1,0 +1,303 @@
+"""The compactor: a handover in three phases, during which the person and the agent go on."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Clock, TokenCounter
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
+from helix_desktop.agent.updates import CompactionProgress, Phase
+from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import Cover, LogItem
+from helix_desktop.context.rewrites import planner, sweep
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import (
+    covered_messages,
+    parse_handover,
+    render_handover,
+    uncovered_messages,
+)
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.handover_markdown import from_markdown, to_markdown
+from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.summary_check import accept_sections, summary_input
+from helix_desktop.context.summaries.summary_task import SummaryTask, handover_task
+from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.cost import CostEstimate, Spending
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.errors import CompactionRefused, SummaryRefused
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Section
+from helix_desktop.domain.store.entries import Content
+
+
+class CompactionInput(msgspec.Struct, frozen=True):
+    """What the first phase saw: the messages to cover, the handover that held then, and the use before."""
+
+    cut: CutPoint
+    fresh: tuple[LogItem, ...]
+    covered: tuple[LogItem, ...]
+    covers: tuple[Cover, ...]
+    masked: frozenset[int]
+    previous_seq: int
+    previous: HandoverMade | None
+    usage: UsageGauge
+
+
+class Compactor:
+    """Writes handovers of one session, one at a time."""
+
+    def __init__(
+        self,
+        session: Session,
+        counter: TokenCounter,
+        clock: Clock,
+        prompt: str,
+        settings: RunSettingsSource,
+        version: str = "",
+    ) -> None:
+        self._session, self._counter, self._clock = session, counter, clock
+        self._prompt, self._version, self._settings = prompt, version, settings
+        self._summarizer = Summarizer(session, counter, settings)
+        self.is_running = False
+        self.is_drafting = False
+        self._approve: ApproveSpending = approve_any
+        self._estimate: CostEstimate | None = None
+
+    async def run(
+        self,
+        trigger: HandoverTrigger,
+        cut: CutPoint,
+        focus: str = "",
+        ask_model: bool = True,
+        threshold: float = 0.0,
+        approve: ApproveSpending = approve_any,
+    ) -> bool:
+        """Make a handover of everything up to `cut`; whether it was made.
+
+        `threshold` is the share of the context window at which it starts, 0 where that is not the trigger.
+        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does what
+        `approve` does not let begin.
+        """
+        if self.is_running:
+            return False
+        self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
+        try:
+            reading, made = await self._write_handover(trigger, cut, focus, ask_model)
+            made = msgspec.structs.replace(made, threshold=threshold)
+            await self._record(made, reading.previous_seq)
+            return True
+        except CompactionRefused as refused:
+            took = self._summarizer.spent
+            failed = HandoverFailed(refused.what, refused.why, took.tokens, took.cost)
+            if isinstance(refused, SummaryRefused):
+                failed = msgspec.structs.replace(failed, problem=refused.problem, refused=refused.text)
+            await self._session.record(failed)
+            return False
+        except SpendNotApproved:
+            return False
+        finally:
+            self.is_running, self._approve = False, approve_any
+            self._publish_phase("idle")
+
+    async def estimate(self, cut: CutPoint, focus: str = "") -> CostEstimate:
+        """Return what a handover of everything up to `cut` will take. Raises CompactionRefused."""
+        return await self._summarizer.estimate(await self._brief(self._read_input(cut), focus))
+
+    async def draft(self, cut: CutPoint, focus: str = "") -> HandoverDraft:
+        """Write a handover of everything up to `cut` and record nothing.
+
+        Raises CompactionRefused when it would not help, or when one is being written already.
+        """
+        if self.is_running or self.is_drafting:
+            raise CompactionRefused("Already running.", "A handover is being written.", "Wait, or cancel.")
+        self.is_drafting = True
+        try:
+            reading, made = await self._write_handover(HandoverTrigger.MANUAL, cut, focus, ask_model=True)
+            (counted, *_) = self._events_to_record(made, reading.previous_seq)
+            assert isinstance(counted, HandoverMade)  # the event itself comes first
+            return HandoverDraft(cut, to_markdown(made.sections), counted)
+        finally:
+            self.is_drafting = False
+            self._publish_phase("idle")
+
+    async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
+        """Record a draft, with the person's own text if it was changed.
+
+        Raises InputUnusable for a text that cannot be read, CompactionRefused when the history was changed
+        meanwhile or the handover would not help any more.
+        """
+        made = draft.event
+        if text is not None and text.strip() != draft.text.strip():
+            covered = covered_messages(self._session.transcript, draft.cut.upto, draft.cut.kept_seq)
+            sections = from_markdown(text, frozenset(item.seq for item in covered))
+            made = msgspec.structs.replace(made, sections=sections, edited=True)
+            (tokens,) = await self._counter.count([render_handover(made, ())])
+            made = msgspec.structs.replace(made, tokens=tokens)
+        self._publish_phase("write")
+        try:
+            await self._record(made, made.former)
+        finally:
+            self._publish_phase("idle")
+
+    def _publish_phase(self, phase: Phase, text: str = "") -> None:
+        self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
+        self._session.publish(CompactionProgress(phase, text, self._estimate))
+
+    def _on_estimate(self, estimate: CostEstimate) -> None:
+        """Take in what the calls will take, before the first. Raises SpendUnapproved."""
+        self._approve(estimate)
+        self._estimate = estimate
+
+    async def _write_handover(
+        self, trigger: HandoverTrigger, cut: CutPoint, focus: str, ask_model: bool
+    ) -> tuple[CompactionInput, HandoverMade]:
+        """The first two phases: read, then ask with nothing locked."""
+        began = self._clock()
+        self._publish_phase("read")
+        reading = self._read_input(cut)
+        nearly_open = self._session.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
+        last_try = trigger is HandoverTrigger.THRESHOLD and nearly_open  # before only the user can start one
+        written = await self._summarize(reading, focus, ask_model, last_try)
+        self._publish_phase("check")
+        made = await self._build_event(reading, written)
+        took = max(0, self._clock() - began)
+        return reading, msgspec.structs.replace(made, trigger=trigger, focus=focus, duration_ms=took)
+
+    def _read_input(self, cut: CutPoint) -> CompactionInput:
+        transcript = self._session.transcript
+        policy, frame, _ = self._settings()
+        now = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
+        if not planner.is_worthwhile(transcript, policy, now, cut):
+            raise CompactionRefused(
+                "No handover was made.", "It would free less than it costs.", "Nothing has changed."
+            )
+        held = transcript.handover
+        fresh = tuple(uncovered_messages(transcript, cut.upto, cut.kept_seq))
+        covered = tuple(covered_messages(transcript, cut.upto, cut.kept_seq))
+        covers, masked = transcript.covers, frozenset(transcript.masked)
+        former_seq, former = held or (0, None)
+        return CompactionInput(cut, fresh, covered, covers, masked, former_seq, former, now)
+
+    async def _summarize(
+        self, source_input: CompactionInput, focus: str, ask_model: bool, last_try: bool
+    ) -> SummaryResult[tuple[Section, ...]]:
+        """Ask the models; without one that can, take ledger and extracts.
+
+        Raises SummaryRefused where what they wrote says too little, but on the last try.
+        """
+        failed: SummaryResult[tuple[Section, ...]] = SummaryResult(None)
+        if ask_model:
+            brief = await self._brief(source_input, focus)
+            known = frozenset(item.seq for item in source_input.covered)
+            source = await asyncio.to_thread(summary_input, brief.lines, source_input.covered)
+            failed = await self._summarizer.summarize(
+                brief,
+                lambda said: accept_sections(parse_handover(said, known), source, said),
+                lambda said: self._publish_phase("summarise", said),
+                self._on_estimate,
+            )
+            if failed.value is not None:
+                return failed
+            if failed.rejection is not None and not last_try:
+                raise failed.rejection
+        sections = await asyncio.to_thread(extractive_handover, source_input.fresh, source_input.previous)
+        return msgspec.structs.replace(failed, value=sections, model=NO_MODEL)
+
+    async def _brief(self, source_input: CompactionInput, focus: str) -> SummaryTask:
+        record = await asyncio.to_thread(
+            transcript_lines, source_input.fresh, source_input.covers, source_input.masked
+        )
+        return handover_task(self._prompt, record, source_input.previous, focus)
+
+    async def _build_event(
+        self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]
+    ) -> HandoverMade:
+        """The event without what is only known when it is recorded: its index, and the use after it."""
+        policy, _, _ = self._settings()
+        ledger = await asyncio.to_thread(build_ledger, source_input.covered)
+        made = HandoverMade(
+            upto=source_input.cut.upto,
+            kept=source_input.cut.kept_seq,
+            sections=summary.value or (),
+            ledger=ledger.text(policy.ledger_tokens),
+            index=digest_of(b""),
+            index_entries=0,
+            tokens=0,
+            before=source_input.usage.used,
+            after=0,
+            messages=len(source_input.covered),
+            model=summary.model,
+            trigger=HandoverTrigger.MANUAL,
+            former=source_input.previous_seq,
+            fallback=summary.fallback_reason,
+            demo=summary.is_demo,
+            calls=summary.calls,
+            spent=summary.spent_tokens,
+            prompt=self._version if summary.calls else "",
+            cost=summary.cost,
+            refused=summary.rejected_text,
+        )
+        (tokens,) = await self._counter.count([render_handover(made, ())])
+        return msgspec.structs.replace(made, tokens=tokens)
+
+    async def _record(self, event: HandoverMade, previous_seq: int) -> None:
+        """Third phase: all is built beside the log, checked against it, and recorded in one piece."""
+        self._publish_phase("write")
+        text, entries = build_index_entry(self._session.transcript, 0, event.upto, event.kept)
+        index = text.encode("utf-8", "surrogatepass")
+        (index_tokens,) = await self._counter.count([text])
+        indexed = msgspec.structs.replace(event, index=digest_of(index), index_entries=entries)
+        content = Content(
+            indexed.index, index, "handover", f"e{event.upto}", first_line(text), index_tokens, "index"
+        )
+        await self._session.record_decided(lambda: self._events_to_record(indexed, previous_seq), [content])
+
+    def _events_to_record(self, event: HandoverMade, previous_seq: int) -> tuple[Event, ...]:
+        """The events to record, if the history still is what was read and the handover helps."""
+        transcript = self._session.transcript
+        policy, frame, _ = self._settings()
+        held = transcript.handover
+        if (held[0] if held else 0) != previous_seq:
+            raise CompactionRefused(
+                "No handover was made.", "The history was changed meanwhile.", "Nothing has changed."
+            )
+        twin = _fork_with(transcript, event)
+        swept = sweep.sweep_with_rewrite(twin, policy)
+        events: tuple[Event, ...] = (event,)
+        if swept is not None:
+            riding = SweepMade(swept.masked, swept.saved, SweepReason.HANDOVER)
+            events = (event, riding)
+            twin.apply(RecordedEvent(twin.last_seq + 1, twin.last_event_at_ms, riding))
+        before, after = project(transcript, policy, frame), project(twin, policy, frame)
+        now, then = (
+            measure_usage(before, transcript, policy, frame),
+            measure_usage(after, twin, policy, frame),
+        )
+        freed = before.estimate - after.estimate
+        if freed < max(1, frame.info.window * policy.handover_least_gain / now.ratio):
+            raise CompactionRefused(
+                "No handover was made.",
+                f"It would free only {freed:,} tokens, less than "
+                f"{policy.handover_least_gain:.0%} of the window.",
+                "Nothing has changed.",
+            )
+        counted = msgspec.structs.replace(event, before=now.used, after=then.used)
+        return (counted, *events[1:])
+
+
+def _fork_with(transcript: Transcript, event: HandoverMade) -> Transcript:
+    twin = transcript.fork()
+    twin.apply(RecordedEvent(twin.last_seq + 1, twin.last_event_at_ms, event))
+    return twin

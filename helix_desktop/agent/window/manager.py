@@ -1,0 +1,302 @@
+"""The steward: makes the next request's window ready, and starts beside it what needs a model."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from functools import partial
+
+import msgspec
+
+from helix_desktop.agent.budget import SessionBudget
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Clock
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.spend_approvals import SpendApprovals
+from helix_desktop.agent.updates import ErrorRaised
+from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.window.observer import Observer
+from helix_desktop.agent.window.overflow_ladder import OverflowLadder
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.context.window import request_validation
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window import Window
+from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
+from helix_desktop.domain.cost import BackgroundWork, CostEstimate, SpendReply
+from helix_desktop.domain.errors import (
+    CompactionRefused,
+    ContextWindowExceeded,
+    HelixError,
+    RequestInvalid,
+    RequestTooLarge,
+)
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.domain.remedies import Remedy
+from helix_desktop.system.task_scope import TaskScope
+
+log = logging.getLogger(__name__)
+
+
+class ContextManager:
+    """Looks after one session's window, live and in replay alike."""
+
+    def __init__(
+        self,
+        session: Session,
+        rewriter: WindowRewriter,
+        compactor: Compactor,
+        observer: Observer,
+        clock: Clock,
+        scope: TaskScope,
+        settings: RunSettingsSource,
+        budget: SessionBudget | None = None,
+        approvals: SpendApprovals | None = None,
+    ) -> None:
+        """With a purse, nothing is started by itself that needs a model when there is no budget for it.
+
+        With approvals, what would read much asks first.
+        """
+        self._session, self._rewriter = session, rewriter
+        self._compactor, self._observer = compactor, observer
+        self._clock, self._scope, self._settings, self._budget = clock, scope, settings, budget
+        self._approvals = approvals
+        self._observation_is_manual = False
+        self._linter = request_validation.RequestValidator()
+        self._ladder = OverflowLadder(session, rewriter, compactor, settings)
+        self._compaction: asyncio.Task[None] | None = None
+        self._observation: asyncio.Task[None] | None = None
+
+    def measure(self) -> tuple[Window, UsageGauge]:
+        """The window as it would be sent now, and its gauge."""
+        return self._rewriter.measure()
+
+    def rows(self) -> tuple[WindowItem, ...]:
+        """What stands in the window, one by one."""
+        _, frame, _ = self._settings()
+        return break_down_window(self.measure()[0], self._session.transcript, frame)
+
+    async def prepare_window(self) -> Window:
+        """The window to send: tidied, with what is due started, and linted.
+
+        Raises RequestTooLarge or RequestInvalid when it cannot be sent.
+        """
+        policy, _, _ = self._settings()
+        await self._rewriter.apply_due_rewrites()
+        self.start_due_handover()
+        window, now = self.measure()
+        if policy.enabled and (not now.fits or now.pressure == "panic"):
+            await self._make_room(int(policy.panic_to * now.window))
+            window, now = self.measure()
+        if not now.fits:
+            raise self._too_large_error(now, policy)
+        return self._validated(window)
+
+    async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> bool:
+        """Make room after the provider said that a request did not fit; whether the window is smaller now.
+
+        What it says of its window counts, in its own tokens: it may be far smaller than we were told.
+        """
+        policy, _, _ = self._settings()
+        if not policy.enabled:
+            return False
+        _, before = self.measure()
+        fits = min(before.used, before.window)
+        if rejection.window:
+            ours = before.used / rejection.request_tokens if rejection.request_tokens else 1.0
+            fits = min(fits, int(rejection.window * ours))
+        await self._make_room(int(policy.panic_to * fits))
+        return self.measure()[1].used < before.used
+
+    async def mask_messages(self, seqs: Sequence[int]) -> None:
+        """Let text and hash stand for the images of these messages: a model's server refused them."""
+        await self._rewriter.mask_messages(seqs)
+
+    async def _make_room(self, target_tokens: int) -> None:
+        """For a request that does not fit: await the handover under way, then climb the ladder if need be."""
+        if self._compaction is not None and self._is_compacting:
+            await asyncio.wait([self._compaction])
+            if self.measure()[1].used <= target_tokens:
+                return
+        await self._ladder.make_fit(target_tokens)
+
+    def after_turn(self) -> None:
+        """Start what is due at the end of a turn: a handover, or else observations."""
+        self.start_due_handover(refresh=True)
+        if self._is_compacting or self._compactor.is_drafting or self._is_budget_exhausted:
+            return
+        stretch = self._observer.find_due()
+        if stretch is not None and not self._is_blocked(
+            "observations", (stretch.after, stretch.replaces), stretch.tokens, refresh=True
+        ):
+            self._start_observation(stretch)
+
+    def observe(self) -> None:
+        """Start observations by hand, to be put in place at once, or put those in place that wait for it.
+
+        Raises CompactionRefused when there is nothing to observe, or when that is being done already.
+        """
+        if self._observation is not None and not self._observation.done():
+            raise CompactionRefused("Already running.", "Observations are being written.", "Wait, or cancel.")
+        made = observation.pending_observations(self._session.transcript)
+        stretch = self._observer.find_possible() if made is None else None
+        if made is None and stretch is None:
+            raise CompactionRefused(
+                "Nothing to observe yet.",
+                "The newest complete turn always stays whole, and everything older is observed already.",
+                "Send another message first.",
+            )
+        self._start_observation(stretch, is_manual=True)
+
+    def _start_observation(self, stretch: EventRange | None, is_manual: bool = False) -> None:
+        if self._observation is None or self._observation.done():
+            self._observation_is_manual = is_manual
+            work = self._reporting(
+                lambda: self._observer.run(
+                    stretch, is_manual, partial(self._require_approval, "observations")
+                )
+            )
+            self._observation = self._scope.start(work, f"observation {self._session.id}")
+
+    def start_due_handover(self, refresh: bool = False) -> None:
+        """Start the handover that is due, if there is one and none runs.
+
+        With `renew` the figures of an open question about it are brought up to date.
+        """
+        policy, _, _ = self._settings()
+        if self._is_compacting or self._compactor.is_drafting or self._is_budget_exhausted:
+            return
+        transcript = self._session.transcript
+        _, now = self.measure()
+        if self._approvals is not None and (
+            now.pressure == "none" or planner.handover_now(transcript, policy, now) is None
+        ):
+            self._approvals.withdraw("handover")
+        due = planner.handover_due(transcript, policy, now, self._clock())
+        held = transcript.handover
+        if due is not None and not self._is_blocked("handover", held[0] if held else 0, now.used, refresh):
+            self._start_handover(due.cut)
+
+    def _start_handover(self, cut: CutPoint, ask_model: bool = True) -> None:
+        """Start a handover that is due."""
+        self._start_compaction(lambda: self._run_due(cut, ask_model))
+
+    async def _run_due(self, cut: CutPoint, ask_model: bool) -> bool:
+        """Make a handover that is due, or ask about it; if its turn ended meanwhile, by what is due then."""
+        policy, _, _ = self._settings()
+        transcript, approve = self._session.transcript, partial(self._require_approval, "handover")
+        while True:
+            if await self._compactor.run(
+                HandoverTrigger.THRESHOLD, cut, "", ask_model, policy.handover_at, approve
+            ):
+                return True
+            now = planner.handover_now(transcript, policy, self.measure()[1])
+            if transcript.turn_open or not self._is_asking("handover") or now is None or now.cut == cut:
+                return False
+            cut = now.cut
+
+    def compact(self, trigger: HandoverTrigger, cut: CutPoint, focus: str = "") -> None:
+        """Start a handover beside whatever runs; one at a time."""
+        self._start_compaction(lambda: self._compactor.run(trigger, cut, focus))
+
+    def _start_compaction(self, work: Callable[[], Awaitable[bool]]) -> None:
+        if not self._is_compacting:
+            self._compaction = self._scope.start(self._reporting(work), f"compaction {self._session.id}")
+
+    def answer_spend_ask(self, work: BackgroundWork, answer: SpendReply) -> None:
+        """Take the user's answer to the question about some work; nothing if it is not open any more.
+
+        Refused, the window stays as it is until it is full; then room is made without a model.
+        """
+        if self._approvals is None or not self._approvals.answer(work, answer == "allow"):
+            return
+        if answer == "refuse":
+            return
+        if work == "observations":
+            stretch = (
+                self._observer.find_possible() if self._observation_is_manual else self._observer.find_due()
+            )
+            if stretch is not None:
+                self._start_observation(stretch, self._observation_is_manual)
+            return
+        policy, _, _ = self._settings()
+        possible = planner.handover_now(self._session.transcript, policy, self.measure()[1])
+        if possible is not None:
+            self._start_handover(possible.cut, ask_model=answer == "allow")
+
+    def _is_blocked(self, work: BackgroundWork, subject: Hashable, size: int, refresh: bool) -> bool:
+        return self._approvals is not None and self._approvals.is_blocked(work, subject, size, refresh)
+
+    def _is_asking(self, work: BackgroundWork) -> bool:
+        return self._approvals is not None and any(one.work == work for one in self._approvals.asks)
+
+    def _require_approval(self, work: BackgroundWork, estimate: CostEstimate) -> None:
+        """Raise SpendUnapproved while some work may not begin."""
+        if self._approvals is not None:
+            self._approvals.check(work, estimate)
+
+    @property
+    def _is_budget_exhausted(self) -> bool:
+        return self._budget is not None and self._budget.is_exhausted
+
+    @property
+    def _is_compacting(self) -> bool:
+        return self._compaction is not None and not self._compaction.done()
+
+    async def _reporting(self, work: Callable[[], Awaitable[bool]]) -> None:
+        """Do what runs beside the turns; that it failed is told, because nobody waits for it."""
+        try:
+            await work()
+        except HelixError as error:
+            self._session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
+
+    async def wait_for_background_work(self) -> None:
+        """Wait for the handover and the observations under way, if there are any."""
+        for task in (self._compaction, self._observation):
+            if task is not None:
+                await asyncio.wait([task])
+
+    def cancel_compaction(self) -> None:
+        """End the handover under way; nothing changes."""
+        if self._compaction is not None:
+            self._compaction.cancel()
+
+    def cancel_observation(self) -> None:
+        """End the observations under way; nothing changes."""
+        if self._observation is not None:
+            self._observation.cancel()
+
+    def _too_large_error(self, now: UsageGauge, policy: ContextPolicy) -> RequestTooLarge:
+        largest = max(self.rows(), key=lambda row: row.tokens)
+        why = (
+            f"It needs about {now.used:,} tokens and {now.reserve:,} for the answer; the window holds "
+            f"{now.window:,}. The largest part is {largest.name} with {largest.tokens:,} tokens."
+        )
+        what = "The next request does not fit."
+        if not policy.enabled:
+            remedies: tuple[Remedy, ...] = ("policy_settings",)
+            return RequestTooLarge(what, why, "Compaction is off: turn a profile on.", remedies=remedies)
+        return RequestTooLarge(what, why, "Use a larger window, or begin a new session.")
+
+    def _validated(self, window: Window) -> Window:
+        messages = window.request.messages
+        if not self._linter.problems(messages):
+            return window
+        mended = request_validation.repair_request(messages)
+        left = request_validation.problems(mended)
+        if left:
+            raise RequestInvalid(
+                "The next request is not valid and was not sent.",
+                "; ".join(left),
+                "Undo the last change, or report this.",
+            )
+        log.info(
+            "a request was mended before it was sent: %s", "; ".join(request_validation.problems(messages))
+        )
+        return msgspec.structs.replace(window, request=ModelRequest(mended, window.request.tools))

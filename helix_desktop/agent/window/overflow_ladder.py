@@ -1,0 +1,65 @@
+"""The panic ladder: makes a request fit at once, rung by rung, without asking a model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.window.compactor import Compactor
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries import observation
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+
+Rung = Callable[[], Awaitable[None]]
+
+
+class OverflowLadder:
+    """Climbed when a request would not fit, or when the provider says that it did not."""
+
+    def __init__(
+        self, session: Session, rewriter: WindowRewriter, compactor: Compactor, settings: RunSettingsSource
+    ) -> None:
+        self._session, self._rewriter, self._compactor, self._settings = (
+            session,
+            rewriter,
+            compactor,
+            settings,
+        )
+        self.run_count = 0
+
+    async def make_fit(self, target_tokens: int) -> bool:
+        """Take rung after rung until the window uses at most `target` tokens; whether it does."""
+        self.run_count += 1
+        rungs: tuple[Rung, ...] = (
+            lambda: self._rewriter.sweep_all(SweepReason.OVERFLOW),
+            lambda: self._rewriter.sweep_all(SweepReason.OVERFLOW, newest=1),
+            lambda: self._rewriter.sweep_images(SweepReason.OVERFLOW),
+            self._place_observations,
+            self._make_handover,
+            self._rewriter.truncate,
+            lambda: self._rewriter.sweep_all(SweepReason.OVERFLOW, newest=0),
+            lambda: self._rewriter.sweep_images(SweepReason.OVERFLOW, newest=True),
+        )
+        for rung in rungs:
+            if self._used_tokens <= target_tokens:
+                return True
+            await rung()
+        return self._used_tokens <= target_tokens
+
+    @property
+    def _used_tokens(self) -> int:
+        return self._rewriter.measure()[1].used
+
+    async def _place_observations(self) -> None:
+        made = observation.pending_observations(self._session.transcript)
+        if made is not None:
+            await self._rewriter.place_observations(made, PlacementReason.OVERFLOW)
+
+    async def _make_handover(self) -> None:
+        policy, _, _ = self._settings()
+        _, now = self._rewriter.measure()
+        due = planner.handover_now(self._session.transcript, policy, now)
+        if due is not None and planner.is_worthwhile(self._session.transcript, policy, now, due.cut):
+            await self._compactor.run(HandoverTrigger.OVERFLOW, due.cut, ask_model=False)

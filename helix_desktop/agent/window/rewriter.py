@@ -1,0 +1,236 @@
+"""Upkeep: what is due to the window before a request is made: folds, sweeps, observations in place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Clock, TokenCounter
+from helix_desktop.agent.session import Session
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import fold, fold_note, planner, sweep, truncation
+from helix_desktop.context.rewrites.fold import FoldPlan
+from helix_desktop.context.rewrites.sweep import MIN_PROTECTED_STEPS, SweepPlan
+from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.index_entry import HEAD, build_index_entry
+from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.context.window.usage_gauge import UsageGauge, measure_usage
+from helix_desktop.context.window.window import Projector, PromptFrame, Window, project
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
+from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.events.summary import ObservationsPlaced
+from helix_desktop.domain.store.entries import Content
+
+
+class WindowRewriter:
+    """Keeps one session's window by its policy, without a model; also measures it.
+
+    `observing` is the stretch that is being observed: no fold reaches across its ends.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        counter: TokenCounter,
+        clock: Clock,
+        settings: RunSettingsSource,
+    ) -> None:
+        self._session, self._counter, self._clock, self._settings = session, counter, clock, settings
+        self.observing_range: EventRange | None = None
+        self._projector = Projector()
+        self._cached_for: tuple[int, ContextPolicy, PromptFrame] | None = None
+        self._cached: tuple[Window, UsageGauge] | None = None
+
+    def measure(self) -> tuple[Window, UsageGauge]:
+        """The window as it would be sent now, and its gauge."""
+        policy, frame, _ = self._settings()
+        transcript = self._session.transcript
+        state = (transcript.last_seq, policy, frame)
+        known = self._cached
+        if known is None or self._cached_for is None or not _is_same(self._cached_for, state):
+            window = self._projector.project(transcript, policy, frame)
+            known = (window, measure_usage(window, transcript, policy, frame))
+            self._cached, self._cached_for = known, state
+        return known
+
+    async def apply_due_rewrites(self) -> None:
+        """Record what is due now and costs no model call. One rewrite carries all others that are ready."""
+        policy, frame, _ = self._settings()
+        if not policy.enabled:
+            return
+        transcript = self._session.transcript
+        cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._clock())
+        ride = sweep.sweep_with_rewrite(transcript, policy)
+        due = ride if ride is not None and planner.sweep_pays_off(transcript, policy, ride, cold) else None
+        folds = fold.due_folds(
+            transcript, policy, ride, due.masked[0] if due else 0, cold, self._protected_edges
+        )
+        placed = await self._place_if_due(cold, bool(folds or due))
+        if placed:  # from there on the request is written afresh
+            ride = sweep.sweep_with_rewrite(transcript, policy)
+            folds = fold.due_folds(
+                transcript, policy, ride, transcript.items[0].seq, cold, self._protected_edges
+            )
+        if folds:
+            await self._fold(folds, policy, frame.info.window)
+        if placed or folds:
+            reason = SweepReason.FOLD if folds else SweepReason.OBSERVATIONS
+            await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy), reason)
+        elif due is not None:
+            reason = SweepReason.COLD if cold else SweepReason.BATCH
+            await self._sweep(lambda: planner.sweep_due(transcript, policy, cold), reason)
+
+    async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
+        """Put prepared observations in place, if now is the time."""
+        policy, _, _ = self._settings()
+        transcript = self._session.transcript
+        made = observation.pending_observations(transcript)
+        if made is None:
+            return False
+        reason = self._placement_reason(policy, is_cold, is_rewriting)
+        if reason is None:
+            return False
+        return await self.place_observations(made, reason)
+
+    def _placement_reason(
+        self, policy: ContextPolicy, is_cold: bool, is_rewriting: bool
+    ) -> PlacementReason | None:
+        if not policy.observe_at:
+            return None
+        if policy.observe_place_at <= policy.observe_at:
+            return PlacementReason.IMMEDIATE
+        if is_cold:
+            return PlacementReason.COLD
+        if is_rewriting:
+            return PlacementReason.REWRITE
+        _, now = self.measure()
+        reached = now.used >= policy.observe_place_at * now.window
+        return PlacementReason.THRESHOLD if reached else None
+
+    async def place_observations(self, observations_seq: int, reason: PlacementReason) -> bool:
+        """Let prepared observations take the place of what they cover, if that makes the window smaller.
+
+        Returns whether they did; otherwise nothing is recorded.
+        """
+
+        policy, _, _ = self._settings()
+        threshold = policy.observe_place_at if reason is PlacementReason.THRESHOLD else 0.0
+
+        def decide() -> list[Event]:
+            if observation.pending_observations(self._session.transcript) != observations_seq:
+                return []
+            saved = self._tokens_saved_by(observations_seq)
+            return [ObservationsPlaced(observations_seq, reason, saved, threshold)] if saved > 0 else []
+
+        return bool(await self._session.record_decided(decide))
+
+    def _tokens_saved_by(self, observations_seq: int) -> int:
+        """Tokens by which the window becomes smaller when these observations are put in place."""
+        policy, frame, _ = self._settings()
+        twin = self._session.transcript.fork()
+        placed = ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0)
+        twin.apply(RecordedEvent(twin.last_seq + 1, twin.last_event_at_ms, placed))
+        return self.measure()[0].estimate - project(twin, policy, frame).estimate
+
+    @property
+    def _protected_edges(self) -> tuple[int, ...]:
+        """Where observations that are being made, or wait for their place, begin and end."""
+        transcript = self._session.transcript
+        made = observation.pending_observations(transcript)
+        edges = (self.observing_range.after, self.observing_range.upto) if self.observing_range else ()
+        if made is None:
+            return edges
+        waiting = transcript.rewrites.observations[made]
+        return (*edges, waiting.after, waiting.upto)
+
+    async def _fold(self, folds: Sequence[FoldPlan], policy: ContextPolicy, window: int) -> None:
+        for one in folds:
+            await self._record_fold(one, policy, window)
+        condensed = fold.due_condensation(self._session.transcript, policy, window, self._protected_edges)
+        if condensed is not None:
+            await self._record_fold(condensed, policy, window)
+
+    async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window: int) -> bool:
+        """Store the index entry and record the note, unless it would be no smaller."""
+        transcript = self._session.transcript
+        known = transcript.last_rewrite_seq
+        text, entries = build_index_entry(transcript, fold_plan.after, fold_plan.upto)
+        data = text.encode("utf-8", "surrogatepass")
+        digest = digest_of(data)
+        items = transcript.between(fold_plan.after, fold_plan.upto)
+        words = note_text(fold_plan, items, digest, entries, policy, window)
+        tokens, index_tokens = await self._counter.count([words, text])
+        saved = fold.tokens_freed(transcript, fold_plan, tokens)
+        if saved <= 0:
+            return False
+        steps = items[-1].step - items[0].step + 1
+        made = FoldMade(
+            fold_plan.after, fold_plan.upto, words, tokens, digest, entries, steps, saved, fold_plan.how
+        )
+        about = f"e{fold_plan.after + 1}-e{fold_plan.upto}"
+        content = Content(digest, data, "fold", about, first_line(HEAD), index_tokens, "index")
+
+        def decide() -> list[Event]:
+            return (
+                [made] if transcript.last_rewrite_seq == known else []
+            )  # else what was counted is not there
+
+        return bool(await self._session.record_decided(decide, [content]))
+
+    async def _sweep(self, plan: Callable[[], SweepPlan | None], reason: SweepReason) -> None:
+        def decide() -> list[Event]:
+            made = plan()
+            return [SweepMade(made.masked, made.saved, reason)] if made is not None else []
+
+        await self._session.record_decided(decide)
+
+    async def sweep_all(self, reason: SweepReason, newest: int = MIN_PROTECTED_STEPS) -> None:
+        """Turn everything but the newest steps into markers."""
+        policy, _, _ = self._settings()
+        await self._sweep(lambda: planner.sweep_all(self._session.transcript, policy, newest), reason)
+
+    async def sweep_images(self, reason: SweepReason, newest: bool = False) -> None:
+        """Let text and hash stand for the images the person sent; those of the newest message by `newest`."""
+        await self._sweep(lambda: planner.sweep_images(self._session.transcript, newest), reason)
+
+    async def mask_messages(self, seqs: Sequence[int]) -> None:
+        """Turn these messages into markers, those that are none yet."""
+
+        def plan() -> SweepPlan | None:
+            transcript = self._session.transcript
+            fresh = tuple(seq for seq in seqs if transcript.item(seq) and seq not in transcript.masked)
+            return SweepPlan(fresh, max(0, sweep.tokens_saved(transcript, fresh)), 0.0) if fresh else None
+
+        await self._sweep(plan, SweepReason.REFUSED)
+
+    async def truncate(self) -> None:
+        """Leave out what can be left out, so that only its index entry stands in the window."""
+        policy, frame, _ = self._settings()
+        for one in truncation.plan_truncations(self._session.transcript):
+            await self._record_fold(one, policy, frame.info.window)
+
+
+def note_text(
+    fold_plan: FoldPlan,
+    items: Sequence[LogItem],
+    digest: str,
+    entries: int,
+    policy: ContextPolicy,
+    window: int,
+) -> str:
+    """The note of a fold, by what it is."""
+    if fold_plan.how == "truncate":
+        return fold_note.render_truncation_note(digest, entries, len(items))
+    if fold_plan.how == "condense":
+        words = fold.condensed_tokens(policy, window)
+        return fold_note.render_condensed_note(items, digest, entries, words, policy)
+    return fold_note.render_fold_note(items, digest, entries)
+
+
+def _is_same(
+    left: tuple[int, ContextPolicy, PromptFrame], right: tuple[int, ContextPolicy, PromptFrame]
+) -> bool:
+    return left[0] == right[0] and left[1] is right[1] and left[2] is right[2]

@@ -1,0 +1,321 @@
+"""The summariser: asks the workspace's models for a text, the next one where one cannot."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import aclosing
+from typing import Generic, TypeVar
+
+import msgspec
+
+from helix_desktop.agent.models.completion import stream_with_retry_limit
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.agent.ports import Model, TokenCounter
+from helix_desktop.agent.session import Session
+from helix_desktop.context.log.message_log import FRAMING_TOKENS
+from helix_desktop.context.rewrites.planner import SUMMARY_TOKENS
+from helix_desktop.context.summaries.summary_task import (
+    SummaryTask,
+    full_request,
+    merge_task,
+    split_task,
+    truncated_request,
+)
+from helix_desktop.context.window.usage_gauge import tokenizer_ratio
+from helix_desktop.domain.cost import CostEstimate, Spending, call_cost, estimate_cost
+from helix_desktop.domain.errors import (
+    CompactionRefused,
+    ContextWindowExceeded,
+    InvalidModelResponse,
+    ModelError,
+    SummaryRefused,
+)
+from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetryScheduled, TextDelta, Usage
+
+NO_MODEL = "no model (ledger and extracts)"
+T = TypeVar("T")
+OnPartialText = Callable[[str], None]
+"""Hears what the answer under way says so far."""
+
+_MAX_DEPTH = 4  # how often a record is taken apart again before it is given up
+_MAX_CALLS = 40
+_MAX_CUTS = 3  # tries with the middle left out, each in half the room, while the server says overflow
+_MARGIN = 0.9  # of a room that is filled, because characters are no tokens
+_MAX_ERROR_LENGTH = 200  # characters of an error that are kept
+
+
+class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
+    """What came of asking: a value, the model that wrote it, the calls it took, the tokens in and out.
+
+    `cost` is in US dollars. `fallback` says what had to be done other than ask the first model once, and why;
+    `value` is None when no model could; `refused` is what a model wrote last that says too little.
+    """
+
+    value: T | None
+    model: str = ""
+    is_demo: bool = False
+    calls: int = 0
+    spent_tokens: int = 0
+    fallback_reason: str = ""
+    cost: float = 0.0
+    rejection: SummaryRefused | None = None
+
+    @property
+    def rejected_text(self) -> str:
+        """What a model wrote that was not used; empty where there is none."""
+        return self.rejection.text if self.rejection is not None else ""
+
+
+class Summarizer:
+    """Asks one session's models for summaries."""
+
+    def __init__(self, session: Session, counter: TokenCounter, settings: RunSettingsSource) -> None:
+        self._session, self._counter, self._settings = session, counter, settings
+        self.spent = Spending()  # what the newest asking took, also if nothing came of it
+
+    async def summarize(
+        self,
+        brief: SummaryTask,
+        parse: Callable[[str], T],
+        on_partial_text: OnPartialText,
+        on_estimate: Callable[[CostEstimate], None] = lambda _: None,
+    ) -> SummaryResult[T]:
+        """The text of a brief, read: by the first model that has room for it, in parts, or cut down.
+
+        `read` raises CompactionRefused for a text that is no use; `planned` hears what it will take before
+        the first call, and may raise. Cancelling ends the call under way.
+        """
+        _, _, roles = self._settings()
+        asking = _Attempt(self._session, self._counter, parse, on_partial_text)
+        try:
+            return await asking.run(brief, roles.summary_models, on_estimate)
+        finally:
+            self.spent = asking.spent
+
+    async def estimate(self, brief: SummaryTask) -> CostEstimate:
+        """Return what asking for the text of a brief will take."""
+        _, _, roles = self._settings()
+        asking = _Attempt(self._session, self._counter, str, lambda _: None)
+        return await asking.estimate(brief, roles.summary_models)
+
+
+class _Attempt(Generic[T]):
+    """One brief on its way through the chain."""
+
+    def __init__(
+        self,
+        session: Session,
+        counter: TokenCounter,
+        parse: Callable[[str], T],
+        on_partial_text: OnPartialText,
+    ) -> None:
+        self._session, self._counter, self._parse, self._on_partial_text = (
+            session,
+            counter,
+            parse,
+            on_partial_text,
+        )
+        self._calls, self.spent = 0, Spending()
+        self._problems: list[str] = []
+        self._rejection: SummaryRefused | None = None
+        self._capacities: dict[str, int] = {}
+
+    async def run(
+        self, brief: SummaryTask, models: tuple[Model, ...], on_estimate: Callable[[CostEstimate], None]
+    ) -> SummaryResult[T]:
+        """Each model with the whole record; then those that it was too large for, in parts and cut down."""
+        request = await asyncio.to_thread(full_request, brief)
+        tokens = await self._count_tokens(request)
+        on_estimate(await self._estimate(brief, request, tokens, models))
+        small: list[Model] = []
+        for model in models:
+            self._capacities[model.info.label] = self._input_capacity(model)
+            value = await self._ask_whole(model, request, tokens, small)
+            if value is not None:
+                how = f"{model.info.label} was asked" if self._problems else ""
+                return self._result(value, model, how)
+        density = _size(request) / max(1, tokens)
+        small.sort(key=lambda model: self._capacities[model.info.label], reverse=True)
+        for model in small:
+            value = await self._ask_in_parts(model, brief, density)
+            if value is not None:
+                return self._result(value, model, f"{model.info.label} read it in parts")
+        for model in small:
+            value = await self._ask_shortened(model, brief, density)
+            if value is not None:
+                return self._result(value, model, f"{model.info.label} read it shortened")
+        why = _fallback_text("no model could", self._problems)
+        spent = self.spent
+        return SummaryResult(None, "", False, self._calls, spent.tokens, why, spent.cost, self._rejection)
+
+    async def estimate(self, brief: SummaryTask, models: tuple[Model, ...]) -> CostEstimate:
+        """What the first model that has room will take, or else the largest, in parts."""
+        request = await asyncio.to_thread(full_request, brief)
+        return await self._estimate(brief, request, await self._count_tokens(request), models)
+
+    async def _estimate(
+        self, brief: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
+    ) -> CostEstimate:
+        able = next((model for model in models if tokens <= self._input_capacity(model)), None)
+        model, read, calls = able or max(models, key=self._input_capacity), tokens, 1
+        if able is None:
+            density = _size(request) / max(1, tokens)
+            room = self._input_capacity(model)
+            divided = await asyncio.to_thread(split_task, brief, int(room * density * _MARGIN))
+            read = min(read, room)
+            if len(divided) > 1:
+                sizes = await asyncio.to_thread(lambda: [_size(full_request(part)) for part in divided])
+                read, calls = int(sum(sizes) / density), len(divided)
+            if len(divided) > 1 and brief.merge_title:
+                read, calls = read + calls * SUMMARY_TOKENS + int(brief.fixed_chars / density), calls + 1
+        ratio = tokenizer_ratio(self._session.transcript, model.info.label)
+        return estimate_cost(model.info, round(read * ratio), calls * SUMMARY_TOKENS, calls)
+
+    def _result(self, value: T, model: Model, outcome: str) -> SummaryResult[T]:
+        fallback = _fallback_text(outcome, self._problems) if outcome else ""
+        info, spent = model.info, self.spent
+        tokens, cost = spent.tokens, spent.cost
+        return SummaryResult(
+            value, info.label, info.demo, self._calls, tokens, fallback, cost, self._rejection
+        )
+
+    def _input_capacity(self, model: Model) -> int:
+        """The tokens, as we count them, that a request to this model may have."""
+        info = model.info
+        return int((info.window - info.reserve) / tokenizer_ratio(self._session.transcript, info.label))
+
+    async def _count_tokens(self, request: ModelRequest) -> int:
+        counts = await self._counter.count([message.text for message in request.messages])
+        return sum(counts) + FRAMING_TOKENS * len(counts)
+
+    async def _ask_whole(
+        self, model: Model, request: ModelRequest, tokens: int, too_small: list[Model]
+    ) -> T | None:
+        label = model.info.label
+        if tokens > self._capacities[label]:
+            self._problems.append(
+                f"{label} has room for {max(0, self._capacities[label]):,} of {tokens:,} tokens"
+            )
+            too_small.append(model)
+            return None
+        try:
+            return self._parse(await self._stream_text(model, request, tokens))
+        except ContextWindowExceeded as error:
+            self._reduce_capacity(model, tokens)
+            too_small.append(model)
+            self._note_error(model, error)
+        except (ModelError, CompactionRefused) as error:
+            self._note_error(model, error)
+        return None
+
+    def _reduce_capacity(self, model: Model, tokens: int) -> None:
+        """Believe the server: it has less room than it should have."""
+        label = model.info.label
+        self._capacities[label] = min(self._capacities[label], tokens) // 2
+
+    def _note_error(self, model: Model, error: Exception) -> None:
+        self._problems.append(f"{model.info.label}: {str(error)[:_MAX_ERROR_LENGTH]}")
+        if isinstance(error, SummaryRefused):
+            self._rejection = error
+
+    async def _ask_in_parts(self, model: Model, brief: SummaryTask, density: float) -> T | None:
+        try:
+            return self._parse(await self._split_and_merge(model, brief, density, 1))
+        except (ModelError, CompactionRefused) as error:
+            self._note_error(model, error)
+        return None
+
+    async def _split_and_merge(self, model: Model, brief: SummaryTask, density: float, depth: int) -> str:
+        """The text of a brief that is too large: of its parts, merged. Raises ModelError."""
+        room = int(self._capacities[model.info.label] * density * _MARGIN)
+        divided = await asyncio.to_thread(split_task, brief, room)
+        if len(divided) < 2 or depth > _MAX_DEPTH:  # noqa: PLR2004 - one part is no smaller
+            raise ContextWindowExceeded("Its parts do not fit either.")
+        texts = [await self._ask_part(model, part, density, depth) for part in divided]
+        if not brief.merge_title:
+            return "\n".join(texts)
+        return await self._ask_part(model, merge_task(brief, texts), density, depth)
+
+    async def _ask_part(self, model: Model, brief: SummaryTask, density: float, depth: int) -> str:
+        request = await asyncio.to_thread(full_request, brief)
+        tokens = await self._count_tokens(request)
+        if tokens <= self._capacities[model.info.label]:
+            try:
+                return await self._stream_text(model, request, tokens)
+            except ContextWindowExceeded:
+                self._reduce_capacity(model, tokens)
+        return await self._split_and_merge(model, brief, density, depth + 1)
+
+    async def _ask_shortened(self, model: Model, brief: SummaryTask, density: float) -> T | None:
+        for _ in range(_MAX_CUTS):
+            room = self._capacities[model.info.label]
+            fitted = await self._fit_request(brief, room, density)
+            if fitted is None:
+                return None
+            try:
+                return self._parse(await self._stream_text(model, *fitted))
+            except ContextWindowExceeded as error:
+                self._reduce_capacity(model, room)
+                self._note_error(model, error)
+            except (ModelError, CompactionRefused) as error:
+                self._note_error(model, error)
+                return None
+        return None
+
+    async def _fit_request(
+        self, brief: SummaryTask, capacity: int, density: float
+    ) -> tuple[ModelRequest, int] | None:
+        """The request cut down to `room` tokens, and its own; tried again where text is denser."""
+        characters = capacity * density
+        for _ in range(_MAX_CUTS):
+            characters *= _MARGIN
+            request = await asyncio.to_thread(truncated_request, brief, int(characters))
+            if request is None:
+                break
+            tokens = await self._count_tokens(request)
+            if tokens <= capacity:
+                return request, tokens
+            characters *= capacity / tokens
+        self._problems.append(f"no request fits {capacity:,} tokens")
+        return None
+
+    async def _stream_text(self, model: Model, request: ModelRequest, tokens: int) -> str:
+        """What a model answers to a request of so many tokens. Raises ModelError."""
+        if self._calls >= _MAX_CALLS:
+            raise InvalidModelResponse(f"It took more than {_MAX_CALLS} calls.")
+        self._calls += 1
+        said = ""
+        self._on_partial_text(said)
+        async with aclosing(stream_with_retry_limit(model, request)) as arrivals:
+            async for arrival in arrivals:
+                match arrival:
+                    case TextDelta(text=text):
+                        said += text
+                        self._on_partial_text(said)
+                    case RetryScheduled():
+                        said = ""
+                        self._on_partial_text(said)
+                    case ModelResponse(text=text, usage=usage):
+                        said = text
+                        self.spent += await self._spending_of(model, usage, tokens, said)
+                    case _:
+                        pass
+        if not said.strip():
+            raise InvalidModelResponse("The model sent no summary.")
+        return said
+
+    async def _spending_of(self, model: Model, usage: Usage | None, tokens: int, text: str) -> Spending:
+        """What a call took, as the provider reported it or as we count it."""
+        if usage is None or usage.input <= 0:
+            (written,) = await self._counter.count([text])
+            usage = Usage(tokens, written)
+        return Spending(usage.input + usage.output, call_cost(model.info, usage))
+
+
+def _size(request: ModelRequest) -> int:
+    return sum(len(message.text) for message in request.messages)
+
+
+def _fallback_text(outcome: str, problems: list[str]) -> str:
+    return f"{outcome}: {'; '.join(dict.fromkeys(problems))}" if problems else outcome

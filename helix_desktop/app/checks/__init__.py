@@ -1,1 +1,0 @@
-"""What the self-check tries, by what it needs: files alone, this machine, a painted window, children."""

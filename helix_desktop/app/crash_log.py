@@ -1,0 +1,66 @@
+"""What is kept when something goes wrong: a rotating log, and the stacks of a crash."""
+
+from __future__ import annotations
+
+import faulthandler
+import logging
+import logging.handlers
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import TextIO
+
+LOG_FILE, STACKS_FILE = "helix-desktop.log", "crash.log"
+_MAX_LOG_BYTES, _KEPT_LOG_FILES = 1_000_000, 3  # bytes per file, files
+log = logging.getLogger("helix_desktop")
+
+
+def open_log(folder: Path) -> logging.Handler:
+    """Log warnings and worse to `folder`; hand what is returned to `close_log` at exit.
+
+    The log holds no content of conversations and no keys: modules log what failed, never what was said.
+    """
+    handler = logging.handlers.RotatingFileHandler(
+        folder / LOG_FILE, maxBytes=_MAX_LOG_BYTES, backupCount=_KEPT_LOG_FILES, encoding="utf-8", delay=True
+    )
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+    log.addHandler(handler)
+    log.setLevel(logging.INFO)
+    return handler
+
+
+def close_log(handler: logging.Handler) -> None:
+    """Undo `open_log`."""
+    log.removeHandler(handler)
+    handler.close()
+
+
+def open_window_logs(folder: Path) -> TextIO:
+    """For the window: also what Qt says, and the stacks of hard crashes; close what is returned at exit."""
+    from helix_desktop.app.qt_log import install_qt_log
+
+    open_log(folder)
+    sys.excepthook = _log_uncaught
+    threading.excepthook = lambda args: log.error("thread failed", exc_info=args.exc_value)
+    stacks = (folder / STACKS_FILE).open("a", encoding="utf-8")
+    faulthandler.enable(stacks)
+    install_qt_log()
+    return stacks
+
+
+def close_window_logs(stacks: TextIO) -> None:
+    """Undo `open_logs`."""
+    from helix_desktop.app.qt_log import uninstall_qt_log
+
+    uninstall_qt_log()
+    faulthandler.disable()
+    stacks.close()
+    for handler in tuple(log.handlers):
+        close_log(handler)
+    sys.excepthook, threading.excepthook = sys.__excepthook__, threading.__excepthook__
+
+
+def _log_uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    log.error("uncaught", exc_info=(kind, error, trace))
+    sys.__excepthook__(kind, error, trace)

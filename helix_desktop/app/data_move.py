@@ -1,0 +1,72 @@
+"""Move the data directory to another folder, once nobody else uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from helix_desktop.config.data_dir_move import DataDirMove, plan_move
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.domain.errors import StoreLocked
+from helix_desktop.services.app_services import now_ms
+from helix_desktop.store.files.owner_lock import OwnerLock
+from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+_LOCK_TIMEOUT_S = 0.5  # for another process that is just ending
+
+OnProgress = Callable[[int, int], None]
+
+
+def move_data_dir(
+    data: DataDir, target: Path, on_progress: OnProgress, timeout_s: float = _LOCK_TIMEOUT_S
+) -> DataDirMove:
+    """Copy, verify and switch, once nobody else uses the data; raises HelixError, and nothing has changed."""
+    move = plan_move(data.root, target)
+    with exclusive_access(data, timeout_s):
+        move = plan_move(data.root, target)  # nobody adds to it any more
+        move.copy(on_progress)
+        _relocate_samples(move)
+        move.switch()
+    return move
+
+
+@contextmanager
+def exclusive_access(data: DataDir, timeout_s: float) -> Iterator[None]:
+    """Keep every other process out of the data directory. Raises StoreLocked when one stays in it."""
+    from PySide6.QtCore import QLockFile
+
+    from helix_desktop.app.single_instance import LOCK_FILE
+
+    window = QLockFile(str(data.root / LOCK_FILE))
+    window.setStaleLockTime(0)
+    if not window.tryLock(int(timeout_s * 1000)) and window.error() == QLockFile.LockError.LockFailedError:
+        raise _in_use_error("The window of Helix Desktop is open.")
+    try:
+        with ExitStack() as locks:
+            try:
+                locks.enter_context(FileLock(f"{data.workspaces_dir}.lock", timeout=timeout_s))
+            except Timeout as error:
+                raise _in_use_error("Another process changes the list of workspaces.") from error
+            for store in sorted(data.workspaces_dir.glob("*/store")):
+                locks.callback(OwnerLock.acquire(StoreFiles(store).owner_lock).release)
+            yield
+    finally:
+        window.unlock()
+
+
+def _in_use_error(reason: str) -> StoreLocked:
+    return StoreLocked("The data is in use.", None, reason, "Nothing was changed. Close it and try again.")
+
+
+def _relocate_samples(move: DataDirMove) -> None:
+    """Let workspaces whose folder lies in the data directory, the guided sample, find it in its new place."""
+    registry = WorkspaceRegistry(move.target / "workspaces", TomlFiles(), now_ms)
+    for record in registry.list_workspaces(include_removed=True):
+        if Path(record.path).is_relative_to(move.source):
+            path = str(move.target / Path(record.path).relative_to(move.source))
+            registry.change(record.id, path=path)

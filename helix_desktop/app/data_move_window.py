@@ -1,0 +1,119 @@
+"""Moves the data directory between two runs of the window, with a small window of its own."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+import threading
+from pathlib import Path
+
+import qasync
+from PySide6.QtCore import QProcess, Qt, QTimer
+from PySide6.QtWidgets import QApplication, QDialog, QProgressBar
+
+from helix_desktop.app.data_move import move_data_dir
+from helix_desktop.app.window import set_application_identity
+from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
+from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.own_command import own_command
+from helix_desktop.ui.design.dialogs import show_error_dialog
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.widgets import PushButton, column, label, row
+
+_LOCK_TIMEOUT_S = 30.0  # for the window that asked for it to write what is queued, and to end
+_REFRESH_MS = 100
+_WIDTH_PX = 420
+_BAR_STEPS = 1000
+
+
+class MoveCancelled(Exception):
+    """The person has stopped the move."""
+
+
+class MoveDataWindow(QDialog):
+    """Says what is being done and how far it is; closing it cancels the move."""
+
+    def __init__(self, target: Path) -> None:
+        super().__init__()
+        self.setWindowTitle("Helix Desktop")
+        self.setFixedWidth(_WIDTH_PX)
+        self._progress = (0, 0)
+        self._cancelled = threading.Event()
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setRange(0, 0)
+        self._bar.setAccessibleName("Moving the data")
+        self._cancel = PushButton("Cancel")
+        self._cancel.clicked.connect(self.reject)
+        self.rejected.connect(self._cancelled.set)
+        words = label(f"To {target}: copied, read again, then the window opens.", "muted", wrap=True)
+        self.setLayout(
+            column(
+                label("Moving the data of Helix Desktop", "title", wrap=True),
+                words,
+                self._bar,
+                row(None, self._cancel),
+                margins=(20, 18, 20, 16),
+                gap=10,
+            )
+        )
+        look = QTimer(self)
+        look.timeout.connect(self._show_progress)
+        look.start(_REFRESH_MS)
+
+    def update_progress(self, done: int, size: int) -> None:
+        """Hear how far it is, on any thread. Raises Cancelled once the person has stopped it."""
+        self._progress = done, size
+        if self._cancelled.is_set():
+            raise MoveCancelled
+
+    def _show_progress(self) -> None:
+        done, size = self._progress
+        if size:
+            self._bar.setRange(0, _BAR_STEPS)
+            self._bar.setValue(round(done / size * _BAR_STEPS))
+
+
+def move_in_window(args: argparse.Namespace) -> int:
+    """Move the data, then open the window again, on whatever place is used then."""
+    app = QApplication(sys.argv[:1])
+    set_application_identity(app)
+    data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
+    fonts.load(resources_dir() / "fonts")
+    look = Appearance(app, *WindowStateFile(data.root / WINDOW_STATE_FILE).appearance())
+    look.apply_stylesheet()
+    with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+        root = runner.run(move_with_window(data, args.folder, args.remove_old, look))
+    relaunch("--data-dir", str(root))
+    return 0
+
+
+async def move_with_window(data: DataDir, target: Path, remove_old: bool, appearance: Appearance) -> Path:
+    """Move with a window that shows it; the folder that is used from now on."""
+    window = MoveDataWindow(target)
+    window.setWindowModality(Qt.WindowModality.ApplicationModal)
+    window.show()
+    try:
+        move = await asyncio.to_thread(move_data_dir, data, target, window.update_progress, _LOCK_TIMEOUT_S)
+        if remove_old:
+            await asyncio.to_thread(move.remove_old)
+        return move.target
+    except MoveCancelled:
+        return data.root
+    except HelixError as error:
+        await show_error_dialog(error, appearance)
+        return data.root
+    finally:
+        window.hide()
+        window.deleteLater()
+
+
+def relaunch(*args: str) -> bool:
+    """Start Helix Desktop anew with these words, on its own; whether that worked."""
+    program, *arguments = own_command(*args)
+    started = QProcess.startDetached(program, arguments)
+    return bool(started[0] if isinstance(started, tuple) else started)

@@ -1,0 +1,35 @@
+"""Keeps what macOS hands over while the first frame is painted, when nothing can show it yet."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtWidgets import QApplication
+
+
+class EarlyFileOpenEvents(QObject):
+    """Files and links named between the first moment of the application and `hand_over`."""
+
+    def __init__(self, app: QApplication) -> None:
+        super().__init__(app)
+        self._app = app
+        self._targets: list[str] = []
+        app.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keep what is to be opened; leave everything else."""
+        if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
+            return False
+        self._targets.append(event_target(event))
+        return True
+
+    def drain(self) -> list[str]:
+        """Give what was named, in its order, and stop listening."""
+        self._app.removeEventFilter(self)
+        named, self._targets = self._targets, []
+        return named
+
+
+def event_target(event: QFileOpenEvent) -> str:
+    """The path or the link that an event names."""
+    return event.file() or event.url().toString()

@@ -1,0 +1,74 @@
+"""What asks for the window from outside: another start, or the system with a file or a link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QFileOpenEvent
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.app.early_file_events import event_target
+from helix_desktop.app.launch_targets import IMPORT_PREFIX, SAMPLE_TARGET, parse_target
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.links import is_link
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.open_external import ExternalOpenController
+
+
+async def open_target(
+    launch_target: str,
+    workspace_controller: WorkspaceController,
+    external_open: ExternalOpenController,
+    is_first: bool,
+) -> None:
+    """Show what a start asked for, see app.targets; `fresh` says that nothing is on screen yet.
+
+    Raises HelixError.
+    """
+    from_outside = launch_target.startswith(IMPORT_PREFIX) or is_link(launch_target)
+    if from_outside and is_first:
+        await workspace_controller.restore_last()
+    if launch_target.startswith(IMPORT_PREFIX):
+        await external_open.import_file(Path(launch_target.removeprefix(IMPORT_PREFIX)))
+    elif is_link(launch_target):
+        await external_open.open_link(launch_target)
+    elif launch_target == SAMPLE_TARGET:
+        await workspace_controller.restore_last(sample=True)
+    elif launch_target or is_first:
+        await workspace_controller.restore_last(Path(launch_target) if launch_target else None)
+
+
+class FileOpenEvents(QObject):
+    """Hears of files and links that the system hands to the running app, as macOS does."""
+
+    def __init__(
+        self, app: QApplication, on_target: Callable[[str], None], on_error: Callable[[HelixError], None]
+    ) -> None:
+        super().__init__(app)
+        self._on_target, self._on_error = on_target, on_error
+        app.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Take what is to be opened; leave everything else."""
+        if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
+            return False
+        self.handle(event_target(event))
+        return True
+
+    def handle(self, path_or_link: str) -> None:
+        """Ask for what was named, or tell why it cannot be."""
+        try:
+            self._on_target(parse_target(path_or_link))
+        except HelixError as error:
+            self._on_error(error)
+
+    def first_target(self, paths_or_links: list[str]) -> str:
+        """Take the first that can be opened out of the names, as the wish of a fresh start; or empty."""
+        while paths_or_links:
+            try:
+                return parse_target(paths_or_links.pop(0))
+            except HelixError as error:
+                self._on_error(error)
+        return ""

@@ -1,0 +1,123 @@
+"""What a start is to show: a folder, the sample, an exported workspace, or what a link leads to. No Qt here.
+
+Between processes a wish is one line of text: the path of a folder, empty for the last one, or one of the
+prefixes here with what follows it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
+from helix_desktop.services.links import MAX_LENGTH, is_link
+
+SAMPLE_TARGET = "sample:"
+"""Asks for the guided sample."""
+IMPORT_PREFIX = "import:"
+"""Before the path of an exported workspace."""
+OPEN_COMMAND = "open-target"
+"""The command that stands for "no command but a target"; it is put in, never typed."""
+_OPTIONS_WITH_VALUE = ("--data-dir", "--workspace")
+_FILE_SCHEME = "file:"
+
+
+def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[str]:
+    """The words of a command line, with the command OPEN put before a target that stands where one would.
+
+    argparse knows commands by name only. Raises InputUnusable for a word that is neither.
+    """
+    at = _first_positional(argv)
+    if at == len(argv) or argv[at] in commands:
+        return list(argv)
+    if not is_target(argv[at]):
+        known = ", ".join(one for one in commands if one != OPEN_COMMAND)
+        raise InvalidInput(
+            f"'{escape_hidden_name(argv[at])}' is no command, no workspace file ({SUFFIX}), "
+            "no link (helix:).",
+            fix=f"Commands: {known}.",
+        )
+    return [*argv[:at], OPEN_COMMAND, *argv[at:]]
+
+
+def _first_positional(argv: Sequence[str]) -> int:
+    """Where the first word stands that is neither an option nor an option's value."""
+    at = 0
+    while at < len(argv) and argv[at].startswith("-"):
+        if argv[at] == "--":
+            return at + 1
+        takes = "=" not in argv[at] and any(
+            len(argv[at]) > len("--") and option.startswith(argv[at]) for option in _OPTIONS_WITH_VALUE
+        )
+        at += 2 if takes else 1
+    return min(at, len(argv))
+
+
+def is_target(text: str) -> bool:
+    """Whether a word claims to be a link, a file's address, or an exported workspace."""
+    return is_link(text) or text.lower().startswith(_FILE_SCHEME) or text.lower().endswith(SUFFIX)
+
+
+def parse_target(text: str) -> str:
+    """The wish of a link, an address `file:`, or a path. Raises InputUnusable."""
+    if first_hidden(text) or not text.isprintable():
+        raise InvalidInput(
+            f"{escape_hidden_name(text[:MAX_LENGTH])} holds signs that cannot be seen.",
+            "What is read must be what is opened.",
+            "Rename the file, or copy the link again.",
+        )
+    if is_link(text):  # what it leads to is looked at in the window, where a person sees the answer
+        return text[: MAX_LENGTH + 1]
+    path = _absolute_path(_path_from_uri(text) if text.lower().startswith(_FILE_SCHEME) else Path(text))
+    if path.suffix.lower() != SUFFIX:
+        raise InvalidInput(f"{path} is no exported workspace.", f"Its name does not end in {SUFFIX}.")
+    try:
+        found = path.is_file()
+    except OSError:  # a name that is too long, for one
+        found = False
+    if not found:
+        raise InvalidInput(f"{path} is not a file.", "It was moved or deleted, or is a folder.")
+    return IMPORT_PREFIX + str(path)
+
+
+def _absolute_path(path: Path) -> Path:
+    """The whole path, which a wish hands over in one line. Raises InputUnusable."""
+    whole = path.absolute()
+    if first_hidden(str(whole)) or any(sign in str(whole) for sign in "\n\r\t"):
+        raise InvalidInput(
+            f"{escape_hidden_name(str(whole))} holds signs that cannot be seen.", fix="Rename it."
+        )
+    return whole
+
+
+def _path_from_uri(uri: str) -> Path:
+    """The path of an address `file:`, as desktop environments hand it over. Raises InputUnusable."""
+    from urllib.parse import urlsplit  # they load more than a start without an address needs
+    from urllib.request import url2pathname
+
+    try:
+        parts = urlsplit(uri)
+        if parts.netloc.lower() not in {"", "localhost"} or parts.query or parts.fragment:
+            raise ValueError(uri)
+        return Path(url2pathname(parts.path))
+    except ValueError:
+        raise InvalidInput(
+            f"{uri[:MAX_LENGTH]} is no file of this machine.", "", "Give the path of a file."
+        ) from None
+
+
+def launch_target(args: argparse.Namespace) -> str:
+    """What a command line wishes to see. Raises InputUnusable when it wishes for two things."""
+    named = [
+        *([SAMPLE_TARGET] if args.demo else []),
+        *([str(_absolute_path(args.workspace))] if args.workspace else []),
+        *([parse_target(args.target)] if getattr(args, "target", "") else []),
+    ]
+    if len(named) > 1:
+        raise InvalidInput(
+            "One thing can be opened at a time.", fix="Leave --demo, --workspace or TARGET out."
+        )
+    return named[0] if named else ""

@@ -1,0 +1,222 @@
+"""Runs the window once it is on screen: event loop, desk, and the end of everything."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import qasync
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.app.crash_log import close_window_logs, open_window_logs
+from helix_desktop.app.crash_report import crash_report
+from helix_desktop.app.data_move_window import relaunch
+from helix_desktop.app.early_file_events import EarlyFileOpenEvents
+from helix_desktop.app.exit_codes import LOCKED
+from helix_desktop.app.file_open_events import FileOpenEvents, open_target
+from helix_desktop.app.gc_policy import MainThreadCollector
+from helix_desktop.app.recovery import find_unfinished
+from helix_desktop.app.run_marker import LastRun, RunMarker
+from helix_desktop.app.single_instance import SingleInstance
+from helix_desktop.app.startup_error import show_startup_error
+from helix_desktop.app.views import build_views
+from helix_desktop.app.window import WindowFrame
+from helix_desktop.app.window_context import WindowContext, create_window_context
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.errors import InstanceNotResponding
+from helix_desktop.services.app_services import AppServices, now_ms
+from helix_desktop.services.models import DEMO_PAUSE_S
+from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.shell.crash_notice import CrashNotice
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.open_external import ExternalOpenController
+from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
+
+
+def run(
+    app: QApplication,
+    frame: WindowFrame,
+    data_dir: DataDir,
+    marker_path: Path,
+    launch_target: str,
+    early_events: EarlyFileOpenEvents | None = None,
+) -> int:
+    """Run a window that is on screen until it is closed; the exit code.
+
+    `trace` marks the data directory as taken while the window is open; `wish` is one of app.targets;
+    `early` holds what the system named besides.
+    """
+    instance = SingleInstance(data_dir.root)
+    try:
+        told = instance.send(launch_target)  # another start may have come first, by less than a frame
+    except InstanceNotResponding as error:
+        frame.window.allow_close()
+        return show_startup_error(app, error, frame.window_state, LOCKED)
+    if told:
+        frame.window.allow_close()
+        return 0
+    instance.claim()
+    marker = RunMarker(marker_path)
+    crashed = marker.crashed_run()
+    stacks = open_window_logs(data_dir.logs_dir)
+    marker.start(now_ms(), stacks.tell())
+    try:
+        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+            afterwards = runner.run(
+                _run_window(
+                    app,
+                    create_window_context(frame),
+                    data_dir,
+                    instance,
+                    launch_target,
+                    early_events,
+                    marker,
+                    crashed,
+                )
+            )
+    finally:
+        close_window_logs(stacks)
+        marker.clear()
+        instance.close()
+    if afterwards:
+        relaunch(*afterwards)
+    return 0
+
+
+async def _run_window(
+    app: QApplication,
+    window_context: WindowContext,
+    data_dir: DataDir,
+    instance: SingleInstance,
+    launch_target: str,
+    early_events: EarlyFileOpenEvents | None,
+    marker: RunMarker,
+    crashed_run: LastRun | None,
+) -> tuple[str, ...]:
+    """Run until the window is closed; the words of the start that is to come after it, if any."""
+    afterwards: list[str] = []
+
+    def move(target: str, remove_old: bool) -> None:
+        options = ["--remove-old"] if remove_old else []
+        afterwards[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.root), *options]
+        stop.set()
+
+    stop = asyncio.Event()
+    _install_signal_handlers(asyncio.get_running_loop(), stop.set)
+    desk, shell, settings, opening = wire_app(data_dir, window_context)
+    settings.move_confirmed.connect(move)
+    shell.quit_controller.confirmed.connect(stop.set)
+
+    def asked(text: str, fresh: bool = False) -> asyncio.Task[None]:
+        return window_context.actions.start(open_target(text, shell, opening, fresh), "begin")
+
+    def wake(text: str) -> None:
+        bring_to_front(window_context.window)
+        asked(text)
+
+    instance.activated.connect(wake)
+    openings = FileOpenEvents(app, wake, window_context.actions.show_error)
+    named = early_events.drain() if early_events else []
+    shell.workspace_opened.connect(
+        lambda identity: window_context.actions.start(
+            asyncio.to_thread(marker.add_workspace, identity), "note workspace"
+        )
+    )
+    started = now_ms()
+    began = asked(launch_target or openings.first_target(named), fresh=True)
+    if crashed_run is not None:
+        window_context.actions.start(
+            _report_crash(crashed_run, window_context, desk, data_dir.logs_dir, began, started), "tell crash"
+        )
+    for one in named:
+        openings.handle(one)
+    # It stops all threads for a moment: better now than at a key.
+    window_context.actions.start(desk.counter.load(), "vocabulary")
+    for changed in (window_context.appearance.changed, window_context.window.layout_changed):
+        changed.connect(
+            lambda *_: window_context.actions.start(_save_window_state(window_context), "keep look")
+        )
+    await stop.wait()
+    instance.stop_listening()
+    settings.close()
+    await shut_down(window_context, shell, desk)
+    return tuple(afterwards)
+
+
+async def _report_crash(
+    crashed_run: LastRun,
+    window_context: WindowContext,
+    services: AppServices,
+    logs_dir: Path,
+    first_task: asyncio.Task[None],
+    started_at_ms: int,
+) -> None:
+    """Say that the last run did not end well, and what is there again, once the window shows something."""
+    notice = CrashNotice(
+        window_context.window,
+        window_context.actions,
+        lambda: crash_report(logs_dir, crashed_run, Path.home()),
+        logs_dir,
+    )
+    await asyncio.wait({first_task})
+    notice.show(await find_unfinished(services, crashed_run, started_at_ms))
+
+
+def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callable[[], None]) -> None:
+    """Let the signals that ask a program to end close the window in order."""
+    if sys.platform == "win32":
+        # Loops of Windows take no handlers; a console that started the window sends these two.
+        for number in (signal.SIGINT, signal.SIGBREAK):
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(on_signal))
+    else:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, on_signal)
+
+
+class AppWiring(NamedTuple):
+    """The desk, and the presenters that bind the window to it."""
+
+    services: AppServices
+    workspace_controller: WorkspaceController
+    settings: SettingsPresenter
+    external_open: ExternalOpenController
+
+
+def wire_app(
+    data_dir: DataDir, window_context: WindowContext, demo_pause_s: float = DEMO_PAUSE_S
+) -> AppWiring:
+    """Make the desk and the screens, and bind the window to them."""
+    desk = AppServices(data_dir, os.environ, demo_pause_s=demo_pause_s)
+    shell = WorkspaceController(
+        window_context.window, build_views(window_context), window_context.actions, desk
+    )
+    MainThreadCollector(window_context.window)
+    settings = SettingsPresenter(
+        window_context.window, shell, window_context.appearance, window_context.actions, desk
+    )
+    return AppWiring(desk, shell, settings, ExternalOpenController(window_context.window, desk, shell))
+
+
+async def _save_window_state(window_context: WindowContext) -> None:
+    """Keep sizes, theme and text size for the next first frame, also should this run end badly."""
+    window_context.window_state.set_appearance(
+        window_context.appearance.mode, window_context.appearance.text_px
+    )
+    await asyncio.to_thread(window_context.window_state.save)
+
+
+async def shut_down(
+    window_context: WindowContext, workspace_controller: WorkspaceController, services: AppServices
+) -> None:
+    """Close everything in order: what is on screen, what runs, what is stored, the window."""
+    window_context.window.setEnabled(False)
+    await workspace_controller.session_controller.show(None, None)
+    await window_context.scope.close(for_good=True)  # a timer may still ring while the desk is closed
+    await services.close()
+    window_context.window.allow_close()
+    await _save_window_state(window_context)

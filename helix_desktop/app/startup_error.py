@@ -1,0 +1,32 @@
+"""Says why the window cannot start: on the terminal, and in a small window for those who have none."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import qasync
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.app.window import set_application_identity
+from helix_desktop.app.window_state import WindowStateFile
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.dialogs import show_error_dialog
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.stylesheet import Appearance
+
+
+def show_startup_error(
+    app: QApplication, error: HelixError, window_state: WindowStateFile, exit_code: int
+) -> int:
+    """Show an error in the look that is kept in `layout`, and wait until it is read; the exit code."""
+    sys.stderr.write(f"helix-desktop: {' '.join(str(error).split())}\n")
+    if app.platformName() not in {"offscreen", "minimal"}:
+        set_application_identity(app)
+        fonts.load(resources_dir() / "fonts")
+        appearance = Appearance(app, *window_state.appearance())
+        appearance.apply_stylesheet()
+        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+            runner.run(show_error_dialog(error, appearance))
+    return exit_code

@@ -1,0 +1,47 @@
+"""The window with the tasks that its clicks start."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from helix_desktop.app.window import WindowFrame
+from helix_desktop.app.window_state import WindowStateFile
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.window_state import error_banner
+from helix_desktop.ui.shell.main_window import MainWindow
+
+
+@dataclass(frozen=True, slots=True)
+class WindowContext:
+    """The window and what belongs to it; `scope` owns what its clicks start."""
+
+    window: MainWindow
+    appearance: Appearance
+    window_state: WindowStateFile
+    scope: TaskScope
+    actions: AsyncActions
+
+
+def create_window_context(frame: WindowFrame) -> WindowContext:
+    """Give a frame its scope; failures of its tasks are told on top of the centre."""
+    window = frame.window
+
+    def tell_here() -> Callable[[HelixError], None]:
+        place = window.banners.context_ids
+        return lambda error: window.banners.show_banner(error_banner(error, *place))
+
+    def tell(error: HelixError) -> None:
+        tell_here()(error)
+
+    def fail(error: BaseException) -> None:
+        why = f"{type(error).__name__}: {error}"
+        tell(HelixError("Something went wrong.", why, "See the log.", remedies=("open_log",)))
+
+    scope = TaskScope(fail)
+    return WindowContext(
+        window, frame.appearance, frame.window_state, scope, AsyncActions(scope, tell, tell_here)
+    )

@@ -1,0 +1,57 @@
+"""Where the window keeps sizes between two runs: one small TOML file beside the settings."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import threading
+from pathlib import Path
+from typing import Any
+
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.style.fonts import BASE_PX
+from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES, ThemeMode
+
+WINDOW_STATE_FILE = "window.toml"
+
+
+class WindowStateFile:
+    """Bytes by name. A damaged file means default sizes, no more."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._files = path, TomlFiles()
+        self._write_lock = threading.Lock()
+        try:
+            self._fields: dict[str, Any] = self._files.read(path)
+        except HelixError:
+            self._fields = {}
+
+    def get(self, name: str) -> bytes:
+        """What was remembered under a name; empty when nothing was."""
+        try:
+            return base64.b64decode(str(self._fields.get(name, "")), validate=True)
+        except binascii.Error:
+            return b""
+
+    def put(self, name: str, value: bytes) -> None:
+        """Keep bytes under a name until `save`."""
+        self._fields[name] = base64.b64encode(value).decode("ascii")
+
+    def appearance(self) -> tuple[ThemeMode, int]:
+        """Theme and text size of the last run: the first frame has them before the settings are read."""
+        theme, text_px = self._fields.get("theme"), self._fields.get("text_px")
+        mode = next((one for one in THEME_MODES if one == theme), THEME_MODES[0])
+        return mode, text_px if isinstance(text_px, int) and text_px in TEXT_PX else BASE_PX
+
+    def set_appearance(self, mode: ThemeMode, text_px: int) -> None:
+        """Keep theme and text size for the next first frame."""
+        self._fields |= {"theme": mode, "text_px": text_px}
+
+    def save(self) -> None:
+        """Write the file; a full disk costs the sizes, nothing else."""
+        try:
+            with self._write_lock:  # from threads, while the window goes on remembering
+                self._files.write(self._path, dict(self._fields))
+        except OSError:
+            return

@@ -1,0 +1,130 @@
+"""What a value on the command line may be. Each reads one; what is none raises ArgumentTypeError."""
+
+from __future__ import annotations
+
+import argparse
+import math
+import re
+from pathlib import Path
+
+from helix_desktop.domain.digest import is_digest_prefix
+from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS
+
+MIN_WINDOW_TOKENS = 1_000  # tokens: less does not hold the tools' descriptions
+MAX_JOBS = 64
+MAX_PORT = 65_535
+
+_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)i?B?", re.IGNORECASE)
+_TIME = re.compile(r"(\d+)\s*([hdw])", re.IGNORECASE)
+_FACTORS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+_UNITS = {"h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}
+
+
+def path(text: str) -> Path:
+    """A path."""
+    if not text.strip():  # Path("") is the current folder, which an unset variable of a script does not mean
+        raise argparse.ArgumentTypeError("no folder is named")
+    return Path(text)
+
+
+def non_empty_text(text: str) -> str:
+    """A text that says something."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it says nothing")
+    return text
+
+
+def window_tokens(text: str) -> int:
+    """The size of a model's window, in tokens."""
+    if not text.isdecimal() or int(text) < MIN_WINDOW_TOKENS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of at least {MIN_WINDOW_TOKENS} tokens")
+    return int(text)
+
+
+def token_budget(text: str) -> int:
+    """A number of tokens; 0 is no bound."""
+    if not (text.isascii() and text.isdigit()):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: 200000, for example")
+    return int(text)
+
+
+def seconds(text: str) -> float:
+    """A time in seconds."""
+    value = _float(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"must be a number of seconds (got {text!r})")
+    return value
+
+
+def usd(text: str) -> float:
+    """An amount of US dollars."""
+    amount = _float(text)
+    if not 0 <= amount < math.inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is no amount of US dollars: 2.50, for example")
+    return amount
+
+
+def fraction(text: str) -> float:
+    """A share, from 0 to 1."""
+    part = _float(text)
+    if not 0 <= part <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to 1")
+    return part
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan  # lies in no range
+
+
+def jobs(text: str) -> int:
+    """How many processes work."""
+    if not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MAX_JOBS}")
+    return int(text)
+
+
+def count(text: str) -> int:
+    """A number from 0 on."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is no number")
+    return int(text)
+
+
+def positive_count(text: str) -> int:
+    """A number from 1 on."""
+    if not text.isdecimal() or not int(text):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
+    return int(text)
+
+
+def port(text: str) -> int:
+    """A port; 0 is a free one."""
+    if not text.isdecimal() or int(text) > MAX_PORT:
+        raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to {MAX_PORT}")
+    return int(text)
+
+
+def byte_count(text: str) -> int:
+    """Bytes, from `2GB` or `500 MB`; 1 KB is 1,024 bytes."""
+    found = _SIZE.fullmatch(text.strip())
+    if found is None or float(found[1]) <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is no size such as 500MB or 2GB")
+    return max(1, round(float(found[1]) * _FACTORS[found[2].upper()]))
+
+
+def duration_ms(text: str) -> int:
+    """Milliseconds, from `12h`, `30d` or `4w`."""
+    found = _TIME.fullmatch(text.strip())
+    if found is None or not int(found[1]):
+        raise argparse.ArgumentTypeError(f"{text!r} is no time such as 12h, 30d or 4w")
+    return int(found[1]) * _UNITS[found[2].lower()]
+
+
+def hash_prefix(text: str) -> str:
+    """The first digits of a hash, or all of them."""
+    if not is_digest_prefix(text.lower()):
+        raise argparse.ArgumentTypeError(f"{text[:70]!r} is not 1 to 64 hex digits")
+    return text.lower()

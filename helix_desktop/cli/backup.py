@@ -1,0 +1,105 @@
+"""The commands that carry workspaces into files and back: `cache export`, `cache import`, `backup`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.app.exit_codes import FAILED
+from helix_desktop.cli.output import ProgressPrinter, print_err, print_out
+from helix_desktop.cli.run import with_services, with_workspace
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult, export_summary, import_summary
+from helix_desktop.services.app_services import AppServices
+
+
+def export(args: argparse.Namespace) -> int:
+    """Write a workspace to a file; 1 when the store could not give all of it."""
+
+    async def work(services: AppServices, workspace: OpenWorkspace) -> int:
+        place = _archive_path(args.file)
+        return _print_exports(
+            [await services.backup.export(workspace.id, place, ProgressPrinter().update)], args.json
+        )
+
+    return with_workspace(args, work)
+
+
+def import_file(args: argparse.Namespace) -> int:
+    """Merge a file into a workspace, which is made if need be; 1 when a session had to be left."""
+
+    async def work(services: AppServices, workspace: OpenWorkspace) -> int:
+        done = await services.backup.import_file(workspace.id, _absolute(args.file), ProgressPrinter().update)
+        if args.json:
+            print_out(json.dumps(msgspec.to_builtins(done), indent=1))
+        else:
+            print_out(import_summary(done))
+        for session in done.busy:
+            print_err(
+                f"helix-desktop: the session {session[:8]} is open and was not extended: close its window"
+            )
+        return 0 if done.is_complete else FAILED
+
+    return with_workspace(args, work)
+
+
+def backup(args: argparse.Namespace) -> int:
+    """Write every workspace, or one, to a file of its own; 1 when one could not be written whole."""
+
+    async def work(services: AppServices) -> int:
+        records = services.backup.stored_workspaces()
+        if args.workspace is not None:
+            one = services.registry.find_by_path(args.workspace)
+            records = [record for record in records if one is not None and record.id == one.id]
+        if not records:
+            raise InvalidInput("There is nothing to back up.", "Nothing was stored there yet.")
+        done: list[ExportResult] = []
+        troubles: list[HelixError] = []
+        for record in records:
+            try:
+                told = ProgressPrinter(f"{record.name}: ").update
+                done.append(await services.backup.back_up(record.id, _absolute(args.folder), told))
+            except HelixError as error:
+                troubles.append(error)
+                print_err(f"helix-desktop: {record.name}: {error}")
+        return _print_exports(done, args.json, as_list=True) or (FAILED if troubles else 0)
+
+    return with_services(args, work)
+
+
+def _archive_path(path: Path) -> Path:
+    """Where an export is written. Raises InputUnusable for a name that ends in something else."""
+    if path.suffix not in ("", SUFFIX):
+        raise InvalidInput(
+            f"{path.name} does not end in {SUFFIX}.",
+            "Exports have this ending, so that file dialogs and people find them.",
+            f"Name it {path.with_suffix(SUFFIX).name}; without an ending it is added.",
+        )
+    return _absolute(path.with_suffix(SUFFIX))
+
+
+def _absolute(path: Path) -> Path:
+    return path.absolute()
+
+
+def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = False) -> int:
+    """Say what was written; 1 when something of it is missing."""
+    if as_json:
+        found: Any = [msgspec.to_builtins(one) for one in exports]
+        print_out(json.dumps(found if as_list else found[0], indent=1))
+    for one in exports:
+        held = one.held
+        if not as_json:
+            print_out(f"{one.path}  {format_bytes(one.file_size)}")
+            print_err(f"{export_summary(one)} Verified.")
+        for digest in held.missing:
+            print_err(f"helix-desktop: the content {digest} is damaged or lost and is not in the file")
+        for session in held.left_out:
+            print_err(f"helix-desktop: the log of session {session[:8]} is damaged and is not in the file")
+    return FAILED if any(one.held.missing or one.held.left_out for one in exports) else 0

@@ -1,0 +1,138 @@
+"""The commands that list and search the cache of a workspace."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.cli.output import content_name, print_err, print_out
+from helix_desktop.domain.digest import format_bytes, pluralize
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.store.entries import (
+    CacheEntry,
+    ContentHit,
+    EntryFilter,
+    EntrySort,
+    HandoverHit,
+    SearchResults,
+)
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.app_services import now_ms
+
+_PAGE = 500  # entries asked for at once
+
+
+async def list_entries(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+    """Print the entries that pass, in order."""
+    entries = await _entries(args, workspace)
+    if args.json:
+        print_out(json.dumps([msgspec.to_builtins(entry) for entry in entries], indent=1))
+        return 0
+    for entry in entries:
+        print_out(_entry_line(entry))
+    totals = await workspace.store.totals()
+    some = f"{len(entries):,} of " if len(entries) != totals.entries else ""
+    held = pluralize(totals.entries, "entry", "entries")
+    print_err(f"{some}{held}, {format_bytes(totals.size)}, {format_bytes(totals.stored_size)} on disk")
+    return 0
+
+
+async def search(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+    """Print the newest entries and handovers that hold all words, each with its best lines."""
+    found = await workspace.store.search(args.query, await _filter(args, workspace), args.limit)
+    handovers = await workspace.store.search_handovers(args.query, args.limit)
+    if args.json:
+        print_out(json.dumps(_search_json(found, handovers), indent=1))
+        return 0
+    for hit in found.hits:
+        print_out(_entry_line(hit.entry))
+        _print_matches(hit)
+    for one in handovers:
+        print_out(f"handover e{one.seq} of session {one.session}")
+        _print_matches(one)
+    more = ", and maybe more: raise --limit" if found.cursor else ""
+    damaged = f", {found.unreadable} damaged" if found.unreadable else ""
+    hits = pluralize(len(found.hits), "entry", "entries")
+    print_err(f"{hits}, {pluralize(len(handovers), 'handover')}{damaged}{more}")
+    return 0
+
+
+VERBS: dict[str, Callable[[argparse.Namespace, OpenWorkspace], Coroutine[Any, Any, int]]] = {
+    "list": list_entries,
+    "search": search,
+}
+
+
+async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[CacheEntry]:
+    wanted, order = await _filter(args, workspace), EntrySort(args.sort, not args.reverse)
+    entries: list[CacheEntry] = []
+    cursor = ""
+    while True:
+        limit = min(_PAGE, args.limit - len(entries)) if args.limit else _PAGE
+        page = await workspace.store.page(cursor, limit, order, entry_filter=wanted)
+        entries += page.entries
+        cursor = page.cursor
+        if not cursor or len(entries) == args.limit:
+            return entries
+
+
+async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFilter:
+    """What the command line lets pass. Raises InputUnusable when no session, or several, fit."""
+    now = now_ms()
+    return EntryFilter(
+        prefix=args.prefix or "",
+        tool=args.tool,
+        session=await _resolve_session(args.from_session, workspace),
+        target=args.path,
+        least_size=args.min_size,
+        most_size=args.max_size,
+        since=0 if args.newer is None else now - args.newer,
+        until=None if args.older is None else now - args.older,
+        unused=args.unused,
+        orphan=args.orphan,
+        pinned=True if args.pinned else None,
+    )
+
+
+async def _resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
+    if not session_prefix:
+        return ""
+    found = [one.id for one in await workspace.store.sessions() if one.id.startswith(session_prefix)]
+    if len(found) == 1 or session_prefix in found:
+        return session_prefix if session_prefix in found else found[0]
+    if found:
+        raise InvalidInput(f"Several sessions begin with {session_prefix!r}.", fix="Give more of its id.")
+    raise InvalidInput(
+        f"This workspace has no session {session_prefix!r}.", fix="See `helix-desktop timeline`."
+    )
+
+
+def _entry_line(entry: CacheEntry) -> str:
+    size = f"{format_bytes(entry.size):>8}  {entry.tokens:>7} tokens"
+    return f"{entry.digest}  {size}  {content_name(entry)}".rstrip()
+
+
+def _print_matches(hit: ContentHit | HandoverHit) -> None:
+    for spot in hit.sighting.best:
+        print_out(f"  {spot.line}: {escape_hidden_name(spot.excerpt)}")
+    if not hit.sighting.lines:
+        print_out("  in its name")
+
+
+def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> dict[str, Any]:
+    """A search as a JSON document."""
+    return {
+        "entries": [
+            {**msgspec.to_builtins(hit.entry), **msgspec.to_builtins(hit.sighting)} for hit in results.hits
+        ],
+        "handovers": [
+            {"session": one.session, "seq": one.seq, **msgspec.to_builtins(one.sighting)} for one in handovers
+        ],
+        "unreadable": results.unreadable,
+        "more": bool(results.cursor),
+    }

@@ -1,0 +1,104 @@
+"""`cache repair` and `cache verify`: the full check of a workspace's store, and what was mended."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+
+import msgspec
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.ports import Store
+from helix_desktop.app.exit_codes import FAILED
+from helix_desktop.cli.output import ProgressPrinter, content_name, print_err, print_out
+from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.store.remote.client import RemoteStore
+
+_OPEN_ELSEWHERE = (
+    "helix-desktop: Not mended: this workspace is open in another running Helix Desktop. "
+    "Close it there: it is mended when it is opened next."
+)
+_NOT_REPAIRED = "helix-desktop: Not all of it could be mended. Restore a backup: helix-desktop cache import."
+
+
+async def report_repairs(store: Store) -> None:
+    """Say on standard error what was mended when the store was opened, once."""
+    report = store.health.report
+    if report is not None:
+        print_err(f"helix-desktop: {report.notice}")
+        await store.health.acknowledge()
+
+
+async def repair(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
+    """Check everything, and mend what is wrong; 0 when nothing is lost."""
+    report = workspace.store.health.report
+    found = await _check_store(workspace.store)
+    if found.problems:
+        await services.close_workspace(workspace.id)
+        told = ProgressPrinter("mending: ").update
+        workspace = await services.open_workspace(
+            workspace.id, read_only=True, on_progress=told
+        )  # opening mends what the check found
+        report = workspace.store.health.report or report
+        found = await _check_store(workspace.store)
+    if args.json:
+        print_out(
+            json.dumps({**_integrity_json(found), "mended": msgspec.to_builtins(report) if report else None})
+        )
+    else:
+        _print(found, report)
+    if found.problems:
+        print_err(_OPEN_ELSEWHERE if isinstance(workspace.store, RemoteStore) else _NOT_REPAIRED)
+    if report is not None:
+        await workspace.store.health.acknowledge()
+    return 0 if found.is_sound and (report is None or report.is_lossless) else FAILED
+
+
+async def verify(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+    """Check everything, and change nothing; 0 when all is sound."""
+    found = await _check_store(workspace.store)
+    if args.json:
+        print_out(json.dumps(_integrity_json(found)))
+        return 0 if found.is_sound else FAILED
+    for one in found.damaged:
+        print_out(f"{one.digest}  DAMAGED  {content_name(one)}".rstrip())
+    for problem in found.problems:
+        print_out(problem)
+    print_out(f"{found.contents} verified, {len(found.damaged)} damaged")
+    if found.problems:
+        print_err(
+            "Mend it: helix-desktop cache repair --workspace PATH. It is mended at its next opening, too."
+        )
+    return 0 if found.is_sound else FAILED
+
+
+async def _check_store(store: Store) -> IntegrityReport:
+    if not sys.stderr.isatty():
+        return await store.health.check()
+
+    def show(done: int, total: int) -> None:
+        sys.stderr.write(f"\r{done} of {total} verified")
+
+    found = await store.health.check(show)
+    sys.stderr.write("\r\x1b[K")
+    return found
+
+
+def _integrity_json(integrity: IntegrityReport) -> dict[str, object]:
+    damaged = [one.digest for one in integrity.damaged]
+    return {"verified": integrity.contents, "damaged": damaged, "problems": list(integrity.problems)}
+
+
+def _print(integrity: IntegrityReport, report: RepairReport | None) -> None:
+    if report is not None:
+        notice = report.notice
+        print_out(f"{notice.what}\n{notice.why}\n{notice.fix}")
+    for one in integrity.damaged:
+        print_out(f"{one.digest}  LOST  {content_name(one)}".rstrip())
+    for problem in integrity.problems:
+        print_out(problem)
+    print_out(f"{integrity.contents} verified, {len(integrity.damaged)} damaged")
+    if report is None and integrity.is_sound:
+        print_out("Nothing had to be mended.")

@@ -1,0 +1,76 @@
+"""Which code a command of the command line runs."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+
+Command = Callable[[argparse.Namespace], int]
+"""Does what was given on the command line; the exit code."""
+
+
+def resolve_command(args: argparse.Namespace) -> Command:
+    """The command's code, imported only when it runs: the window must not wait for the others."""
+    match args.command:
+        case "run" | "cache" | "timeline" | "backup":
+            return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())
+        case "replay" | "mcp":
+            return _standalone_command(args.command)
+        case "move-data":
+            return _move_command(args.window)
+        case "self-check" | "licences":
+            return _installation_command(args.command)
+        case "demo" | "screenshots":
+            return _demo_command(args.command)
+    from helix_desktop.app.main import show_window
+
+    return show_window
+
+
+def _installation_command(command: str) -> Command:
+    if command == "licences":
+        from helix_desktop.cli.licenses import licences
+
+        return licences
+    from helix_desktop.diagnostics.self_check import self_check
+
+    return self_check
+
+
+def _workspace_command(command: str) -> Command:
+    from helix_desktop.cli import backup, run
+
+    commands: dict[str, Command] = {
+        "run": run.run_turn,
+        "timeline": run.timeline,
+        "cache export": backup.export,
+        "cache import": backup.import_file,
+        "backup": backup.backup,
+    }
+    return commands.get(command, run.cache)
+
+
+def _standalone_command(command: str) -> Command:
+    if command == "mcp":
+        from helix_desktop.cli.mcp_serve import serve_cache
+
+        return serve_cache
+    from helix_desktop.cli.replay import replay
+
+    return replay
+
+
+def _move_command(in_window: bool) -> Command:
+    if in_window:
+        from helix_desktop.app.data_move_window import move_in_window
+
+        return move_in_window
+    from helix_desktop.cli.move_data import move_data
+
+    return move_data
+
+
+def _demo_command(command: str) -> Command:
+    from helix_desktop.demo.run_demo import demo, screenshots
+
+    return demo if command == "demo" else screenshots

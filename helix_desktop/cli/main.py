@@ -1,0 +1,189 @@
+"""The command line: the window by default, and what works without one."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from helix_desktop.app.exit_codes import FAILED, INTERRUPTED, LOCKED, USAGE
+from helix_desktop.app.launch_targets import OPEN_COMMAND, with_open_command
+from helix_desktop.cli import argument_types
+from helix_desktop.cli.dispatch import resolve_command
+from helix_desktop.cli.parser import Commands, add_commands
+from helix_desktop.domain.errors import (
+    DataDirUnavailable,
+    DigestAmbiguous,
+    DigestUnknown,
+    HelixError,
+    InvalidArchive,
+    InvalidInput,
+    InvalidRecording,
+    SettingsDamaged,
+    StoreLocked,
+    WorkspaceMissing,
+    WorkspaceUntrusted,
+)
+
+SAMPLE_PYTHON = "sample-python"
+_USAGE_ERRORS = (
+    InvalidInput,
+    DataDirUnavailable,
+    SettingsDamaged,
+    WorkspaceMissing,
+    WorkspaceUntrusted,
+    InvalidRecording,
+    InvalidArchive,
+    DigestUnknown,
+    DigestAmbiguous,
+)
+"""What is wrong with what was given, on the command line or in a file that a person wrote."""
+
+log = logging.getLogger(__name__)
+
+
+class _Version(argparse.Action):
+    """Says which build this is; reads that only when it is asked."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        """Exit with 0. Raises HelixError."""
+        from helix_desktop.config.build_info import current_build
+
+        sys.stdout.write(f"{current_build().text}\n")
+        parser.exit()
+
+
+class _Parser(argparse.ArgumentParser):
+    """Says what is wrong in one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Exit with 2."""
+        sys.stderr.write(f"helix-desktop: {message} (see helix-desktop --help)\n")
+        raise SystemExit(USAGE)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The grammar of the command line."""
+    return _build_parser()[0]
+
+
+def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
+    """The grammar, and its commands."""
+    common = _Parser(add_help=False)
+    common.add_argument(
+        "--data-dir",
+        type=argument_types.path,
+        default=argparse.SUPPRESS,
+        metavar="DIR",
+        help="where Helix Desktop keeps its data",
+    )
+    root: argparse.ArgumentParser = _Parser(
+        prog="helix-desktop",
+        description="An agent's context, managed and in sight. Instead of a command, TARGET is an exported "
+        "workspace (FILE.helix) or a link (helix:…), shown in the window.",
+        parents=[common],
+    )
+    root.add_argument("--version", action=_Version, nargs=0, help="say which build this is")
+    root.add_argument(
+        "--workspace", type=argument_types.path, metavar="PATH", help="open this folder in the window"
+    )
+    root.add_argument("--demo", action="store_true", help="open the guided sample in the window")
+    commands = root.add_subparsers(dest="command", metavar="COMMAND | TARGET")
+    # Not listed, having no help text. Nothing may follow a target: a program that opens a link for a person
+    # may let it end in words of its own, and another data directory would bring another's trust along.
+    opening = commands.add_parser(OPEN_COMMAND, prog="helix-desktop")
+    opening.add_argument("target", metavar="TARGET")
+    add_commands(commands, common)
+    return root, commands
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; its exit code. Errors become one line, never a traceback."""
+    _replace_closed_streams()
+    words = sys.argv[1:] if argv is None else argv
+    if words[:1] == [SAMPLE_PYTHON]:  # not for people, and its options are those of Python
+        return _run_sample_python(words[1:])
+    given = argparse.Namespace()
+    try:
+        if not all(_is_utf8(word) for word in words):
+            raise InvalidInput("An argument is no UTF-8 text.", fix="Give names and texts as UTF-8.")
+        grammar, commands = _build_parser()
+        given = grammar.parse_args(with_open_command(words, commands.choices))
+        code = resolve_command(given)(given)
+        sys.stdout.flush()
+    except HelixError as error:
+        _print_error(str(error))
+        return (
+            LOCKED
+            if isinstance(error, StoreLocked)
+            else USAGE
+            if isinstance(error, _USAGE_ERRORS)
+            else FAILED
+        )
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except OSError as error:
+        _discard_output()
+        if not isinstance(error, BrokenPipeError):  # a reader that has gone needs no words
+            _print_error(f"{error}.")
+        return FAILED
+    except Exception as error:  # noqa: BLE001 - the last line of defence: it is logged, and said in one line
+        place = _log_unexpected_error(given, error)
+        _print_error(f"Helix Desktop made a mistake: {type(error).__name__}: {error}. The log is in {place}.")
+        return FAILED
+    return code
+
+
+def _run_sample_python(argv: Sequence[str]) -> int:
+    from helix_desktop.services.sample_python import run_sample_python
+
+    return run_sample_python(argv)
+
+
+def _print_error(text: str) -> None:
+    sys.stderr.write(f"helix-desktop: {' '.join(text.split())}\n")
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # bytes that are no UTF-8 come as lone surrogates
+        return False
+    return True
+
+
+def _replace_closed_streams() -> None:
+    """Put something in the place of closed standard streams: else a database's file gets their number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open as long as the process
+            setattr(sys, name, nothing)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # file names and outputs hold signs that a terminal may not
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _log_unexpected_error(args: argparse.Namespace, error: Exception) -> Path:
+    """Write an error that nobody foresaw to the log; the log's folder."""
+    from helix_desktop.app.crash_log import close_log, open_log
+    from helix_desktop.config.paths import DataDir
+
+    data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
+    with contextlib.suppress(HelixError, OSError):
+        data.ensure()
+        handler = open_log(data.logs_dir)
+        log.error("a command failed", exc_info=error)
+        close_log(handler)
+    return data.logs_dir
+
+
+def _discard_output() -> None:
+    """Let what is still buffered for standard output go nowhere, so that the exit is quiet."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

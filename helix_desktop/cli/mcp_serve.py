@@ -1,0 +1,74 @@
+"""The command that serves a workspace's cache to other programs, until they close or a signal ends it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import secrets
+import sys
+
+from helix_desktop import __version__
+from helix_desktop.cli.output import print_err, print_out
+from helix_desktop.cli.run import resolve_workspace, with_services
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.services.cache_server.lazy_store import LazyStore
+from helix_desktop.services.cache_server.tools import CacheServerTools
+
+TOKEN_VARIABLE = "HELIX_MCP_TOKEN"
+MIN_TOKEN_CHARS = 16  # characters: what a person types must not be guessed by trying
+
+
+def serve_cache(args: argparse.Namespace) -> int:
+    """Serve over standard input and output, or over HTTP. Raises HelixError."""
+
+    async def work(services: AppServices) -> int:
+        record = resolve_workspace(services, args)
+        store = LazyStore(lambda: services.borrow_store(record.id))
+        try:
+            async with store.acquire():  # what is wrong with it is said now, not at the first call
+                pass
+            await _serve(args, CacheServerTools(store, services.counter.count), record.name)
+        finally:
+            await store.close()
+        return 0
+
+    return with_services(args, work)
+
+
+async def _serve(args: argparse.Namespace, tools: CacheServerTools, name: str) -> None:
+    if args.http:
+        await _serve_http(args.port, tools, name)
+        return
+    from helix_desktop.mcp.server.cache_server import cache_server
+    from helix_desktop.mcp.server.stdio_server import serve_stdio
+
+    await serve_stdio(cache_server(tools, name, __version__))
+
+
+async def _serve_http(port: int, tools: CacheServerTools, name: str) -> None:
+    token, made = _token()  # first: the protocol takes a second to import
+    from helix_desktop.mcp.server.cache_server import cache_server
+    from helix_desktop.mcp.server.http_server import serve_loopback
+
+    def ready(url: str) -> None:
+        print_out(json.dumps({"url": url, "token": token} if made else {"url": url}))
+        sys.stdout.flush()  # whoever started this waits for the line
+        print_err(f"Serving the cache of {name} at {url}; Ctrl+C ends it.")
+
+    await serve_loopback(cache_server(tools, name, __version__), token, port, ready)
+
+
+def _token() -> tuple[str, bool]:
+    """The token that requests must carry, and whether it was made now. Raises InputUnusable."""
+    given = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not given:
+        return secrets.token_urlsafe(32), True
+    if len(given) < MIN_TOKEN_CHARS or not given.isascii():
+        raise InvalidInput(
+            f"The token in {TOKEN_VARIABLE} is too weak.",
+            f"It needs {MIN_TOKEN_CHARS} ASCII characters or more.",
+            "Leave the variable out, and one is made.",
+        )
+    return given, False

@@ -1,0 +1,31 @@
+"""The command `move-data`: everything that Helix Desktop keeps goes to another folder."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+
+from helix_desktop.app.data_move import move_data_dir
+from helix_desktop.cli.output import ProgressPrinter, print_err, print_out
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.digest import format_bytes, pluralize
+
+
+def move_data(args: argparse.Namespace) -> int:
+    """Move the data directory; the old one stays unless it is to be removed. Raises HelixError."""
+    data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
+    data.ensure()
+    telling = ProgressPrinter()
+    move = move_data_dir(data, args.folder, telling.update)
+    left = move.remove_old() if args.remove_old else ()
+    told = {"to": str(move.target), "from": str(move.source), "files": len(move.files), "size": move.size}
+    if args.json:
+        print_out(json.dumps({**told, "removed": bool(args.remove_old) and not left}))
+        return 0
+    print_out(f"{move.target}  {format_bytes(move.size)}")
+    if left:
+        print_err(f"helix-desktop: could not be removed: {', '.join(map(str, left))}")
+    elif not args.remove_old:
+        print_err(f"{pluralize(len(move.files), 'file')}, verified. The old copy stays in {move.source}.")
+    return 0

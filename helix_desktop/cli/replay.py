@@ -1,0 +1,72 @@
+"""The command that replays recorded sessions under a policy, and says what it made of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import tomllib
+from functools import partial
+from pathlib import Path
+
+from helix_desktop.cli.output import print_err, print_out
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.replay import Replayer
+from helix_desktop.replay.measure import MeasureOptions
+from helix_desktop.replay.parallel import measure_all
+from helix_desktop.replay.recall_model import DEFAULT_RATE
+from helix_desktop.replay.recording import find_recordings
+from helix_desktop.replay.report import format_table, to_document, totals_by_column, warning_lines
+
+PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
+
+
+def replay(args: argparse.Namespace) -> int:
+    """Measure recordings; the figures on standard output. Raises RecordingUnusable, InputUnusable."""
+    make = partial(Replayer, policy=load_policy(args.policy), window=args.window)
+    usual = DEFAULT_RATE if args.recalls else None
+    rate = usual if args.recall_rate is None else args.recall_rate
+    options = MeasureOptions(args.window, args.reach_every, rate)
+    paths = find_recordings(args.files)
+    measured = measure_all(paths, make, options, args.jobs, _Progress(len(paths)))
+    if args.json:
+        print_out(json.dumps(to_document(measured), indent=1))
+        return 0
+    print_out(format_table(totals_by_column(measured)))
+    for line in warning_lines(measured):
+        print_err(line)
+    return 0
+
+
+def load_policy(name_or_path: str) -> ContextPolicy:
+    """The profile of that name, or the policy in that TOML file. Raises InputUnusable."""
+    if name_or_path in PROFILES:
+        return PROFILES[name_or_path]
+    fix = f"Give {', '.join(PROFILES)}, or a TOML file."
+    try:
+        return policy_from(tomllib.loads(Path(name_or_path).read_text(encoding="utf-8")))
+    except FileNotFoundError as error:
+        raise InvalidInput(
+            f"There is no policy {name_or_path!r}.", "It is no profile and no file.", fix
+        ) from error
+    except OSError as error:
+        raise InvalidInput(
+            f"The policy {name_or_path} cannot be read.", f"{error.strerror or error}.", fix
+        ) from error
+    except ValueError as error:
+        raise InvalidInput(f"{name_or_path} is no policy.", f"{error}.", "Correct it.") from error
+
+
+class _Progress:
+    """Says how many are done, when it takes long."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._reported_at = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        """So many are done."""
+        if time.monotonic() - self._reported_at >= PROGRESS_INTERVAL_S and done < self._total:
+            self._reported_at = time.monotonic()
+            print_err(f"{done} of {self._total} recordings measured")

@@ -1,0 +1,283 @@
+"""The commands that work on a workspace without a window."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import json
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import msgspec
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.ports import Model
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.app.crash_log import close_log, open_log
+from helix_desktop.app.exit_codes import FAILED, TERMINATED
+from helix_desktop.cli import cache_cleanup, cache_list, cache_repair
+from helix_desktop.cli.output import ProgressPrinter, TurnPrinter, print_err, print_out
+from helix_desktop.cli.timeline_text import REWRITES, timeline_lines
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.cost import Budget
+from helix_desktop.domain.digest import ellipsize
+from helix_desktop.domain.errors import HelixError, InvalidInput, WorkspaceMissing, WorkspaceUntrusted
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.providers.retry import PATIENCE_S
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.workspaces.record import WorkspaceRecord
+
+_MCP_START_TIMEOUT_S = 30.0  # MCP servers get so long before a turn begins without them
+_WorkspaceCommand = Callable[[AppServices, OpenWorkspace], Coroutine[Any, Any, int]]
+
+
+def run_turn(args: argparse.Namespace) -> int:
+    """One turn: the answer on standard output, or every event as a JSON line. 0 only if it ended well."""
+
+    async def work(services: AppServices, workspace: OpenWorkspace) -> int:
+        model = await _requested_model(services, args)
+        if model is not None:
+            await workspace.set_models(model)
+        await services.mcp_servers.wait_until_ready(workspace.id, _MCP_START_TIMEOUT_S)
+        this = asyncio.current_task()
+        assert this is not None  # a coroutine always runs in a task
+        voice = TurnPrinter(
+            args.json, on_output_error=this.cancel
+        )  # as Ctrl+C does: the turn is recorded as stopped
+        workspace.listen(voice.on_update)
+        try:
+            conversation = await _open_session(workspace, args.session)
+            if model is None:
+                require_chosen_model(conversation)
+            _warn_model_change(conversation)
+            await _apply_budget(conversation, args)
+            await conversation.set_mode(args.mode or conversation.mode)
+            return await _turn(conversation, args.message, voice)
+        except asyncio.CancelledError:
+            if voice.output_error is not None:
+                raise voice.output_error from None
+            raise
+
+    return with_workspace(args, work)
+
+
+def require_chosen_model(conversation: Conversation) -> None:
+    """Raise InputUnusable if the model that was chosen for a session is not set up: nobody else is asked."""
+    chosen = conversation.session.transcript.chosen_model
+    if chosen and conversation.model.label != chosen:
+        raise InvalidInput(
+            f"{chosen} is chosen for this session, but isn't set up here.",
+            fix="Set it up in Settings, Providers, or name another model with --model.",
+        )
+
+
+def _warn_model_change(conversation: Conversation) -> None:
+    """Tell when another model than so far answers in a session: it is sent all that was said."""
+    last, now = conversation.session.transcript.last_model, conversation.model.label
+    if last not in ("", now):
+        print_err(f"helix-desktop: {last} answered in this session so far; {now} goes on.")
+
+
+async def _apply_budget(conversation: Conversation, args: argparse.Namespace) -> None:
+    """Set the session's budget, as far as the command line names one."""
+    now = conversation.budget.limit
+    tokens = now.tokens if args.budget_tokens is None else args.budget_tokens
+    cost = now.cost if args.budget_usd is None else args.budget_usd
+    if Budget(tokens, cost) != now:
+        await conversation.budget.set_limit(Budget(tokens, cost))
+
+
+async def _turn(conversation: Conversation, message: str, printer: TurnPrinter) -> int:
+    ended = await conversation.run(message)
+    await conversation.wait_for_background_work()
+    printer.print_end(ended)
+    return 0 if ended.how == "done" and not printer.had_error else FAILED
+
+
+async def _requested_model(services: AppServices, args: argparse.Namespace) -> Model | None:
+    """The model that the command line names; None: the workspace's own. Raises InputUnusable."""
+    if not (args.base_url or args.model or args.window):
+        return None
+    try:
+        model = await services.models.adhoc(args.model, args.base_url, args.window)
+    except HelixError as error:
+        raise InvalidInput(error.what, error.why, error.fix) from error
+    if args.base_url and (key := services.models.environment_key(args.model, args.base_url)).value:
+        variable = key.source.removeprefix("environment: ")
+        host = urlsplit(args.base_url).netloc.rpartition("@")[2]
+        print_err(f"helix-desktop: the key in {variable} goes to {host}.")
+    return model
+
+
+async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conversation:
+    """The named session, the last one, or a new one. Raises InputUnusable when none or several fit."""
+    if not session_prefix:
+        return await workspace.create_session()
+    last = [one.id for one in await workspace.sessions()][:1]
+    known = [one.id for one in await workspace.store.sessions()]  # those of subagents go by their id
+    found = last if session_prefix == "last" else [one for one in known if one.startswith(session_prefix)]
+    if len(found) == 1:
+        return await workspace.open_session(found[0])
+    if found:
+        raise InvalidInput(f"Several sessions begin with {session_prefix!r}.", fix="Give more of its id.")
+    raise InvalidInput(
+        f"This workspace has no session {session_prefix!r}.", fix="Leave --session out to begin one."
+    )
+
+
+def cache(args: argparse.Namespace) -> int:
+    """List, search, show, verify, repair, clean up or forget the cached outputs of a workspace."""
+    if args.verb == "repair":
+        return with_workspace(args, lambda desk, room: cache_repair.repair(args, desk, room))
+    verbs: dict[str, Callable[[argparse.Namespace, OpenWorkspace], Coroutine[Any, Any, int]]] = {
+        **cache_list.VERBS,
+        "show": _show,
+        "verify": _verify,
+    }
+    if args.verb in cache_cleanup.VERBS:
+        return with_workspace(args, lambda desk, room: cache_cleanup.VERBS[args.verb](args, desk, room))
+    return with_workspace(args, lambda _, room: verbs[args.verb](args, room))
+
+
+async def _show(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+    digest = await workspace.resolve(args.sha)
+    data = await workspace.store.get(digest)
+    if args.json:
+        about = msgspec.to_builtins(await workspace.store.entry(digest))
+        print_out(json.dumps({**about, "base64": base64.b64encode(data).decode()}, indent=1))
+        return 0
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+    return 0
+
+
+async def _verify(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+    if not args.sha:
+        return await cache_repair.verify(args, workspace)
+    verdict = await workspace.verify(await workspace.resolve(args.sha))
+    damaged = [] if verdict.is_valid else [verdict.digest]
+    if args.json:
+        print_out(json.dumps({"verified": 1, "damaged": damaged, "problems": []}))
+    else:
+        if damaged:
+            print_out(f"{verdict.digest}  DAMAGED  {verdict.text}")
+        print_out(f"1 verified, {len(damaged)} damaged")
+    return FAILED if damaged else 0
+
+
+def timeline(args: argparse.Namespace) -> int:
+    """Everything that was rewritten in a workspace, and undone, session by session."""
+
+    async def work(_: AppServices, workspace: OpenWorkspace) -> int:
+        found: list[dict[str, Any]] = []
+        for session in await workspace.store.sessions():
+            log = await workspace.store.events(session.id)
+            if args.json:
+                events = [msgspec.to_builtins(one) for one in log if isinstance(one.event, REWRITES)]
+                found.append({"session": session.id, "title": session.title, "events": events})
+                continue
+            lines = [escape_hidden_name(line) for line in timeline_lines(log)]
+            print_out(f"{escape_hidden_name(ellipsize(session.title))}  ({session.id[:8]})")
+            for line in lines or ["No rewrites yet"]:
+                print_out(f"  {line}")
+        if args.json:
+            print_out(json.dumps(found, indent=1))
+        return 0
+
+    return with_workspace(args, work)
+
+
+def with_workspace(args: argparse.Namespace, work: _WorkspaceCommand) -> int:
+    """Run `work` in the workspace that is meant. Raises HelixError."""
+
+    async def open_room(services: AppServices) -> int:
+        record = resolve_workspace(services, args)
+        for problem in services.problems:
+            print_err(f"helix-desktop: {problem}")
+        # What is stored can be looked at also when the project's folder is gone.
+        told = ProgressPrinter("mending the damaged store: ").update
+        room = await services.open_workspace(record.id, read_only=args.command != "run", on_progress=told)
+        if getattr(args, "verb", "") != "repair":
+            await cache_repair.report_repairs(room.store)
+        return await work(services, room)
+
+    return with_services(args, open_room)
+
+
+def with_services(args: argparse.Namespace, work: Callable[[AppServices], Coroutine[Any, Any, int]]) -> int:
+    """Run `work` to its end, or until a signal ends it; the exit code. Raises HelixError."""
+
+    async def run() -> int:
+        this = asyncio.current_task()
+        if sys.platform != "win32" and this is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
+        async with _open_services(args) as desk:
+            return await work(desk)
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        return TERMINATED
+
+
+@asynccontextmanager
+async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]:
+    data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
+    data.ensure()
+    handler = open_log(data.logs_dir)
+    try:
+        approver = FixedApprover("once" if getattr(args, "yes", False) else "deny")
+        patience_s = getattr(args, "patience", None)
+        if patience_s is None:
+            patience_s = PATIENCE_S
+        desk = AppServices(
+            data,
+            os.environ,
+            approver,
+            demo_pause_s=0.0,
+            use_existing_owner=True,
+            response_timeout_s=patience_s,
+        )
+        try:
+            yield desk
+        finally:
+            await desk.close()
+    finally:
+        close_log(handler)
+
+
+def resolve_workspace(services: AppServices, args: argparse.Namespace) -> WorkspaceRecord:
+    """The workspace that is meant; `run` and `import` make one. Raises WorkspaceMissing, SettingsDamaged."""
+    path: Path = args.workspace
+    record = services.registry.find_by_path(path)
+    if record is None and services.registry.problems and os.path.isdir(path):
+        # This may be the folder of a record that cannot be read: a second one would hide its sessions.
+        raise services.registry.problems[0]
+    if args.command != "run":
+        if record is not None:
+            return record
+        if getattr(args, "verb", "") == "import":
+            return services.registry.add(path)
+        raise WorkspaceMissing(
+            f"{path} is no workspace of Helix Desktop.",
+            "Nothing has been run there yet.",
+            "Open the folder in the window, or run a turn in it.",
+        )
+    named = args.model or args.base_url or (record.model if record is not None else "")
+    if services.settings_damaged is not None and not named:
+        raise services.settings_damaged  # which model was chosen is not known: do not answer with another
+    if os.path.isdir(path) and not (args.trust or (record is not None and record.trusted)):
+        raise WorkspaceUntrusted(
+            f"{path} is not trusted yet.",
+            "A turn runs commands there and sends what it reads to a model.",
+            "If you know what is in the folder, add --trust, or trust it in the window.",
+        )
+    return services.registry.add(path, trusted=args.trust)

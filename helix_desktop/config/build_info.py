@@ -1,0 +1,70 @@
+"""Which build this is: what the builder wrote into `resources/build.toml`; a checkout has none."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+
+from helix_desktop import __version__
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.errors import SettingsDamaged
+
+BUILD_FILE = "build.toml"
+_SHORT_COMMIT_CHARS = 12  # digits of a commit, for people
+_DATE_CHARS = 10  # characters of a date before its hour
+_BUILD_FIELDS = ("version", "commit", "date", "target", "python", "releases")
+
+
+@dataclass(frozen=True, slots=True)
+class Build:
+    """Version and origin; what is not known is empty. `releases` is where a newer one may be asked for."""
+
+    version: str = __version__
+    commit: str = ""
+    date: str = ""
+    target: str = ""
+    python: str = ""
+    releases: str = ""
+
+    @property
+    def origin(self) -> str:
+        """Where it comes from, for people: `deb, commit 0123456789ab, 2026-11-20`."""
+        known, changed, _ = self.commit.partition("+")
+        commit = f"commit {known[:_SHORT_COMMIT_CHARS]}{' with changes' if changed else ''}" if known else ""
+        return (
+            ", ".join(part for part in (self.target, commit, self.date[:_DATE_CHARS]) if part)
+            or _source_origin()
+        )
+
+    @property
+    def text(self) -> str:
+        """Version and origin on one line."""
+        return f"Helix Desktop {self.version} ({self.origin})"
+
+
+def current_build(resources: Path | None = None) -> Build:
+    """The build that runs. Raises SettingsDamaged when its file is not what a builder writes."""
+    path = (resources or resources_dir()) / BUILD_FILE
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return Build()
+    except (OSError, ValueError) as error:
+        raise _unusable_error(path, error) from error
+    known = {name: fields[name] for name in _BUILD_FIELDS if name in fields}
+    wrong = [name for name, text in known.items() if not isinstance(text, str) or not text.isprintable()]
+    if wrong:
+        raise _unusable_error(path, f"{', '.join(wrong)} must be a line of text")
+    if known.get("version", __version__) != __version__:
+        raise _unusable_error(path, f"it is of version {known['version']}, the program is {__version__}")
+    return Build(**known)
+
+
+def _unusable_error(path: Path, reason: object) -> SettingsDamaged:
+    return SettingsDamaged(f"{path} cannot be used.", f"{reason}.", "Install Helix Desktop again.")
+
+
+def _source_origin() -> str:
+    checkout = Path(__file__).resolve().parents[2] / "pyproject.toml"
+    return "from a checkout" if checkout.is_file() else "from a Python package"

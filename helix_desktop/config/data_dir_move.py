@@ -1,0 +1,193 @@
+"""Moves a data directory: copy, verify, switch by a pointer, and only then let go of the old one.
+
+Until the pointer is written the old folder is whole and used; from then on the new one is. A mark in the new
+folder says that it is being filled, so that a move that was cut off can be begun again there, and nothing
+else is ever cleared away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from helix_desktop.config.data_dir_pointer import POINTER_FILE, read_pointer, write_pointer
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
+
+MoveProgress = Callable[[int, int], None]
+"""Bytes done and bytes in all; may raise to stop the move, which then has changed nothing."""
+
+MARK_FILE = "being-moved-here"
+_LOCKS = frozenset(
+    {"window.lock", "window.open", "workspaces.lock", "owner.lock", "owner.address", POINTER_FILE, MARK_FILE}
+)
+"""Names that say something of running processes, or of a move: they stay where they are."""
+_SPARE_BYTES = 32 * 1024 * 1024  # bytes that stay free in the new place
+_CHUNK_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True)
+class DataDirMove:
+    """One move, as planned: what is to be copied, and its size in bytes."""
+
+    source: Path
+    target: Path
+    files: tuple[Path, ...]
+    size: int
+    digests: dict[Path, bytes] = field(default_factory=dict)
+
+    def copy(self, on_progress: MoveProgress) -> None:
+        """Fill the new folder, and read it again. Raises DataDirUnusable; then the old one is used on."""
+        try:
+            self._clear()
+            done = 0
+            for path in self.files:
+                done = self._copy_file(path, done, on_progress)
+            for path, digest in self.digests.items():
+                found, done = _hash_file(
+                    self.target / path, done, lambda now: on_progress(now, 2 * self.size)
+                )
+                if found != digest:
+                    raise OSError(f"{path} reads otherwise than it was written")
+        except OSError as error:
+            raise _move_error(self.target, error) from error
+
+    def switch(self) -> None:
+        """Let the new folder be used from now on. Raises DataDirUnusable; then the old one is used on."""
+        try:
+            _sync_folders(self.target)
+            if read_pointer(self.target) is not None:  # the data comes back to where it once was
+                (self.target / POINTER_FILE).unlink()
+            write_pointer(self.source, self.target)
+            (self.target / MARK_FILE).unlink(missing_ok=True)
+        except OSError as error:
+            raise _move_error(self.target, error) from error
+
+    def remove_old(self) -> tuple[Path, ...]:
+        """Remove what was moved from the old folder, but for the pointer; what could not be removed."""
+        left = []
+        for path in sorted(self.source.iterdir()):
+            if path.name == POINTER_FILE:
+                continue
+            try:
+                shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+            except OSError:
+                left.append(path)
+        return tuple(left)
+
+    def _clear(self) -> None:
+        """Make the new folder, or empty it of a move that was cut off."""
+        self.target.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if (self.target / MARK_FILE).is_file():
+            for path in self.target.iterdir():
+                if path.name not in (MARK_FILE, POINTER_FILE):
+                    shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
+        (self.target / MARK_FILE).write_text(str(self.source), encoding="utf-8")
+
+    def _copy_file(self, path: Path, done: int, on_progress: MoveProgress) -> int:
+        here, there = self.source / path, self.target / path
+        there.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if here.is_symlink():
+            there.symlink_to(os.readlink(here))
+            return done
+        digest = hashlib.sha256()
+        with here.open("rb") as source, there.open("xb") as target:
+            while part := source.read(_CHUNK_BYTES):
+                digest.update(part)
+                target.write(part)
+                done += len(part)
+                on_progress(done, 2 * self.size)
+            target.flush()
+            os.fsync(target.fileno())
+        shutil.copystat(here, there)
+        self.digests[path] = digest.digest()
+        return done
+
+
+def plan_move(source: Path, target: Path) -> DataDirMove:
+    """Look at everything that can be known before. Raises InputUnusable, DataDirUnusable; changes nothing."""
+    source, target = source.resolve(), Path(os.path.abspath(target.expanduser())).resolve()
+    if source == target or target.is_relative_to(source) or source.is_relative_to(target):
+        raise InvalidInput(
+            f"The data cannot be moved to {target}.",
+            f"It lies in {source}; the two may not be the same, nor one inside the other.",
+            "Choose another folder.",
+        )
+    try:
+        _check_target(source, target)
+        files = tuple(sorted(_list_files(source)))
+        size = sum((source / path).lstat().st_size for path in files)
+        free = shutil.disk_usage(_existing_parent(target)).free
+    except OSError as error:
+        raise _move_error(target, error) from error
+    if free < size + _SPARE_BYTES:
+        raise InvalidInput(
+            f"There is not enough room in {target}.",
+            f"{format_bytes(size + _SPARE_BYTES)} are needed, {format_bytes(free)} are free.",
+            "Nothing was changed. Free some room there, or choose another folder.",
+        )
+    return DataDirMove(source, target, files, size)
+
+
+def _check_target(source: Path, target: Path) -> None:
+    (source / MARK_FILE).unlink(missing_ok=True)  # of the move that brought the data here
+    if not target.exists():
+        return
+    names = {path.name for path in target.iterdir()} if target.is_dir() else {str(target)}
+    ours = (target / MARK_FILE).is_file() and (target / MARK_FILE).read_text(encoding="utf-8") == str(source)
+    if not ours and names - {POINTER_FILE}:
+        raise InvalidInput(
+            f"{target} is not empty.",
+            "What is there would get mixed up with the data of Helix Desktop.",
+            "Choose an empty folder, or one that does not exist yet.",
+        )
+
+
+def _list_files(source: Path) -> Iterator[Path]:
+    """Every file and link below a folder, relative to it, but those of running processes."""
+    for folder, folders, names in os.walk(source):
+        here = Path(folder)
+        for name in [*names, *(one for one in folders if (here / one).is_symlink())]:
+            if name not in _LOCKS and not name.startswith(".probe-"):
+                yield (here / name).relative_to(source)
+
+
+def _hash_file(path: Path, done: int, on_progress: Callable[[int], None]) -> tuple[bytes, int]:
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while part := file.read(_CHUNK_BYTES):
+            digest.update(part)
+            done += len(part)
+            on_progress(done)
+    return digest.digest(), done
+
+
+def _sync_folders(root: Path) -> None:
+    """Make the names of the new files durable, where the system does not do so by itself."""
+    if os.name == "nt":
+        return
+    for folder, _, _ in os.walk(root):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _existing_parent(path: Path) -> Path:
+    """The nearest folder above that is there."""
+    while not path.is_dir():
+        path = path.parent
+    return path
+
+
+def _move_error(target: Path, error: OSError) -> HelixError:
+    return DataDirUnavailable(
+        f"The data could not be moved to {target}.",
+        f"{error.strerror or error}.",
+        "It is used where it was. Make the new folder writable, or choose another one.",
+    )

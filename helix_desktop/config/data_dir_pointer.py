@@ -1,0 +1,39 @@
+"""The pointer that a data directory leaves behind when it is moved: one small file with the new place."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+POINTER_FILE = "moved.json"
+_MAX_HOPS = 8
+
+
+def resolve_data_dir(root: Path) -> Path:
+    """Where the data of `root` lies now: `root` itself unless it was moved."""
+    for _ in range(_MAX_HOPS):
+        to = read_pointer(root)
+        if to is None:
+            break
+        root = to
+    return root
+
+
+def read_pointer(root: Path) -> Path | None:
+    """Where a data directory was moved to; None when it was not, or its pointer says nothing."""
+    try:
+        to = json.loads((root / POINTER_FILE).read_text(encoding="utf-8"))["to"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return Path(to) if isinstance(to, str) and os.path.isabs(to) else None
+
+
+def write_pointer(root: Path, target: Path) -> None:
+    """Say that the data of `root` lies in `to`, from one moment to the next, durably. Raises OSError."""
+    part = root / f"{POINTER_FILE}.part"
+    with part.open("w", encoding="utf-8") as file:
+        json.dump({"to": str(target)}, file)
+        file.flush()
+        os.fsync(file.fileno())
+    part.replace(root / POINTER_FILE)

@@ -1,0 +1,1 @@
+"""The forms in which a large output enters the window."""

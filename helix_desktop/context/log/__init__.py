@@ -1,0 +1,1 @@
+"""The log as messages: the transcript, the layout of rewrites over it, and its rows."""

@@ -1,0 +1,146 @@
+"""The history: a session's messages in order, found by event, by turn and by tokens."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
+
+FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to each call
+
+
+def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens of a message in its full shown form, framing included."""
+    match event:
+        case UserSpoke(tokens=tokens, attachments=attachments):
+            return tokens + sum(one.tokens for one in attachments) + FRAMING_TOKENS
+        case AssistantSpoke(tokens=tokens, calls=calls):
+            return tokens + FRAMING_TOKENS * (1 + len(calls))
+        case ToolAnswered(tokens=tokens):
+            return tokens + FRAMING_TOKENS
+
+
+def full_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Return the tokens of a message, framing included, with the whole of an output that is shown in part."""
+    full = max(0, event.full_tokens - event.tokens) if isinstance(event, ToolAnswered) else 0
+    return tokens_of(event) + full
+
+
+def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens that its markers save of a message as it came; 0 when it can have none."""
+    match event:
+        case ToolAnswered(digest=digest) if digest:
+            return event.tokens - event.marker_tokens
+        case AssistantSpoke(short=short) if short:
+            return event.tokens - event.short_tokens
+        case UserSpoke(attachments=attachments):
+            return sum(one.tokens - one.marker_tokens for one in attachments if one.image)
+    return 0
+
+
+def word_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
+    """Tokens of what a message says in words: all of the person's, the agent's without its calls, about."""
+    match event:
+        case UserSpoke(tokens=tokens):
+            return tokens
+        case AssistantSpoke(text=text, calls=calls, tokens=tokens):
+            called = sum(len(call.name) + len(call.arguments) for call in calls)
+            return tokens * len(text) // max(1, len(text) + called)
+    return 0
+
+
+def _seq(item: LogItem) -> int:
+    return item.seq
+
+
+class MessageLog:
+    """The messages of a session; only `_append` adds one, and `_drop_behind` takes the newest away.
+
+    `users` are the person's, `reports` the agent's for which the provider reported its input.
+    """
+
+    def __init__(self) -> None:
+        self.items: list[LogItem] = []
+        self.user_items: list[LogItem] = []
+        self.reported_items: list[LogItem] = []
+        self.steps = 0
+        self.turns = 0
+        self._seqs: list[int] = []
+        self._cumulative: list[int] = []
+        self._cumulative_full: list[int] = []
+        self._steps_beyond: dict[tuple[int, int], int] = {}
+
+    def _append(self, recorded: RecordedEvent, event: UserSpoke | AssistantSpoke | ToolAnswered) -> LogItem:
+        tokens = tokens_of(event)
+        cumulative = self.total_tokens + tokens
+        item = LogItem(
+            recorded.seq,
+            recorded.at,
+            self.steps,
+            self.turns,
+            event,
+            tokens,
+            cumulative,
+            saving_of(event),
+            word_tokens_of(event),
+        )
+        self.items.append(item)
+        match event:
+            case UserSpoke():
+                self.user_items.append(item)
+            case AssistantSpoke(usage=usage, estimate=estimate):
+                if usage and usage.input > 0 and estimate:  # some local servers report zeros
+                    self.reported_items.append(item)
+        self._seqs.append(recorded.seq)
+        self._cumulative.append(cumulative)
+        self._cumulative_full.append(self.full_total_tokens + full_tokens_of(event))
+        return item
+
+    def _drop_after(self, seq: int) -> None:
+        """Drop the messages behind an event, as if they had never been said."""
+        count = self.position(seq)
+        del self.items[count:], self._seqs[count:]
+        del self._cumulative[count:], self._cumulative_full[count:]
+        for found in (self.user_items, self.reported_items):
+            del found[bisect_right(found, seq, key=_seq) :]
+        self._steps_beyond.clear()
+        self.steps, self.turns = (self.items[-1].step, self.items[-1].turn) if self.items else (0, 0)
+
+    def position(self, seq: int) -> int:
+        """How many items lie at or before `seq`."""
+        return bisect_right(self._seqs, seq)
+
+    def item(self, seq: int) -> LogItem | None:
+        """The message recorded as `seq`, if that event is one."""
+        at = self.position(seq) - 1
+        return self.items[at] if at >= 0 and self.items[at].seq == seq else None
+
+    def between(self, after: int, upto: int) -> list[LogItem]:
+        """The messages behind `after`, up to and with `upto`, whatever covers them."""
+        return self.items[self.position(after) : self.position(upto)]
+
+    def users_between(self, after: int, upto: int) -> list[LogItem]:
+        """The person's messages behind `after`, up to and with `upto`."""
+        first = bisect_right(self.user_items, after, key=_seq)
+        return self.user_items[first : bisect_right(self.user_items, upto, key=_seq)]
+
+    def step_beyond(self, item: LogItem, tokens: int) -> int | None:
+        """The model call at which `tokens` tokens lay behind an item; None while fewer do."""
+        known = self._steps_beyond.get((item.seq, tokens))
+        if known is None:
+            at = bisect_left(self._cumulative, item.cumulative_tokens + tokens)
+            if at == len(self.items):
+                return None
+            known = self._steps_beyond[item.seq, tokens] = self.items[at].step
+        return known
+
+    @property
+    def total_tokens(self) -> int:
+        """Tokens of everything that was ever said, in the form that was first shown."""
+        return self._cumulative[-1] if self._cumulative else 0
+
+    @property
+    def full_total_tokens(self) -> int:
+        """Return the tokens of everything that was ever said, large outputs whole."""
+        return self._cumulative_full[-1] if self._cumulative_full else 0

@@ -1,0 +1,31 @@
+"""Modes: what the model is told of them. A change stands in the log and is told with the next message."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from helix_desktop.domain.tools import PermissionMode
+
+UNKNOWN_MODE = ""
+"""What the model was told of the mode may have left its window."""
+_NOTES: Mapping[PermissionMode, str] = {
+    "plan": (
+        "[Mode: plan] Only read and search from now on: every call that would change something or run a "
+        "command is refused. Find out what there is to know, then answer with a plan of what you would "
+        "change and how you would check it."
+    ),
+    "auto": (
+        "[Mode: auto] From now on edits of files in the workspace, and commands in the sandbox, run without "
+        "the user being asked. Whatever else needs approval still waits for it."
+    ),
+    "ask": "[Mode: ask] Changes and commands are possible from now on; the user is asked about each.",
+}
+REFUSED_IN_PLAN = (
+    "Refused: the session is in mode plan, in which nothing is changed and no command is run. Do not try it "
+    "in another way. Say what you would do here as a part of your plan, and go on reading if you need to."
+)
+
+
+def mode_note(announced_mode: PermissionMode | str, mode: PermissionMode) -> str:
+    """What to tell the model of the mode with the next message; empty when it knows."""
+    return "" if announced_mode == mode else _NOTES[mode]

@@ -1,0 +1,350 @@
+"""The transcript: a session's events reduced to what the window is made of."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Set
+from copy import copy
+
+from msgspec.structs import replace
+
+from helix_desktop.context.log.message_log import FRAMING_TOKENS, MessageLog
+from helix_desktop.context.log.mode_notes import UNKNOWN_MODE
+from helix_desktop.context.log.rewrite_state import RewriteEvent, RewriteState
+from helix_desktop.context.log.window_layout import (
+    Cover,
+    LogItem,
+    PinnedCopy,
+    SummaryBlock,
+    WindowEntry,
+    active_covers,
+    arrange_entries,
+    build_covers,
+)
+from helix_desktop.context.policy import ContextPolicy, policy_from_event
+from helix_desktop.domain.cost import Budget, Spending, spending_of
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    BudgetNeared,
+    BudgetSet,
+    MessageQueued,
+    ModeChanged,
+    ModelChosen,
+    ModelRole,
+    OutputHeld,
+    QueueChanged,
+    RecordedEvent,
+    SessionRenamed,
+    SessionStarted,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
+from helix_desktop.domain.events.summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import PermissionMode
+
+PINNED_LABEL_TOKENS = 24  # tokens of the line above a pinned output
+OBSERVATIONS_LABEL_TOKENS = 70  # tokens of the line above the observations
+
+
+class Transcript(MessageLog):
+    """The state of a session after its events so far; only `apply` changes it."""
+
+    def __init__(self, events: Iterable[RecordedEvent] = ()) -> None:
+        super().__init__()
+        self.title, self.parent = "", ""
+        self.mode: PermissionMode = "ask"
+        self.announced_mode: PermissionMode | str = "ask"
+        self.model_role: ModelRole = "main"
+        self.chosen_model = ""  # PROVIDER/NAME for this session alone; empty: the workspace's default
+        self.session_policy: ContextPolicy | None = None
+        self.created_at_ms = 0
+        self.last_seq = 0
+        self.last_event_at_ms = 0
+        self.turn_open = False
+        self.image_refusal: TurnEnded | None = None  # the newest turn's end, if an image was refused
+        self.unfinished_end_seq = 0  # the event that ended the newest turn before it was done; 0: none did
+        self.open_calls: dict[str, ToolCall] = {}
+        self.pending_outputs: dict[str, ToolAnswered] = {}
+        self.queued_messages: dict[int, MessageQueued] = {}
+        self.subagent_sessions: dict[str, str] = {}  # the sessions of subagents by the calls that began them
+        self.spending = Spending()
+        self.budget: Budget | None = None
+        self.warned_budget: Budget | None = None
+        self.rewrites = RewriteState()
+        self.last_model, self.last_answer_at_ms = "", 0
+        self.recall_counts: Counter[str] = Counter()
+        self.newest_recall_seqs: dict[str, int] = {}
+        self.last_rewrite_seq = 0
+        self.last_compaction_at_ms = 0
+        self.handover_failures = 0
+        self.last_observation_at_ms = 0
+        self.observation_failures = 0
+        self._window_entries: list[WindowEntry] = []
+        self._window_tokens: tuple[int, int] | None = (0, 0)  # and those of images; None: to be counted
+        self._covers: list[Cover] = []
+        for recorded in events:
+            self.apply(recorded)
+
+    def apply(self, recorded: RecordedEvent) -> None:
+        """Take in the next event. Raises ValueError when it does not follow the last one."""
+        if recorded.seq != self.last_seq + 1:
+            raise ValueError(f"event {recorded.seq} cannot follow event {self.last_seq}")
+        self.last_seq, self.last_event_at_ms = recorded.seq, recorded.at
+        self.spending += spending_of(recorded.event)
+        match recorded.event:
+            case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
+                self._add_message(recorded, event)
+            case HandoverFailed() | ObservationsFailed() | ObservationsMade() as tried:
+                self._apply_attempt(recorded, tried)
+            case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | FormChosen() as made:
+                self._apply_rewrite(recorded, made)
+            case Pinned() | Unpinned() | Undone() | Redone() as changed:
+                self._apply_rewrite(recorded, changed)
+            case _:
+                self._apply_session_event(recorded)
+
+    def _apply_choice(self, choice: ModeChanged | ModelChosen) -> None:
+        if isinstance(choice, ModeChanged):
+            self.mode = choice.mode
+        else:
+            self.chosen_model = choice.model
+
+    def _apply_session_event(self, recorded: RecordedEvent) -> None:
+        match recorded.event:
+            case SessionStarted(title=title, parent=parent, model=model, policy=policy):
+                self.title, self.parent, self.created_at_ms = title, parent, recorded.at
+                self.model_role, self.session_policy = model, policy_from_event(policy)
+            case SessionRenamed(title=title):
+                self.title = title
+            case ModeChanged() | ModelChosen() as choice:
+                self._apply_choice(choice)
+            case MessageQueued() | QueueChanged() as event:
+                self._apply_queue_event(recorded.seq, event)
+            case TurnEnded() | TurnRetried() as event:
+                self._apply_turn_event(recorded.seq, event)
+            case SubagentStarted(call_id=call_id, session=session):
+                self.subagent_sessions[call_id] = session
+            case BudgetSet(tokens=tokens, cost=cost):
+                self.budget = Budget(tokens, cost)
+            case BudgetNeared(most_tokens=tokens, most_cost=cost):
+                self.warned_budget = Budget(tokens, cost)
+            case OutputHeld(answer=answer) if answer.call_id in self.open_calls:
+                self.pending_outputs[answer.call_id] = answer
+
+    def _apply_queue_event(self, seq: int, event: MessageQueued | QueueChanged) -> None:
+        if isinstance(event, MessageQueued):
+            self.queued_messages[seq] = event
+            return
+        known = [
+            (one, self.queued_messages[one.seq]) for one in event.waiting if one.seq in self.queued_messages
+        ]
+        self.queued_messages = {one.seq: replace(was, text=one.text, steer=one.steer) for one, was in known}
+
+    def _apply_turn_event(self, seq: int, event: TurnEnded | TurnRetried) -> None:
+        if isinstance(event, TurnEnded):
+            self.turn_open = False
+            self.unfinished_end_seq = 0 if event.how == "done" else seq
+            self.image_refusal = event if event.images else None
+            return
+        self.turn_open, self.unfinished_end_seq, self.image_refusal = True, 0, None
+        self._drop_after(event.after)
+        self._arrange()
+
+    def _apply_attempt(
+        self, recorded: RecordedEvent, event: HandoverFailed | ObservationsFailed | ObservationsMade
+    ) -> None:
+        match event:
+            case HandoverFailed():
+                self.handover_failures += 1
+                self.last_compaction_at_ms = recorded.at
+            case ObservationsFailed():
+                self.observation_failures += 1
+                self.last_observation_at_ms = recorded.at
+            case ObservationsMade():
+                self.rewrites.observations[recorded.seq] = event
+                self.observation_failures = 0
+                self.last_observation_at_ms = recorded.at
+
+    def _add_message(self, recorded: RecordedEvent, event: UserSpoke | AssistantSpoke | ToolAnswered) -> None:
+        match event:
+            case UserSpoke(queued=queued, steered=steered, mode=mode):
+                self.turns += not steered
+                self.turn_open, self.unfinished_end_seq, self.image_refusal = True, 0, None
+                self.queued_messages.pop(queued, None)
+                self.announced_mode = mode
+            case AssistantSpoke(calls=calls, model=model):
+                self.steps += 1
+                self.last_model, self.last_answer_at_ms = model, recorded.at
+                self.open_calls = {call.id: call for call in calls}
+                self.pending_outputs, self.subagent_sessions = {}, {}
+            case ToolAnswered(call_id=call_id, recalled=recalled):
+                self.open_calls.pop(call_id, None)
+                self.pending_outputs.pop(call_id, None)
+                if recalled:
+                    self.recall_counts[recalled] += 1
+                    self.newest_recall_seqs[recalled] = recorded.seq
+        item = self._append(recorded, event)
+        self._window_entries.append(item)
+        if self._window_tokens is not None:
+            entries, images = self._window_tokens
+            seen = sum(one.tokens for one in self.images_of(item))
+            self._window_tokens = entries + item.tokens, images + seen
+
+    def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
+        self.rewrites.apply(recorded.seq, rewrite)
+        match rewrite:
+            case HandoverMade():
+                self.handover_failures = 0
+                self.last_compaction_at_ms = recorded.at
+            case Undone() | Redone():
+                self.last_compaction_at_ms = recorded.at
+        self.last_rewrite_seq = recorded.seq
+        self._window_tokens = None
+        if isinstance(rewrite, HandoverMade | FoldMade | ObservationsPlaced) and self.announced_mode != "ask":
+            self.announced_mode = UNKNOWN_MODE  # the note may be among what is covered now
+        if isinstance(rewrite, FoldMade):
+            self._add_cover(Cover(recorded.seq, rewrite.after, rewrite.upto, rewrite))
+        elif not isinstance(rewrite, SweepMade | FormChosen):
+            self.rearrange()
+
+    def _add_cover(self, cover: Cover) -> None:
+        """Take in a new fold, which covers what stands raw, or whole notes."""
+        inside = [one for one in self._covers if cover.after <= one.after and one.upto <= cover.upto]
+        others = [one for one in self._covers if one not in inside]
+        if all(isinstance(one.event, FoldMade) for one in inside) and not any(
+            one.after < cover.upto and cover.after < one.upto for one in others
+        ):
+            self._covers = sorted([*others, cover], key=lambda one: one.after)
+            self._arrange()
+        else:
+            self.rearrange()
+
+    def rearrange(self) -> None:
+        """Find out again what stands in the window, from the rewrites that hold."""
+        covers = build_covers(
+            self.rewrites.active_handovers, self.rewrites.placed_observations, self.rewrites.active_folds
+        )
+        self._covers = active_covers(covers)
+        self._arrange()
+
+    def _arrange(self) -> None:
+        pinned = [item for seq in sorted(self.rewrites.pinned) if (item := self.item(seq)) is not None]
+        self._window_tokens = None
+        self._window_entries = arrange_entries(self.items, self.position, self._covers, pinned)
+
+    def retry_event(self) -> TurnRetried | None:
+        """Return the event that repeats the last step of the newest turn; None if that turn is done or runs.
+
+        A step that called tools stays with its answers: the model has to know what it changed.
+        """
+        if not self.unfinished_end_seq or not self.items:
+            return None
+        last = self.items[-1]
+        if isinstance(last.event, AssistantSpoke) and not last.event.calls:
+            last = self.items[-2]
+        return TurnRetried(self.unfinished_end_seq, last.seq)
+
+    def fork(self) -> Transcript:
+        """A copy that may take in further events without touching this one."""
+        twin = copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, list | dict):
+                setattr(twin, name, copy(value))
+        twin.rewrites = self.rewrites.fork()
+        return twin
+
+    @property
+    def masked(self) -> Set[int]:
+        """Seqs of the messages whose content stands as markers, by all sweeps that hold."""
+        return self.rewrites.masked
+
+    @property
+    def sweep_exempt(self) -> frozenset[int]:
+        """Seqs of what the person took out of a sweep or chose the form of: no sweep of our own takes it."""
+        return self.rewrites.sweep_exempt
+
+    @property
+    def handover(self) -> tuple[int, HandoverMade] | None:
+        """The handover that holds and reaches furthest, with its seq."""
+        first = self._covers[0] if self._covers else None
+        return (first.seq, first.event) if first and isinstance(first.event, HandoverMade) else None
+
+    @property
+    def covers(self) -> tuple[Cover, ...]:
+        """The covers in force, in the order of what they cover."""
+        return tuple(self._covers)
+
+    def window_entries(self) -> list[WindowEntry]:
+        """What stands in the window, one by one, in order. Not to be changed."""
+        return self._window_entries
+
+    def entry_tokens(self, entry: WindowEntry) -> int:
+        """Tokens of an entry in the form that stands in the window now, framing included.
+
+        A handover's do not count the user's own words in it, which depend on the policy.
+        """
+        if isinstance(entry, LogItem):
+            return self._item_tokens(entry)
+        if isinstance(entry, PinnedCopy):
+            return self._item_tokens(entry.item) + PINNED_LABEL_TOKENS
+        label = OBSERVATIONS_LABEL_TOKENS if isinstance(entry.event, ObservationsMade) else 0
+        return sum(cover.event.tokens for cover in entry.covers) + label + FRAMING_TOKENS
+
+    @property
+    def window_tokens(self) -> tuple[int, int]:
+        """Tokens of all entries as they stand now, and those of their images among them; no handover's."""
+        if self._window_tokens is None:
+            entries = [one for one in self._window_entries if not _is_handover(one)]
+            items = (one.item if isinstance(one, PinnedCopy) else one for one in entries)
+            images = (one for item in items if isinstance(item, LogItem) for one in self.images_of(item))
+            self._window_tokens = sum(map(self.entry_tokens, entries)), sum(one.tokens for one in images)
+        return self._window_tokens
+
+    def images_of(self, item: LogItem) -> tuple[Image, ...]:
+        """The images that are sent with a message: none once it is swept, or shown in another form."""
+        if item.seq in self.masked or item.seq in self.rewrites.chosen_forms:
+            return ()
+        match item.event:
+            case UserSpoke(attachments=attachments):
+                return tuple(one.image for one in attachments if one.image)
+            case ToolAnswered(images=images):
+                return images
+        return ()
+
+    def _item_tokens(self, item: LogItem) -> int:
+        if item.seq in self.rewrites.masked:
+            return item.tokens - item.saving
+        chosen = self.rewrites.chosen_forms.get(item.seq)
+        return chosen.tokens + FRAMING_TOKENS if chosen else item.tokens
+
+    def can_undo(self, seq: int) -> bool:
+        """Whether a rewrite of that seq holds now."""
+        return self.rewrites.is_undoable(seq) and self.rewrites.is_active(seq)
+
+    def can_redo(self, seq: int) -> bool:
+        """Whether a rewrite of that seq was undone."""
+        return seq in self.rewrites.undone
+
+
+def _is_handover(entry: WindowEntry) -> bool:
+    return isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade)

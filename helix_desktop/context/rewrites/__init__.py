@@ -1,0 +1,1 @@
+"""Which rewrites are due, and what each would change: sweeps, folds, truncation."""

@@ -1,0 +1,147 @@
+"""The planner: what to do about the window before the next request."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context.log.transcript import PINNED_LABEL_TOKENS, Transcript
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import sweep
+from helix_desktop.context.rewrites.sweep import SweepPlan
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.summaries import observation
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import user_text_tokens
+from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.context.window.usage_gauge import UsageGauge
+
+BREAKER_FAILURES = 3  # failures in a row after which only the person can start a handover (invariant 6)
+_MAX_DOUBLINGS = 2  # the cooldown doubles twice at most: 60, 120, 240 s
+SUMMARY_TOKENS = 1_200  # what the six sections and the index line are taken to need
+
+
+class HandoverPlan(msgspec.Struct, frozen=True):
+    """Hand over up to this cut."""
+
+    cut: CutPoint
+
+
+def sweep_due(transcript: Transcript, policy: ContextPolicy, is_cold: bool = False) -> SweepPlan | None:
+    """The sweep that pays now, if any; with a cold provider cache a small one pays too."""
+    ride = sweep.sweep_with_rewrite(transcript, policy)
+    return ride if ride is not None and sweep_pays_off(transcript, policy, ride, is_cold) else None
+
+
+def sweep_pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, is_cold: bool) -> bool:
+    """Whether everything ripe is to be swept now though no other rewrite carries it."""
+    small = is_cold and plan.saved >= policy.sweep_min // 4
+    return small or sweep.pays_off(transcript, policy, plan)
+
+
+def sweep_all(
+    transcript: Transcript, policy: ContextPolicy, protected_steps: int = sweep.MIN_PROTECTED_STEPS
+) -> SweepPlan | None:
+    """Everything but the newest steps: for a request that does not fit, or a person who asks."""
+    masked = tuple(one.seq for one in sweep.sweep_candidates(transcript, policy, protected_steps))
+    return SweepPlan(masked, sweep.tokens_saved(transcript, masked)) if masked else None
+
+
+def sweep_images(transcript: Transcript, include_newest: bool = False) -> SweepPlan | None:
+    """The images the person sent as text and hash; those of their newest message only with `newest`."""
+    last = transcript.user_items[-1].seq if transcript.user_items else 0
+    masked = tuple(seq for seq in sweep.image_messages(transcript) if include_newest or seq != last)
+    return SweepPlan(masked, sweep.tokens_saved(transcript, masked)) if masked else None
+
+
+def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: str, now_ms: int) -> bool:
+    """Whether the provider has nothing of this conversation cached: idle too long, or another model."""
+    if not transcript.steps:
+        return False
+    idle = now_ms - transcript.last_answer_at_ms
+    return model != transcript.last_model or idle > policy.cache_ttl_s * 1000
+
+
+def handover_due(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
+) -> HandoverPlan | None:
+    """The handover whose four conditions hold, if any; `now` in milliseconds.
+
+    Pressure; none in progress (the caller's to know); the cooldown since the last one, doubled per failure;
+    enough closed messages before the cut.
+    """
+    if not policy.enabled or gauge.pressure != "compact" or is_breaker_open(transcript):
+        return None
+    waited = now_ms - transcript.last_compaction_at_ms
+    if 0 <= waited < cooldown_ms(transcript, policy):  # below 0 the clock was set back: nobody knows
+        return None
+    cut = cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
+    if cut is None or cut.messages < policy.handover_least_messages:
+        return None
+    return HandoverPlan(cut)
+
+
+def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> HandoverPlan | None:
+    """The handover that is possible, whatever time and size say: by hand, or because nothing else fits."""
+    cut = cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
+    return HandoverPlan(cut) if cut is not None else None
+
+
+def is_worthwhile(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
+    """Whether a handover at this cut can free its least share of the window (invariant 6)."""
+    return expected_savings(transcript, policy, gauge, cut) >= gauge.window * policy.handover_least_gain
+
+
+def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:
+    """Tokens that a handover at this cut is expected to free, by the deterministic bounds of its parts."""
+    held = transcript.handover
+    standing = 0
+    if held is not None:
+        upto, kept = held[1].upto, held[1].kept
+        standing = held[1].tokens + user_text_tokens(
+            transcript, upto, kept, policy.user_text_tokens, gauge.window
+        )
+    newly = SUMMARY_TOKENS + policy.ledger_tokens
+    newly += user_text_tokens(transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, gauge.window)
+    newly += _pinned_tokens(transcript, cut.upto)
+    return round((cut.tokens + standing - newly) * gauge.ratio)
+
+
+def _pinned_tokens(transcript: Transcript, upto: int) -> int:
+    """Tokens of the pinned outputs that stand raw up to `upto`: they stay beside what covers their calls."""
+    pinned = transcript.rewrites.pinned
+    if not pinned:
+        return 0
+    raw = (one for one in transcript.window_entries() if isinstance(one, LogItem) and one.seq <= upto)
+    return sum(transcript.entry_tokens(one) + PINNED_LABEL_TOKENS for one in raw if one.seq in pinned)
+
+
+def cooldown_ms(transcript: Transcript, policy: ContextPolicy) -> int:
+    """Milliseconds to wait since the last handover, undo or failure; doubled for each failure in a row."""
+    return _backoff_ms(policy, transcript.handover_failures)
+
+
+def _backoff_ms(policy: ContextPolicy, failures: int) -> int:
+    return policy.handover_cooldown_s * 1000 << min(failures, _MAX_DOUBLINGS)
+
+
+def observation_due(
+    transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
+) -> EventRange | None:
+    """The stretch to observe or to refine at the end of a turn, if any; `now` in milliseconds.
+
+    After failures it waits as a handover does, and three in a row leave it to the person.
+    """
+    failures = transcript.observation_failures
+    waited = now_ms - transcript.last_observation_at_ms
+    if failures >= BREAKER_FAILURES or (failures and 0 <= waited < _backoff_ms(policy, failures)):
+        return None
+    room = gauge.window / gauge.ratio
+    return observation.due_reflection(transcript, policy, room) or observation.due_observation(
+        transcript, policy, room
+    )
+
+
+def is_breaker_open(transcript: Transcript) -> bool:
+    """Whether failures in a row have stopped handovers until the person starts one."""
+    return transcript.handover_failures >= BREAKER_FAILURES

@@ -1,0 +1,66 @@
+"""Edited handovers: the six sections as Markdown that a person may change, and what is read from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from helix_desktop.context.summaries.handover import (
+    parse_bullet,
+    parse_bullets,
+    parse_heading,
+    section_text,
+    section_title,
+)
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.summary import SECTIONS, Section
+
+_WHAT = "The edited handover cannot be read."
+
+
+def to_markdown(sections: Sequence[Section]) -> str:
+    """The sections as they are offered for editing, unsupported sentences marked."""
+    return "\n\n".join(section_text(section) for section in sections) + "\n"
+
+
+def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
+    """The six sections that a person wrote; every line under a heading counts, as a sentence or its rest.
+
+    A source that is not in `known` is dropped. Raises InputUnusable, naming the line, when a heading is
+    unknown, missing or there twice, when something stands before the first, and when nothing is said.
+    """
+    found: dict[str, list[str]] = {}
+    current: list[str] | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip():
+            continue
+        heading = parse_heading(line)
+        if heading is not None:
+            current = found[_title(heading, number, found)] = []
+        elif current is None:
+            fix = f"Begin with the heading ## {SECTIONS[0]}."
+            raise InvalidInput(_WHAT, f"Line {number} stands before the first heading.", fix)
+        elif current and line[0].isspace() and not parse_bullet(line):
+            current[-1] += f" {line.strip()}"
+        else:
+            current.append(parse_bullet(line) or line.strip())
+    missing = [title for title in SECTIONS if title not in found]
+    if missing:
+        raise InvalidInput(_WHAT, f"Headings are missing: {', '.join(missing)}.", "Put them back.")
+    sections = tuple(
+        Section(title, parse_bullets(found[title], valid_seqs, keep_mark=True)) for title in SECTIONS
+    )
+    if not any(section.bullets for section in sections):
+        raise InvalidInput(_WHAT, "It says nothing.", "Write at least one sentence.")
+    return sections
+
+
+def _title(heading: str, number: int, sections: dict[str, list[str]]) -> str:
+    title = section_title(heading)
+    if not title:
+        fix = f"The six headings are: {', '.join(SECTIONS)}."
+        raise InvalidInput(_WHAT, f"Line {number}: {heading!r} is none of the six headings.", fix)
+    if title in sections:
+        raise InvalidInput(
+            _WHAT, f"Line {number}: {title} stands there twice.", "Put its sentences together."
+        )
+    return title

@@ -1,0 +1,141 @@
+"""Whether a model's summary may stand for what it was made from: long enough, and about the same things."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence, Set
+
+import msgspec
+
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.transcript_lines import TranscriptLine
+from helix_desktop.domain.errors import SummaryRefused
+from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.events.summary import Observation, ObservationsMade, Section
+
+LONG_INPUT = 16_000  # characters, about 4,000 tokens: a shorter input can rightly come down to a sentence
+MIN_SHARE = 0.02
+_SUFFICIENT_CHARS = 800  # characters that suffice for any input: a sentence for each of six sections
+_SUFFICIENT_CHARS_PER_ENTRY = 12  # the same of observations: the prompt allows one fact for each four entries
+_CHARS_PER_TOKEN = 4  # of a token, about
+_SHARED_WORDS = 3  # that name an instruction
+_PATH = re.compile(r"[\w.~-]*(?:/[\w.~-]+)+|[\w-]+\.[A-Za-z]\w{0,5}\b")
+_WORD = re.compile(r"\w{4,}")
+_LONG_WORD = re.compile(r"[^\W_]{6,}")
+_JOINS = re.compile(r"&&|\|\||[;|\n]")
+
+
+class SummaryInput(msgspec.Struct, frozen=True):
+    """What a summary was made from: its size in characters, what of it suffices, and what it names.
+
+    `instructions` are the user's messages by their seq.
+    """
+
+    size: int
+    sufficient_chars: int = _SUFFICIENT_CHARS
+    files: frozenset[str] = frozenset()
+    commands: frozenset[str] = frozenset()
+    instructions: dict[int, str] = {}
+
+
+def summary_input(
+    lines: Sequence[TranscriptLine], items: Iterable[LogItem], for_observations: bool = False
+) -> SummaryInput:
+    """Return the input of a handover, or of observations, of these messages by their record."""
+    size = sum(len(line.text) for line in lines)
+    messages = tuple(items)
+    ledger = build_ledger(messages)
+    said = {item.seq: item.event.text for item in messages if isinstance(item.event, UserSpoke)}
+    return SummaryInput(
+        size,
+        min(_SUFFICIENT_CHARS, _SUFFICIENT_CHARS_PER_ENTRY * len(lines))
+        if for_observations
+        else _SUFFICIENT_CHARS,
+        frozenset(ledger.files),
+        frozenset(ledger.commands),
+        {seq: text for seq, text in said.items() if text.strip()},
+    )
+
+
+def reflection_input(generations: Sequence[ObservationsMade], items: Iterable[LogItem]) -> SummaryInput:
+    """Return the input of a reflection: the observations, and what the messages behind them name."""
+    facts = [TranscriptLine("", one.text) for made in generations for one in made.observations]
+    found = summary_input(facts, items, for_observations=True)
+    files = frozenset(_PATH.findall("\n".join(one.body for one in facts)))
+    return msgspec.structs.replace(found, files=found.files | files)
+
+
+def accept_sections(
+    sections: tuple[Section, ...], source: SummaryInput, model_text: str
+) -> tuple[Section, ...]:
+    """Return a handover's sections if they may stand for their input. Raises SummaryRefused."""
+    bullets = [bullet for section in sections for bullet in section.bullets]
+    cited = {seq for bullet in bullets for seq in bullet.sources}
+    _accept("\n".join(bullet.text for bullet in bullets), cited, source, model_text)
+    return sections
+
+
+def accept_observations(
+    observations: tuple[Observation, ...], source: SummaryInput, model_text: str
+) -> tuple[Observation, ...]:
+    """Return observations if they may stand for their input. Raises SummaryRefused."""
+    cited = {seq for one in observations for seq in one.sources}
+    _accept("\n".join(one.text for one in observations), cited, source, model_text)
+    return observations
+
+
+def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -> None:
+    problem = find_problem(text, cited, source)
+    if problem is SummaryProblem.SHORT:
+        wrote, read = len(text) // _CHARS_PER_TOKEN, source.size // _CHARS_PER_TOKEN
+        raise SummaryRefused(
+            problem, model_text, f"It has about {wrote:,} tokens for {read:,} tokens of history."
+        )
+    if problem is SummaryProblem.UNSPECIFIC:
+        raise SummaryRefused(problem, model_text, "It names no file, command or instruction of the history.")
+
+
+def find_problem(text: str, cited: Set[int], source: SummaryInput) -> SummaryProblem | None:
+    """Return why a summary may not stand for its input; `cited` are the seqs it gives as sources."""
+    if source.size > LONG_INPUT and len(text) < min(MIN_SHARE * source.size, source.sufficient_chars):
+        return SummaryProblem.SHORT
+    held = source.files or source.commands or source.instructions
+    if held and not _names_any(text, cited, source):
+        return SummaryProblem.UNSPECIFIC
+    return None
+
+
+def _names_any(text: str, cited: Set[int], source: SummaryInput) -> bool:
+    low = text.lower()
+    return (
+        any(name in low for path in source.files for name in _file_names(path))
+        or any(part in low for command in source.commands for part in _command_names(command))
+        or not cited.isdisjoint(source.instructions)
+        or _shares_words(low, source.instructions.values())
+    )
+
+
+def _file_names(path: str) -> Iterable[str]:
+    """Yield what a path is called by: its last part, and long words of that, which code is named by too."""
+    last = path.rstrip("/").rpartition("/")[2].lower()
+    if last:
+        yield last
+    yield from _LONG_WORD.findall(last)
+
+
+def _command_names(command: str) -> Iterable[str]:
+    """Yield what each part of a command line is called by: its first two words."""
+    for part in _JOINS.split(command):
+        if name := " ".join(part.split()[:2]).lower():
+            yield name
+
+
+def _shares_words(low: str, instructions: Iterable[str]) -> bool:
+    known = set(_WORD.findall(low))
+    for text in instructions:
+        words = set(_WORD.findall(text.lower()))
+        if words and len(words & known) >= min(_SHARED_WORDS, len(words)):
+            return True
+    return False

@@ -1,0 +1,1 @@
+"""The window: the request that the log gives, its validation, and how full it is."""

@@ -1,0 +1,168 @@
+"""The budget: how full the window is, by one number with one denominator (invariant 9)."""
+
+from __future__ import annotations
+
+from statistics import median
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.summaries.handover import user_text_budget
+from helix_desktop.context.window.window import PromptFrame, Window, handover_tokens
+from helix_desktop.domain.events.session import AssistantSpoke
+from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
+
+Pressure = Literal["none", "compact", "panic"]
+_REPORTS = 5  # newest reports of a model that its calibration is the median of
+_SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
+_RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer is never further from ours than this
+
+
+class UsageGauge(msgspec.Struct, frozen=True):
+    """Projected use of the window in tokens; `reported` says whether the number is the provider's own.
+
+    `threshold` is where a handover falls due, `panic` where room is made at once, `ratio` the provider's
+    tokens per token of ours, the median of `reports` reports, `earlier` that only former sessions know it.
+    """
+
+    used: int
+    window: int
+    reserve: int
+    handover_threshold: int
+    is_reported: bool
+    ratio: float = 1.0
+    panic_threshold: int = 1 << 62
+    report_count: int = 0
+    is_from_earlier_sessions: bool = False
+
+    @property
+    def share(self) -> float:
+        """Use as a share of the window."""
+        return self.used / self.window
+
+    @property
+    def pressure(self) -> Pressure:
+        """What is due by size: a handover, or the ladder that waits for nothing."""
+        if self.used >= self.panic_threshold:
+            return "panic"
+        return "compact" if self.used >= self.handover_threshold else "none"
+
+    @property
+    def fits(self) -> bool:
+        """Whether the request leaves the answer its reserve."""
+        return self.used + self.reserve <= self.window
+
+    @property
+    def source_text(self) -> str:
+        """Where the number comes from, for people."""
+        if self.is_reported:
+            return "reported by the provider"
+        if self.ratio == 1.0:
+            return "estimated"
+        whence = " as in earlier sessions" if self.is_from_earlier_sessions else ""
+        return f"estimated, x {self.ratio:.2f} of our count{whence}"
+
+
+def measure_usage(
+    window: Window, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
+) -> UsageGauge:
+    """Projected use of the next request.
+
+    The provider's last report of this model counts for the part it saw; what came since is our count times
+    the ratio of report to estimate. Before its first report here, the ratio of earlier sessions counts.
+    """
+    return _build_gauge(window.estimate, _latest_report(transcript, frame.info.label), policy, frame)
+
+
+def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
+    """The same from a session's stored count, without its log; exact unless `is_outdated`."""
+    estimate = frame.fixed_tokens + count.entries - (0 if frame.info.images else count.images)
+    return _build_gauge(estimate, count.reported.get(frame.info.label), policy, frame)
+
+
+def count_window(transcript: Transcript, policy: ContextPolicy, window: int) -> WindowCount:
+    """The count of a session's next request, for a model with a window of so many tokens."""
+    entries, images = transcript.window_tokens
+    handed_over = transcript.handover is not None
+    return WindowCount(
+        entries=entries + handover_tokens(transcript, policy, window),
+        images=images,
+        quoted=user_text_budget(policy.user_text_tokens, window) if handed_over else None,
+        reported=model_reports(transcript),
+        chosen=transcript.chosen_model,
+    )
+
+
+def is_outdated(count: WindowCount | None, policy: ContextPolicy, window: int) -> bool:
+    """Whether only the log tells how full the next request would be under a policy, in such a window."""
+    if count is None:
+        return True
+    return count.quoted not in (None, user_text_budget(policy.user_text_tokens, window))
+
+
+def model_reports(transcript: Transcript) -> dict[str, ReportedUsage]:
+    """What the models of a session reported, by their labels; without those it stopped using long ago."""
+    recent = (item.event for item in transcript.reported_items[-_SEARCHED_MESSAGES:])
+    labels = dict.fromkeys(event.model for event in recent if isinstance(event, AssistantSpoke))
+    found = {label: _latest_report(transcript, label) for label in labels}
+    return {label: one for label, one in found.items() if one is not None}
+
+
+def _build_gauge(
+    estimate: int, report: ReportedUsage | None, policy: ContextPolicy, frame: PromptFrame
+) -> UsageGauge:
+    info, ratio = frame.info, report.ratio if report else frame.ratio
+    used = round(estimate * ratio)
+    if report and report.unchanged:
+        used = max(0, report.input + round((estimate - report.estimate) * ratio))
+    return UsageGauge(
+        used,
+        info.window,
+        info.reserve,
+        int(info.window * policy.handover_at),
+        report is not None and report.unchanged and report.newest,
+        ratio,
+        int(info.window * policy.panic_at) if policy.enabled else 1 << 62,
+        report.reports if report else 0,
+        report is None,
+    )
+
+
+def _latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
+    reports = _reports(transcript, model)
+    if not reports or (usage := reports[0][1].usage) is None:
+        return None
+    seq, spoke = reports[0]
+    return ReportedUsage(
+        input=usage.input,
+        estimate=spoke.estimate,
+        ratio=calibrated_ratio(reports),
+        reports=len(reports),
+        unchanged=transcript.last_rewrite_seq < seq,
+        newest=transcript.items[-1].seq == seq,
+    )
+
+
+def calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
+    """A model's tokens per token of ours: the median over its newest reports, within bounds."""
+    ratios = [spoke.usage.input / spoke.estimate for _, spoke in reports if spoke.usage and spoke.estimate]
+    return min(max(median(ratios), _RATIO_LOW), _RATIO_HIGH) if ratios else 1.0
+
+
+def tokenizer_ratio(transcript: Transcript, model: str) -> float:
+    """What `calibration` says of a model, by its label, from what it reported in this session."""
+    return calibrated_ratio(_reports(transcript, model))
+
+
+def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:
+    """The newest answers for which this model reported its input, newest first, with their seqs."""
+    found: list[tuple[int, AssistantSpoke]] = []
+    oldest = transcript.items[-_SEARCHED_MESSAGES].seq if len(transcript.items) > _SEARCHED_MESSAGES else 0
+    for item in reversed(transcript.reported_items):
+        if item.seq < oldest or len(found) == _REPORTS:
+            break
+        if isinstance(item.event, AssistantSpoke) and item.event.model == model:
+            found.append((item.seq, item.event))
+    return found

@@ -1,0 +1,1 @@
+"""The guided demo and the screenshots."""

@@ -1,0 +1,107 @@
+"""The guided demo: the real window, offscreen, driven through a sample project, with numbers."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shutil
+import sys
+import time
+from pathlib import Path
+
+import qasync
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.app.crash_log import close_window_logs, open_window_logs
+from helix_desktop.app.run import shut_down, wire_app
+from helix_desktop.app.window import build_frame, set_application_identity
+from helix_desktop.app.window_context import create_window_context
+from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
+from helix_desktop.config.paths import DataDir
+from helix_desktop.demo.screenshots import ScreenshotWriter
+from helix_desktop.demo.tour import DemoCheck, Tour
+from helix_desktop.domain.errors import InvalidInput
+
+_OWN_NAMES = ("data", "projects")  # what a former run left in the folder; pictures are overwritten
+_MARKER_FILE = (
+    ".helix-desktop-demo"  # says that they are a former run's: a person may have folders of these names
+)
+
+
+def demo(args: argparse.Namespace) -> int:
+    """Run the tour, save its pictures, print what happened; 0 when everything was as promised."""
+    return _run_tour(args.out.absolute(), every_screen=False)
+
+
+def screenshots(args: argparse.Namespace) -> int:
+    """The same tour, with a picture of every screen."""
+    return _run_tour(args.out.absolute(), every_screen=True)
+
+
+def _run_tour(out: Path, every_screen: bool) -> int:
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    data = _empty_data_dir(out)
+    app = QApplication(sys.argv[:1])
+    set_application_identity(app)
+    began = time.monotonic()
+    stacks = open_window_logs(data.logs_dir)
+    try:
+        with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
+            findings, album = runner.run(_drive_window(app, data, out, every_screen))
+    finally:
+        close_window_logs(stacks)
+    return _report(findings, album, time.monotonic() - began)
+
+
+def _empty_data_dir(out: Path) -> DataDir:
+    """An empty data directory under `out`; only what a former run left there makes way.
+
+    Raises InputUnusable, DataDirUnusable.
+    """
+    mark = out / _MARKER_FILE
+    foreign = [] if mark.is_file() else [name for name in _OWN_NAMES if os.path.lexists(out / name)]
+    if foreign:
+        raise InvalidInput(
+            f"{out / foreign[0]} is already there.",
+            "The guided demo did not make it, and would have to replace it.",
+            "Choose another folder with --out.",
+        )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        mark.touch()
+        for name in _OWN_NAMES:
+            shutil.rmtree(out / name, ignore_errors=True)
+    except OSError as error:
+        raise InvalidInput(
+            f"{out} cannot be used.", f"{error.strerror or error}.", "Choose another folder with --out."
+        ) from error
+    data = DataDir(out / "data")
+    data.ensure()
+    return data
+
+
+async def _drive_window(
+    app: QApplication, data_dir: DataDir, out: Path, every_screen: bool
+) -> tuple[list[DemoCheck], ScreenshotWriter]:
+    front = create_window_context(build_frame(app, WindowStateFile(data_dir.root / WINDOW_STATE_FILE)))
+    front.window.show()
+    await asyncio.sleep(0)
+    opened = wire_app(data_dir, front, demo_pause_s=0.0)
+    album = ScreenshotWriter(front, out)
+    tour = Tour(front, opened, album, out / "projects", every_screen)
+    try:
+        return await tour.run(), album
+    finally:
+        await shut_down(front, opened.workspace_controller, opened.services)
+
+
+def _report(checks: list[DemoCheck], screenshots: ScreenshotWriter, duration_s: float) -> int:
+    failed = [one for one in checks if not one.passed]
+    for one in checks:
+        sys.stdout.write(f"{'ok  ' if one.passed else 'FAIL'}  {one.name:<28} {one.text}\n")
+    sys.stdout.write(f"      {'pictures':<28} {len(screenshots.saved)} in {screenshots.folder}\n")
+    sys.stdout.write(f"      {'time':<28} {duration_s:.1f} s\n")
+    if failed:
+        sys.stdout.write(f"{len(failed)} of {len(checks)} findings are not as promised\n")
+    return 1 if failed else 0

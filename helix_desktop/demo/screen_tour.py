@@ -1,0 +1,59 @@
+"""Pictures of the screens that the guided demo itself does not pass by."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from helix_desktop.app.run import AppWiring
+from helix_desktop.app.window_context import WindowContext
+from helix_desktop.demo.screenshots import ScreenshotWriter
+from helix_desktop.ui.settings.dialog import SettingsPage
+
+_SETTINGS_PAGES: tuple[SettingsPage, ...] = (
+    "providers",
+    "appearance",
+    "policy",
+    "permissions",
+    "data",
+    "about",
+)
+_NARROW, _LARGE = (720, 640), (1920, 1200)
+
+
+class ScreenTour:
+    """Goes through switcher, settings, sizes and a folder that vanished."""
+
+    def __init__(
+        self, window_context: WindowContext, wiring: AppWiring, screenshots: ScreenshotWriter
+    ) -> None:
+        self._window_context, self._wiring, self._screenshots = window_context, wiring, screenshots
+
+    async def capture_all(self, workspace_folder: str) -> None:
+        """Take them all; the folder of `workspace`, the one on screen, is moved away at the end."""
+        window = self._window_context.window
+        window.switcher.open()
+        await self._screenshots.capture("switcher")
+        window.switcher.hide()
+        self._wiring.workspace_controller.navigation.show_request()
+        await self._screenshots.capture("request")
+        await self._capture_settings()
+        first = window.size()
+        for name, size in (("narrow", _NARROW), ("large", _LARGE)):
+            window.resize(*size)
+            await self._screenshots.capture(name)
+        window.resize(first)
+        await self._capture_missing_folder(Path(workspace_folder))
+
+    async def _capture_settings(self) -> None:
+        settings = self._wiring.settings
+        for page in _SETTINGS_PAGES:
+            await settings.show(page)
+            await self._screenshots.capture(f"settings-{page}", widget=settings.dialog)
+        settings.dialog.hide()
+
+    async def _capture_missing_folder(self, folder: Path) -> None:
+        identity = self._wiring.workspace_controller.active_workspace_id
+        await asyncio.to_thread(folder.rename, folder.with_name("moved-away"))
+        await self._wiring.workspace_controller.reopen(identity)
+        await self._screenshots.capture("missing-folder")

@@ -1,0 +1,36 @@
+"""Pictures of the window, light and dark."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.app.window_context import WindowContext
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.style.stylesheet import ThemeMode
+
+_SETTLE_S = 0.35  # for what is drawn a moment later: highlighted code, table pages, coalesced numbers
+_BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
+
+
+class ScreenshotWriter:
+    """Saves pictures into one folder."""
+
+    def __init__(self, window_context: WindowContext, folder: Path) -> None:
+        self._window_context, self.folder = window_context, folder
+        self.saved: list[Path] = []
+
+    async def capture(
+        self, name: str, modes: tuple[ThemeMode, ...] = _BOTH_MODES, widget: QWidget | None = None
+    ) -> None:
+        """Save a picture of the window, or of another one, in each mode. Raises HelixError."""
+        for mode in modes:
+            if self._window_context.appearance.mode != mode:
+                self._window_context.appearance.set_mode(mode)
+            await asyncio.sleep(_SETTLE_S)
+            place = self.folder / f"{name}-{mode}.png"
+            if not (widget or self._window_context.window).grab().save(str(place)):
+                raise HelixError(f"{place} could not be written.", fix="Make room, or choose another folder.")
+            self.saved.append(place)

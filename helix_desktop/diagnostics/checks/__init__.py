@@ -1,0 +1,1 @@
+"""What the self-check tries: files, this machine, a painted window, child processes."""

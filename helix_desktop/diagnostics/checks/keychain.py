@@ -1,0 +1,38 @@
+"""Proves the keychain: a key is stored, read back and deleted, the way the app does it."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable
+
+from helix_desktop.config.keychain import Keychain, system_keychain
+from helix_desktop.config.secrets import THIS_RUN_SOURCE, SecretStore
+from helix_desktop.domain.errors import HelixError
+
+PROBE = "helix-desktop-self-check"
+"""The provider under whose name the key is kept meanwhile: nobody's."""
+
+
+async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
+    """Where a key was kept and deleted again. Raises HelixError when the keychain does not do all of it."""
+    value = f"probe-{os.getpid()}-{secrets.token_hex(8)}"
+    # Each knows nothing but what is kept when it asks.
+    giver, reader, looker = (SecretStore({}, find) for _ in range(3))
+    try:
+        kept = await giver.set(PROBE, value)
+        if kept.source == THIS_RUN_SOURCE:
+            raise HelixError(
+                f"The keychain does not take a key: {giver.problem}.", fix="Unlock it, or start one."
+            )
+        back = await reader.get(PROBE)
+        await reader.delete(PROBE)
+        left = await looker.get(PROBE)
+    finally:
+        for one in (giver, reader, looker):
+            one.close()
+    if back.value != value:
+        raise HelixError("The keychain gave back another key than it was given.")
+    if left.value:
+        raise HelixError("The keychain does not let go of a key.")
+    return f"a key was stored, read back and deleted ({kept.source})"

@@ -1,0 +1,127 @@
+"""Checks of what the program finds on this machine, and of what it leaves there."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sqlite3
+import ssl
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.errors import HelixError
+
+_HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")  # how OpenSSL names the certificates of a folder
+_RG_S = 20.0
+
+
+async def store() -> str:
+    """A round trip through a real LevelDB, with everything closed and opened again in between."""
+    from helix_desktop.domain.digest import digest_of
+    from helix_desktop.domain.store.entries import Content
+    from helix_desktop.store.leveldb_store import LevelDbStore
+
+    data, identity = os.urandom(100_000), "00000000-0000-4000-8000-000000000000"
+    with tempfile.TemporaryDirectory() as place:
+        for _ in range(2):
+            kept = await LevelDbStore.open(Path(place) / "store", identity)
+            await kept.commit("self-check", contents=[Content(digest_of(data), data)])
+            back = await kept.get(digest_of(data))
+            await kept.close()
+            if back != data:
+                raise HelixError("LevelDB gave back other bytes than it was given.")
+    return "100,000 bytes written, closed, read back and verified"
+
+
+async def search() -> str:
+    """Ripgrep runs; SQLite finds parts of words."""
+    from helix_desktop.tools.process.ripgrep import find_ripgrep
+
+    found = find_ripgrep()
+    if found is None:
+        raise HelixError("ripgrep is missing.", fix="Install Helix Desktop again.")
+    child = await asyncio.create_subprocess_exec(
+        *(found, "--version"), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE
+    )
+    async with asyncio.timeout(_RG_S):
+        said, _ = await child.communicate()
+    if child.returncode or not said.startswith(b"ripgrep "):
+        raise HelixError(f"{found} does not run.", f"It ended with {child.returncode}.", "Install it again.")
+    await asyncio.to_thread(_check_text_index)
+    return f"{said.decode().splitlines()[0]} at {found}; SQLite with trigrams"
+
+
+def _check_text_index() -> None:
+    index = sqlite3.connect(":memory:")
+    try:
+        index.execute("CREATE VIRTUAL TABLE t USING fts5(x, tokenize='trigram')")
+        index.execute("INSERT INTO t VALUES ('nothing is ever lost')")
+        if index.execute("SELECT count(*) FROM t WHERE t MATCH 'eve'").fetchone() != (1,):
+            raise HelixError("SQLite's index does not find parts of words.")
+    finally:
+        index.close()
+
+
+async def sandbox() -> str:
+    """What holds the agent's commands back here; none is no fault of the installation."""
+    from helix_desktop.services.workspace_tools import NO_SANDBOX_ADVICE
+    from helix_desktop.tools.shell.sandbox import describe_sandbox
+    from helix_desktop.tools.shell.sandbox_detect import find_sandbox
+
+    kind = (await asyncio.to_thread(find_sandbox)).kind
+    said = describe_sandbox(kind, network=kind == "none")
+    return f"{said} {NO_SANDBOX_ADVICE}" if kind == "none" else said
+
+
+async def certificates() -> str:
+    """The trust store that TLS is checked by has authorities in it."""
+    from helix_desktop.providers.http import certificates as trusted
+
+    if sys.platform == "darwin":
+        await asyncio.to_thread(trusted)
+        return "checked by the system itself"
+    count = await asyncio.to_thread(lambda: _count_authorities(trusted()))
+    if not count:
+        raise HelixError(
+            "No certificate of an authority is found.",
+            "No server's identity could be checked.",
+            "Install ca-certificates." if sys.platform == "linux" else "Repair the system's trust store.",
+        )
+    return f"{count} authorities"
+
+
+def _count_authorities(context: ssl.SSLContext) -> int:
+    """How many authorities a context trusts: those it has loaded, and those it would load from a folder."""
+    # The store is attached when a connection is prepared, not before.
+    context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
+    inner = vars(context).get("_ctx", context)  # truststore's context tells nothing of what it holds
+    loaded = len(inner.get_ca_certs()) or len(ssl.create_default_context().get_ca_certs())
+    folder = ssl.get_default_verify_paths().capath
+    lying = [name for name in os.listdir(folder) if _HASHED.fullmatch(name)] if folder else []
+    return loaded or len(lying)
+
+
+def data(data_dir: DataDir) -> Callable[[], Awaitable[str]]:
+    """The check that a data directory can be made and written."""
+
+    async def check() -> str:
+        data_dir.ensure()
+        return f"{data_dir.root} can be written"
+
+    return check
+
+
+async def keys() -> str:
+    """The keychain, asked without writing to it; none is no fault of the installation."""
+    from helix_desktop.config.secrets import SecretStore
+
+    known = SecretStore(os.environ)
+    try:
+        name = await known.keychain_name()
+    finally:
+        known.close()
+    return name or f"no keychain ({known.problem}); keys come from the environment, or last for one run"

@@ -1,0 +1,103 @@
+"""Checks of what is painted, run in a process of their own: a broken Qt ends the process that tries it."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.errors import HelixError
+
+CHECK_NAMES = ("window", "fonts", "icons", "pictures", "translations")
+_FAMILIES = {"Inter", "JetBrains Mono"}
+_PICTURES = {"png", "jpeg", "gif", "webp", "svg"}
+_AGAIN = "Install Helix Desktop again."
+
+
+def run_render_checks() -> int:
+    """Try each part; prints one JSON object of name -> [works, words]. Qt itself may end this process."""
+    # Without a display, on Qt's offscreen platform.
+    if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")) and sys.platform == "linux":
+        os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtWidgets import QApplication
+
+    app = QApplication(sys.argv[:1])
+    tried: dict[str, Callable[[], str]] = {
+        "fonts": _fonts,
+        "window": lambda: _window(app.platformName()),
+        "icons": _icons,
+        "pictures": _pictures,
+        "translations": _translations,
+    }
+    found: dict[str, tuple[bool, str]] = {}
+    for name, check in tried.items():
+        try:
+            found[name] = True, check()
+        except (HelixError, OSError) as error:
+            found[name] = False, str(error)
+    sys.stdout.write(json.dumps(found))
+    return 0
+
+
+def _window(platform: str) -> str:
+    from PySide6.QtWidgets import QLabel
+
+    label = QLabel("Helix Desktop")
+    picture = label.grab().toImage()
+    inks = {picture.pixel(x, y) for x in range(picture.width()) for y in range(picture.height())}
+    if len(inks) <= 1:  # the ground alone
+        raise HelixError("No letter is painted.", "The fonts are not found, or Qt is damaged.", _AGAIN)
+    return f"painted on {platform}"
+
+
+def _fonts() -> str:
+    from PySide6.QtGui import QFontDatabase, QFontInfo
+
+    from helix_desktop.ui.design.style import fonts
+
+    files = sorted((resources_dir() / "fonts").glob("*.ttf"))
+    broken = [file.name for file in files if QFontDatabase.addApplicationFont(str(file)) < 0]
+    families = set(fonts.load(resources_dir() / "fonts"))
+    if broken or not families >= _FAMILIES or QFontInfo(fonts.base()).family() != fonts.UI_FAMILY:
+        raise HelixError(
+            f"Families found: {', '.join(sorted(families)) or 'none'}.",
+            f"Unreadable: {', '.join(broken) or 'none'}.",
+            _AGAIN,
+        )
+    return f"{' and '.join(sorted(_FAMILIES))}, {len(files)} files"
+
+
+def _icons() -> str:
+    from PySide6.QtGui import QIcon
+    from PySide6.QtSvg import QSvgRenderer
+
+    files = sorted((resources_dir() / "icons").glob("*.svg"))
+    broken = [file.name for file in files if not QSvgRenderer(str(file)).isValid()]
+    own = resources_dir() / "icons" / "helix.svg"
+    if QIcon(str(own)).pixmap(32).isNull():  # what the window's own icon needs besides: Qt's plug-in for SVG
+        broken.append(f"{own.name} as the window's icon")
+    if broken or not files:
+        raise HelixError(f"{', '.join(broken) or 'All icons'} cannot be drawn.", fix=_AGAIN)
+    return f"{len(files)} icons"
+
+
+def _pictures() -> str:
+    from PySide6.QtGui import QImageReader
+
+    known = {bytes(one.data()).decode() for one in QImageReader.supportedImageFormats()}
+    if not known >= _PICTURES:
+        raise HelixError(f"Qt cannot read {', '.join(sorted(_PICTURES - known))}.", fix=_AGAIN)
+    return ", ".join(sorted(_PICTURES))
+
+
+def _translations() -> str:
+    from PySide6.QtCore import QLibraryInfo, QTranslator
+
+    folder = Path(QLibraryInfo.path(QLibraryInfo.LibraryPath.TranslationsPath))
+    names = sorted(file.stem for file in folder.glob("qtbase_*.qm"))
+    if "qtbase_de" not in names or not QTranslator().load("qtbase_de", str(folder)):
+        raise HelixError(f"Qt's own words are not found in {folder}.", fix=_AGAIN)
+    return f"{len(names)} languages of Qt's own words in {folder}"

@@ -1,0 +1,178 @@
+"""Checks of what the program starts: itself to paint and to serve, others with a clean environment."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+
+from helix_desktop.config.build_info import current_build
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.diagnostics.checks.rendering import CHECK_NAMES
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.own_command import is_frozen, own_command
+from helix_desktop.services.sample_python import with_sample_python
+
+PAINT_ONLY = "--paint-only"
+_CHILD_TIMEOUT_S = 60.0
+_RAN = re.compile(r"^Ran (\d+) tests", re.MULTILINE)
+_OUTPUT_CHARS = 400  # characters of what a failing program said
+_LAUNCHER_PREFIXES = ("_MEIPASS", "_PYI_", "PYINSTALLER_")
+"""Beginnings of variables that a frozen program's start leaves for itself."""
+_HARMLESS_VARIABLES = frozenset(
+    {"PATH", "HELIX_DATA_DIR", "PWD", "OLDPWD", "_", "APPDIR", "APPIMAGE", "ARGV0", "OWD"}
+)
+"""May name the program's folder without leading another program's libraries there."""
+_PIPE = asyncio.subprocess.PIPE
+_INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "self-check", "version": "0"},
+    },
+}
+
+
+class RenderCheckProcess:
+    """The painted parts, all tried by one child, which the first of them starts."""
+
+    def __init__(self) -> None:
+        self._results: dict[str, tuple[bool, str]] | None = None
+        self._failure = ""
+
+    def checks(self) -> dict[str, Callable[[], Awaitable[str]]]:
+        """One check for each part."""
+        return {name: self._check(name) for name in CHECK_NAMES}
+
+    def _check(self, name: str) -> Callable[[], Awaitable[str]]:
+        async def check() -> str:
+            if self._results is None:
+                await self._run()
+            works, words = (self._results or {}).get(name, (False, self._failure))
+            if not works:
+                raise HelixError(words)
+            return words
+
+        return check
+
+    async def _run(self) -> None:
+        self._results = {}
+        child = await asyncio.create_subprocess_exec(
+            *own_command("self-check", PAINT_ONLY),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=_PIPE,
+            stderr=_PIPE,
+        )
+        try:
+            said, complaint = await _communicate(child, "The painting")
+        except HelixError as error:
+            self._failure = str(error)
+            return
+        try:
+            self._results = {name: (bool(one[0]), str(one[1])) for name, one in json.loads(said).items()}
+        except ValueError:
+            why = " ".join(complaint.decode(errors="replace").split())
+            self._failure = f"Qt cannot paint. {why or f'It ended with {child.returncode}.'}"
+
+
+async def mcp() -> str:
+    """The cache server, started as other programs start it, answers their first request."""
+    with tempfile.TemporaryDirectory() as place:
+        folder, data = await asyncio.to_thread(_create_workspace, Path(place))
+        child = await asyncio.create_subprocess_exec(
+            *own_command("mcp", "--data-dir", str(data), "--workspace", str(folder)),
+            stdin=_PIPE, stdout=_PIPE, stderr=_PIPE,
+        )  # fmt: skip
+        said, complaint = await _communicate(
+            child, "The cache server", json.dumps(_INITIALIZE).encode() + b"\n"
+        )
+    try:
+        answer = json.loads(said.splitlines()[0])["result"]
+        return f"the cache server answers, protocol {answer['protocolVersion']}"
+    except (IndexError, ValueError, KeyError, TypeError):
+        why = " ".join(complaint.decode(errors="replace").split())
+        raise HelixError(
+            "The cache server gives no answer.", why or f"It ended with {child.returncode}."
+        ) from None
+
+
+async def _communicate(
+    child: asyncio.subprocess.Process, label: str, stdin_data: bytes = b""
+) -> tuple[bytes, bytes]:
+    """What a child said until its end, on both streams. Raises HelixError when it does not come to one."""
+    try:
+        async with asyncio.timeout(_CHILD_TIMEOUT_S):
+            return await child.communicate(stdin_data or None)
+    except TimeoutError:
+        child.kill()
+        await child.wait()
+        raise HelixError(f"{label} did not come to an end within {_CHILD_TIMEOUT_S:g} s.") from None
+
+
+def _create_workspace(place: Path) -> tuple[Path, Path]:
+    """A workspace's folder, and a data directory that knows it."""
+    from helix_desktop.config.toml_file import TomlFiles
+    from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+    folder, data = place / "workspace", place / "data"
+    folder.mkdir()
+    WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: time.time_ns() // 1_000_000).add(folder)
+    return folder, data
+
+
+async def sample() -> str:
+    """A sample project's tests run on the Python that its commands find."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "tidewatch")
+        await asyncio.to_thread(shutil.copytree, resources_dir() / "demo" / "tidewatch", folder)
+        child = await asyncio.create_subprocess_shell(
+            "python3 -m unittest" if os.name != "nt" or is_frozen() else "python -m unittest",
+            cwd=folder, env=with_sample_python(os.environ),
+            stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE, stderr=asyncio.subprocess.STDOUT,
+        )  # fmt: skip
+        said = (await _communicate(child, "The sample's Python"))[0].decode(errors="replace")
+    ran = _RAN.search(said)
+    if ran is None:
+        raise HelixError("The sample's tests do not run.", " ".join(said.split())[-_OUTPUT_CHARS:])
+    return f"Python runs the sample's {ran[1]} tests"
+
+
+async def children() -> str:
+    """A program that is started sees the person's own environment, and nothing of ours."""
+    command = ("cmd", "/d", "/u", "/c", "set") if os.name == "nt" else ("env", "-0")
+    child = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE)
+    said, _ = await child.communicate()
+    text, end = (said.decode("utf-16-le"), "\r\n") if os.name == "nt" else (os.fsdecode(said), "\0")
+    seen = dict(line.split("=", 1) for line in text.split(end) if "=" in line[1:])
+    wrong = leaked_variables(seen, bundle_dir())
+    if wrong:
+        raise HelixError(f"Programs that are started see {', '.join(wrong)} of Helix Desktop.")
+    return f"{len(seen)} variables, all of them the person's own"
+
+
+def bundle_dir() -> Path | None:
+    """The folder of a built app; None in a checkout or a Python environment, which leads nobody astray."""
+    frozen = getattr(sys, "_MEIPASS", None)
+    if frozen:
+        return Path(frozen)
+    return resources_dir().parent if current_build().target else None
+
+
+def leaked_variables(environ: Mapping[str, str], bundle_folder: Path | None) -> list[str]:
+    """The variables that a start of ours has left, or that lead into the app's folder."""
+    return sorted(
+        name
+        for name, value in environ.items()
+        if name.startswith(_LAUNCHER_PREFIXES)
+        or (bundle_folder and name not in _HARMLESS_VARIABLES and str(bundle_folder) in value)
+    )

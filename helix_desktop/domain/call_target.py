@@ -1,0 +1,66 @@
+"""What a tool call was about, read from its name and arguments: for tools that do not say so themselves."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import msgspec
+
+ToolKind = Literal["read", "list", "search", "write", "edit", "command", "other"]
+_TARGET_KEYS = (
+    "file_path",
+    "path",
+    "notebook_path",
+    "filename",
+    "file",
+    "command",
+    "cmd",
+    "pattern",
+    "query",
+    "url",
+    "prompt",
+    "description",
+)
+_PATCHED = re.compile(r"\*\*\* (?:Update|Add|Delete) File: (.+)")
+_FIRST = re.compile(r'"((?:[^"\\]|\\.){1,200})"')
+_CAP = 200  # characters
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_KINDS: dict[str, ToolKind] = {
+    **dict.fromkeys(("read", "view", "cat", "open", "get", "show"), "read"),
+    **dict.fromkeys(("list", "ls", "glob", "tree", "dir"), "list"),
+    **dict.fromkeys(("search", "grep", "find", "rg", "query"), "search"),
+    **dict.fromkeys(("write", "create", "save", "touch"), "write"),
+    **dict.fromkeys(("edit", "patch", "replace", "insert", "update", "multiedit"), "edit"),
+    **dict.fromkeys(("bash", "shell", "command", "exec", "terminal", "run"), "command"),
+}
+
+
+def tool_kind(tool: str) -> ToolKind:
+    """What kind of thing a tool does, by the words of its name; the one that changes most counts."""
+    found = [_KINDS[word] for word in (one.lower() for one in _WORD.findall(tool)) if word in _KINDS]
+    order: tuple[ToolKind, ...] = ("command", "write", "edit", "search", "list", "read")
+    return next((kind for kind in order if kind in found), "other")
+
+
+def call_target(arguments: str) -> str:
+    """The path, command or pattern that a call names, on one line of at most 200 characters; maybe empty."""
+    given = _decode(arguments)
+    if isinstance(given, dict):
+        named = next(
+            (given[key] for key in _TARGET_KEYS if isinstance(given.get(key), str) and given[key]), ""
+        )
+        text = named or next((value for value in given.values() if isinstance(value, str)), "")
+    else:
+        patched = _PATCHED.search(arguments)
+        first = _FIRST.search(arguments)
+        text = patched.group(1) if patched else first.group(1) if first else arguments
+    line = " ".join(text[: _CAP * 4].split())
+    return line if len(line) <= _CAP else line[: _CAP - 1] + "…"
+
+
+def _decode(text: str) -> Any:
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return None

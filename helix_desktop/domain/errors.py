@@ -1,0 +1,260 @@
+"""Errors a person can act on: what happened, why, and what to do.
+
+HelixError
+├── InputUnusable                                           what was typed: an address, a label, an id
+├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
+├── WorkspaceUntrusted                                      a folder in which nothing may happen yet
+├── WindowSilent                                            a window that has the data directory and hangs
+├── RecordingUnusable                                       a recorded session that is to be replayed
+├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
+├── StoreError
+│   ├── StoreLocked, StoreClosed, StoreWriteFailed, StoreMended
+│   ├── StoreUnreadable
+│   │   └── StoreDamaged
+│   ├── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
+│   └── ContentForgotten                                    a digest unknown since the person had it removed
+├── ModelError
+│   ├── ModelUnreachable, ModelOverflow, ModelNonsense
+│   └── ModelRefused
+│       └── KeyRefused, ImagesRefused
+├── ToolError                                               told to the agent as the tool's answer
+│   └── SubagentFailed
+├── ModelUnchosen                                           another model than a session's would answer it
+├── BudgetSpent                                             what a session may spend is spent
+└── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
+                                     └── SummaryRefused
+"""
+
+from __future__ import annotations
+
+from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.domain.remedies import Remedy
+from helix_desktop.domain.tools import SubagentUsage
+
+
+class HelixError(Exception):
+    """Something a person is told: what happened, why, and what to do."""
+
+    remedies: tuple[Remedy, ...] = ()
+    """What of `fix` the app can do, the best first."""
+
+    def __init__(
+        self, what: str, why: str = "", fix: str = "", *, remedies: tuple[Remedy, ...] | None = None
+    ) -> None:
+        """`remedies` replace those of the class."""
+        super().__init__(" ".join(part for part in (what, why, fix) if part))
+        self.what, self.why, self.fix = what, why, fix
+        if remedies is not None:
+            self.remedies = remedies
+
+
+class InvalidInput(HelixError):
+    """What somebody typed cannot be used: an address, a model's label, a session's id."""
+
+
+class DataDirUnavailable(HelixError):
+    """The data directory cannot be created, read or written."""
+
+
+class SettingsDamaged(HelixError):
+    """A settings file is not what it should be; the damaged file is kept aside."""
+
+
+class WorkspaceMissing(HelixError):
+    """A workspace's folder is not there, or no workspace has that name."""
+
+
+class WorkspaceUntrusted(HelixError):
+    """The person has not said that they trust a workspace's folder."""
+
+    remedies: tuple[Remedy, ...] = ("trust_folder",)
+
+
+class InstanceNotResponding(HelixError):
+    """The process that has the data directory's window does not answer."""
+
+
+class InvalidRecording(HelixError):
+    """A recorded session cannot be read, or is not what it should be."""
+
+
+class InvalidArchive(HelixError):
+    """A file that is to be imported cannot be read, or is not what an export wrote."""
+
+
+class ArchiveWriteFailed(HelixError):
+    """A workspace could not be written to a file."""
+
+
+class StoreError(HelixError):
+    """The workspace's store could not do what was asked."""
+
+
+class StoreLocked(StoreError):
+    """Another process owns the store."""
+
+    def __init__(self, what: str, owner_pid: int | None, why: str = "", fix: str = "") -> None:
+        super().__init__(what, why, fix)
+        self.owner_pid = owner_pid
+
+
+class StoreClosed(StoreError):
+    """The store was closed before the call."""
+
+
+class StoreUnreadable(StoreError):
+    """The store's files are damaged or of an unknown format."""
+
+
+class StoreDamaged(StoreUnreadable):
+    """The store's files are not what was written; what is left of them may still be read one by one."""
+
+
+class StoreRepaired(StoreError):
+    """The store was damaged and has been mended: told once, with what was lost. Never raised."""
+
+
+class StoreWriteFailed(StoreError):
+    """The disk refused a write; nothing of the refused batch counts as stored."""
+
+
+class DigestUnknown(StoreError):
+    """This workspace holds no content of that digest."""
+
+    def __init__(self, what: str, why: str = "", fix: str = "", near: tuple[str, ...] = ()) -> None:
+        super().__init__(what, why, fix)
+        self.near = near
+
+
+class ContentRedacted(DigestUnknown):
+    """The content was removed on the person's word."""
+
+
+class DigestAmbiguous(StoreError):
+    """A digest prefix fits several contents."""
+
+    def __init__(self, what: str, why: str = "", fix: str = "", near: tuple[str, ...] = ()) -> None:
+        super().__init__(what, why, fix)
+        self.near = near
+
+
+class ContentDamaged(StoreError):
+    """The stored bytes no longer have the digest they were stored under."""
+
+
+class ContentTooLarge(StoreError):
+    """A content is over the store's cap."""
+
+
+class ModelError(HelixError):
+    """A model call failed for good."""
+
+
+class ModelUnreachable(ModelError):
+    """The model's server did not answer, also after retries."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model",)
+
+
+class ModelRequestRejected(ModelError):
+    """The model's server refused the request: key, name or parameters."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model",)
+
+
+class AuthenticationFailed(ModelRequestRejected):
+    """The model's server does not take the key, or wants one."""
+
+    remedies: tuple[Remedy, ...] = ("provider_settings",)
+
+
+class ImagesRejected(ModelRequestRejected):
+    """The model's server refused an image; `seqs` are the messages that may hold it."""
+
+    remedies: tuple[Remedy, ...] = ("send_without_images", "choose_model")
+
+    def __init__(self, what: str, why: str = "", fix: str = "", seqs: tuple[int, ...] = ()) -> None:
+        super().__init__(what, why, fix)
+        self.seqs = seqs
+
+
+class ContextWindowExceeded(ModelError):
+    """The model's server says that the request is larger than the window.
+
+    `asked` and `window` are the tokens of both by its own count, as far as it said them; 0: it did not.
+    """
+
+    remedies: tuple[Remedy, ...] = ("compact", "provider_settings")
+
+    def __init__(
+        self, what: str, why: str = "", fix: str = "", *, request_tokens: int = 0, window: int = 0
+    ) -> None:
+        super().__init__(what, why, fix)
+        self.request_tokens, self.window = request_tokens, window
+
+
+class InvalidModelResponse(ModelError):
+    """The model's server answered with something that is no answer."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model",)
+
+
+class ToolError(HelixError):
+    """A tool could not do what the agent asked; the agent is told."""
+
+
+class SubagentFailed(ToolError):
+    """A subagent could not do its task; `session` is where its log is, `delegated` what it took."""
+
+    def __init__(
+        self, what: str, session: str, why: str = "", fix: str = "", delegated: SubagentUsage | None = None
+    ) -> None:
+        super().__init__(what, why, fix)
+        self.session, self.delegated = session, delegated
+
+
+class ModelNotChosen(HelixError):
+    """The model of a session is not to be had, and the person has not said which one goes on."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model",)
+
+    WHAT = "Nothing was sent: choose first which model goes on."
+
+    def __init__(self, label: str) -> None:
+        super().__init__(
+            self.WHAT, f"{label} answered in this session; another one would be sent all that was said."
+        )
+
+
+class BudgetExhausted(HelixError):
+    """A session has spent what it may; no model is called any more until the person allows more."""
+
+    remedies: tuple[Remedy, ...] = ("set_budget",)
+
+
+class RequestInvalid(HelixError):
+    """The next request would break the wire format's rules and cannot be repaired."""
+
+    remedies: tuple[Remedy, ...] = ("undo_compaction",)
+
+
+class RequestTooLarge(HelixError):
+    """The next request does not fit the window, also after everything allowed was tried."""
+
+    remedies: tuple[Remedy, ...] = ("choose_model", "new_session")
+
+
+class CompactionRefused(HelixError):
+    """A handover would not help, or what came back is not acceptable."""
+
+
+class SummaryRefused(CompactionRefused):
+    """A model's summary says too little of what it would stand for; `text` is what the model wrote."""
+
+    def __init__(self, problem: SummaryProblem, text: str, why: str) -> None:
+        super().__init__("The model's summary was not used.", why, "Try again, or choose another model.")
+        self.problem, self.text = problem, text
+
+
+class OutputFormUnavailable(HelixError):
+    """An output cannot be shown in the form that was chosen."""

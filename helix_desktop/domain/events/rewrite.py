@@ -1,0 +1,86 @@
+"""The events by which the rules or the person rewrite a window: sweeps, folds, forms, pins, undo and redo."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from helix_desktop.domain.events.base import EventBase
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+
+FoldKind = Literal["fold", "condense", "truncate"]
+Form = Literal["full", "preview", "compact"]
+
+
+class SweepMade(EventBase, frozen=True, tag="sweep-made"):
+    """Old content became markers.
+
+    `masked` holds the seqs of ToolAnswered events (outputs), AssistantSpoke events (arguments) and UserSpoke
+    events (images).
+    """
+
+    masked: tuple[int, ...]
+    saved: int
+    reason: SweepReason
+
+
+class FoldMade(EventBase, frozen=True, tag="fold-made"):
+    """Older steps became one note: every event behind `after`, up to and with `upto`.
+
+    `index` is the digest of the index entry that names all it covers; `tokens` counts the note, `saved` what
+    it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index.
+    """
+
+    after: int
+    upto: int
+    text: str
+    tokens: int
+    index: str
+    index_entries: int
+    steps: int
+    saved: int
+    how: FoldKind = "fold"
+
+
+class FormChosen(EventBase, frozen=True, tag="form-chosen"):
+    """The person chose another shown form for the output recorded as `target`.
+
+    For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
+    went in and out of `intake_model` in `intake_ms`, for `intake_cost` US dollars; `intake_note` says why it
+    was not done the usual way.
+    """
+
+    target: int
+    form: Form
+    text: str
+    tokens: int
+    asked: str = ""
+    intake_tokens: int = 0
+    intake_cached: int = 0
+    intake_ms: int = 0
+    intake_model: str = ""
+    intake_note: str = ""
+    intake_cost: float = 0.0
+
+
+class Pinned(EventBase, frozen=True, tag="pinned"):
+    """The person pinned the output recorded as `target`: it stays in the window whole, on every path."""
+
+    target: int
+
+
+class Unpinned(EventBase, frozen=True, tag="unpinned"):
+    """A pin was taken off."""
+
+    target: int
+
+
+class Undone(EventBase, frozen=True, tag="undone"):
+    """A rewrite no longer holds: a sweep, fold, handover, placing of observations, or choice of a form."""
+
+    target: int
+
+
+class Redone(EventBase, frozen=True, tag="redone"):
+    """An undone rewrite holds again."""
+
+    target: int

@@ -1,0 +1,330 @@
+"""The events of a session's log: here those of the conversation itself, and all of them as one union."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from helix_desktop.domain.events.base import EventBase
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    Form,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.domain.events.summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import QueuedMessage, StopReason, ToolCall, TurnOutcome, Usage
+from helix_desktop.domain.tools import ApprovalDecision, PermissionMode, SubagentUsage
+
+NEW_TITLE = "New session"
+
+ModelRole = Literal["main", "fast", "long"]
+"""Which of the workspace's models: the usual one, a quick and cheap one, the one with the largest window."""
+
+
+class SessionStarted(EventBase, frozen=True, tag="session-started"):
+    """A conversation began; a subagent's names its parent session, and the call there that asked for it.
+
+    A subagent goes on under what it began with: `model` says which of the workspace's models answers it,
+    `policy` holds the fields of its own one, if it has one.
+    """
+
+    title: str
+    parent: str = ""
+    parent_call: str = ""
+    model: ModelRole = "main"
+    policy: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
+    """The person gave the session a title."""
+
+    title: str
+
+
+class Attachment(msgspec.Struct, frozen=True):
+    """Content that the person put into a message: its digest, its name, and its text or the image it is.
+
+    `marker_tokens` counts the text that can stand for an image.
+    """
+
+    digest: str
+    label: str
+    text: str
+    tokens: int
+    size: int
+    image: Image | None = None
+    marker_tokens: int = 0
+
+
+class MessageQueued(EventBase, frozen=True, tag="message-queued"):
+    """The person sent a message while the agent was busy; it is not in the window yet.
+
+    One that is to `steer` goes into the running turn after the step under way, the others begin turns.
+    """
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    steer: bool = False
+
+
+class QueueChanged(EventBase, frozen=True, tag="queue-changed"):
+    """The person changed what waits: its order, its words, what steers. What is not named was taken away."""
+
+    waiting: tuple[QueuedMessage, ...]
+
+
+class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
+    """The person's message entered the window; `queued` is the seq it had waited under.
+
+    It began a turn, or `steered` the one that ran. `mode` is the session's then; `note` tells the model of
+    it, before the person's words, where it is news, and counts in `tokens`.
+    """
+
+    text: str
+    tokens: int
+    attachments: tuple[Attachment, ...] = ()
+    queued: int = 0
+    mode: PermissionMode = "ask"
+    note: str = ""
+    steered: bool = False
+
+
+class MaskedCall(msgspec.Struct, frozen=True):
+    """A call whose large argument values can be markers: its arguments then, and what they stand for."""
+
+    call_id: str
+    arguments: str
+    digests: tuple[str, ...]
+    sizes: tuple[int, ...]
+
+
+class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
+    """A model answered: one step. `estimate` is what we thought the request's input was, in tokens.
+
+    `short` holds the calls that can be shortened, `short_tokens` counts the message when they are. `cost` is
+    in US dollars, by the model's prices of that moment; 0 where they are not known. `window` is the model's
+    context window then, in tokens; 0 in logs from before it was recorded.
+    """
+
+    text: str
+    model: str
+    tokens: int
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    usage: Usage | None = None
+    estimate: int = 0
+    stop: StopReason = "end"
+    duration_ms: int = 0
+    demo: bool = False
+    verbatim: dict[str, Any] | None = None
+    short: tuple[MaskedCall, ...] = ()
+    short_tokens: int = 0
+    cost: float = 0.0
+    window: int = 0
+
+
+class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):
+    """A call that needs a yes got its answer, by the `rule` or the `mode` that is named, or by the person.
+
+    `words` is what they said with their no, `saved` the rule that their answer saved.
+    """
+
+    call_id: str
+    tool: str
+    subject: str
+    decision: ApprovalDecision
+    rule: str = ""
+    mode: Literal["", "plan", "auto"] = ""
+    words: str = ""
+    saved: str = ""
+
+
+class ModeChanged(EventBase, frozen=True, tag="mode-changed"):
+    """The person chose how freely the session's agent acts from now on."""
+
+    mode: PermissionMode
+
+
+class ModelChosen(EventBase, frozen=True, tag="model-chosen"):
+    """The user chose which model answers this session, as PROVIDER/NAME; empty: the workspace's default."""
+
+    model: str = ""
+
+
+class SubagentStarted(EventBase, frozen=True, tag="subagent-started"):
+    """A call began a subagent: the session that does the task, by its title, and which model answers it."""
+
+    call_id: str
+    session: str
+    title: str
+    model: ModelRole = "main"
+
+
+class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
+    """A tool call's output, stored under `digest` before this fact existed; `text` is its shown form.
+
+    `tokens` counts the shown form, `marker_tokens` the marker that would replace it. `form` names the shown
+    form, `asked` the agent's instructions for a compact one, `chosen` who chose it, `intake_note` why it is
+    not the form that was asked for. `intake_tokens` went in and out of models for it (`intake_cached` of them
+    cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
+    `subagent` is the session of the subagent whose result this is, `delegated` what it took. `images` stand
+    beside the shown form and count in `tokens`; the text of the shown form says what they are. `intake_cost`
+    is what models took for the form, in US dollars. `full_tokens` counts the whole output where another form
+    is shown; 0 where it is shown whole, or in a log of an older version.
+    """
+
+    call_id: str
+    name: str
+    text: str
+    digest: str
+    size: int
+    tokens: int
+    marker_tokens: int
+    target: str = ""
+    first_line: str = ""
+    ok: bool = True
+    exit_code: int | None = None
+    duration_ms: int = 0
+    whole: bool = True
+    recalled: str = ""
+    outcome: Literal["ran", "denied", "interrupted", "stopped"] = "ran"
+    form: Form = "full"
+    asked: str = ""
+    chosen: Literal["rule", "agent", "timeout", "user"] = "rule"
+    intake_tokens: int = 0
+    intake_cached: int = 0
+    intake_ms: int = 0
+    intake_model: str = ""
+    intake_note: str = ""
+    subagent: str = ""
+    images: tuple[Image, ...] = ()
+    delegated: SubagentUsage | None = None
+    intake_cost: float = 0.0
+    full_tokens: int = 0
+
+
+class OutputHeld(EventBase, frozen=True, tag="output-held"):
+    """A large output arrived and was stored; its shown form is not chosen yet.
+
+    `answer` is what the call is answered with if nobody chooses: a preview.
+    """
+
+    answer: ToolAnswered
+
+
+class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
+    """The agent's turn is over, and how; the three texts are for the person when it failed.
+
+    `remedies` name what the app can do about it. `cause` says that the budget was spent, or that the model
+    `refused_by` refused an image in one of the messages `images`.
+    """
+
+    how: TurnOutcome
+    what: str = ""
+    why: str = ""
+    fix: str = ""
+    cause: Literal["", "budget", "image"] = ""
+    images: tuple[int, ...] = ()
+    refused_by: str = ""
+    remedies: tuple[str, ...] = ()
+
+
+class TurnRetried(EventBase, frozen=True, tag="turn-retried"):
+    """The user repeated the last step of the turn that ended with event `of`.
+
+    What was said behind event `after` left the context: an answer that broke off. Steps that ran tools stay,
+    because what they changed stays changed.
+    """
+
+    of: int
+    after: int
+
+
+class BudgetSet(EventBase, frozen=True, tag="budget-set"):
+    """The person said what the session may spend: tokens in and out, and US dollars (0: as much as it takes).
+
+    Without one the workspace's policy says it.
+    """
+
+    tokens: int = 0
+    cost: float = 0.0
+
+
+class BudgetNeared(EventBase, frozen=True, tag="budget-neared"):
+    """Most of a budget is spent: `tokens` and `cost` of so many; told once for each budget."""
+
+    tokens: int
+    cost: float
+    most_tokens: int = 0
+    most_cost: float = 0.0
+
+
+Event = (
+    SessionStarted
+    | SessionRenamed
+    | MessageQueued
+    | QueueChanged
+    | UserSpoke
+    | AssistantSpoke
+    | ApprovalGiven
+    | ModeChanged
+    | ModelChosen
+    | SubagentStarted
+    | OutputHeld
+    | ToolAnswered
+    | FormChosen
+    | Pinned
+    | Unpinned
+    | TurnEnded
+    | TurnRetried
+    | SweepMade
+    | FoldMade
+    | ObservationsMade
+    | ObservationsPlaced
+    | ObservationsFailed
+    | HandoverMade
+    | HandoverFailed
+    | BudgetSet
+    | BudgetNeared
+    | Undone
+    | Redone
+)
+
+
+class RecordedEvent(msgspec.Struct, frozen=True):
+    """An event in its place: `seq` counts from 1 without gaps, `at` is milliseconds since 1970."""
+
+    seq: int
+    at: int
+    event: Event
+
+
+def digests_in(event: Event) -> tuple[str, ...]:
+    """The content digests that an event refers to, each once: what must never be collected while it lives."""
+    found: tuple[str, ...] = ()
+    match event:
+        case ToolAnswered(digest=digest, recalled=recalled, images=images):
+            found = (digest, recalled, *(one.digest for one in images))
+        case OutputHeld(answer=answer):
+            found = (answer.digest, answer.recalled, *(one.digest for one in answer.images))
+        case AssistantSpoke(short=short):
+            found = tuple(digest for call in short for digest in call.digests)
+        case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
+            found = (index,)
+        case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
+            pictured = (one.image.digest for one in attachments if one.image is not None)
+            found = (*(one.digest for one in attachments), *pictured)
+    return tuple(dict.fromkeys(one for one in found if one))

@@ -1,0 +1,147 @@
+"""The events of what was written in place of old history: observations and handovers."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.domain.events.base import EventBase
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
+
+SECTIONS = (
+    "Project Background",
+    "Technical Details",
+    "Completed Work",
+    "Current Issues",
+    "TODO Items",
+    "User Preferences",
+)
+
+
+class Observation(msgspec.Struct, frozen=True):
+    """A dated fact: milliseconds since 1970, 1 (vital) to 3 (minor), the text, the seqs it comes from."""
+
+    at: int
+    priority: int
+    text: str
+    sources: tuple[int, ...] = ()
+
+
+class ObservationsMade(EventBase, frozen=True, tag="observations-made"):
+    """History behind `after`, up to and with `upto`, was distilled into observations; inert until placed.
+
+    `quoted` are the seqs of the user's messages that stay verbatim, `replaces` the seqs of the observations
+    that a reflection refines, `tokens` counts what will stand in the window. `refused` is the text of a model
+    before this one that was not used.
+    """
+
+    after: int
+    upto: int
+    observations: tuple[Observation, ...]
+    quoted: tuple[int, ...]
+    ledger: str
+    index: str
+    index_entries: int
+    tokens: int
+    before: int
+    messages: int
+    model: str
+    reflection: bool = False
+    replaces: tuple[int, ...] = ()
+    fallback: str = ""
+    duration_ms: int = 0
+    demo: bool = False
+    calls: int = 1
+    spent: int = 0
+    prompt: str = ""
+    cost: float = 0.0
+    refused: str = ""
+
+
+class ObservationsPlaced(EventBase, frozen=True, tag="observations-placed"):
+    """Prepared observations took the place of the history they cover.
+
+    `threshold` is the share of the context window at which they did, 0 where none was the reason or none was
+    recorded.
+    """
+
+    made: int
+    reason: PlacementReason
+    saved: int
+    threshold: float = 0.0
+
+
+class ObservationsFailed(EventBase, frozen=True, tag="observations-failed"):
+    """Observations or a reflection were tried and not made; the other fields are as of handovers."""
+
+    what: str
+    why: str = ""
+    spent: int = 0
+    cost: float = 0.0
+    problem: SummaryProblem | None = None
+    refused: str = ""
+
+
+class Bullet(msgspec.Struct, frozen=True):
+    """One sentence of a handover with the seqs of the events it comes from; none means unsupported."""
+
+    text: str
+    sources: tuple[int, ...] = ()
+
+
+class Section(msgspec.Struct, frozen=True):
+    """One of the six sections."""
+
+    title: str
+    bullets: tuple[Bullet, ...] = ()
+
+
+class HandoverMade(EventBase, frozen=True, tag="handover-made"):
+    """Older messages were replaced by a summary.
+
+    Covers every event up to and with `upto` but the one user message `kept` (0: none), which stays.
+    `index` is the digest of the index entry that names every covered output; `tokens` counts the summary;
+    `calls` counts the model calls it took, `spent` their tokens in and out; `prompt` is the version of what
+    the model was told, `fallback` says what had to be done other than ask the first model once; `edited`: the
+    person changed its text; `cost` is in US dollars. `threshold` is the share of the context window at which
+    it started, 0 where none was the trigger or none was recorded. `refused` is the text of a model before
+    this one that was not used.
+    """
+
+    upto: int
+    kept: int
+    sections: tuple[Section, ...]
+    ledger: str
+    index: str
+    index_entries: int
+    tokens: int
+    before: int
+    after: int
+    messages: int
+    model: str
+    trigger: HandoverTrigger
+    former: int = 0
+    fallback: str = ""
+    focus: str = ""
+    duration_ms: int = 0
+    demo: bool = False
+    edited: bool = False
+    calls: int = 1
+    spent: int = 0
+    prompt: str = ""
+    cost: float = 0.0
+    threshold: float = 0.0
+    refused: str = ""
+
+
+class HandoverFailed(EventBase, frozen=True, tag="handover-failed"):
+    """A handover was tried and not made; nothing changed but what it `spent`, in tokens, and its `cost`.
+
+    Where a model's summary was not used, `problem` says why and `refused` is its text.
+    """
+
+    what: str
+    why: str = ""
+    spent: int = 0
+    cost: float = 0.0
+    problem: SummaryProblem | None = None
+    refused: str = ""

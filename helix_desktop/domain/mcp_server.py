@@ -1,0 +1,143 @@
+"""MCP servers as a workspace's record names them: how one is reached, and what the person agreed to."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from typing import Literal
+
+import msgspec
+
+MAX_SERVERS = 50  # of one workspace; more schemas than that fill no window usefully
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,30}[a-z0-9])?")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")  # a token of RFC 9110
+_HOST = re.compile(r"(https?)://(?:[^/@?#]*@)?(\[[0-9a-fA-F:.]+\]|[^/:?#\s]+)(?::\d{1,5})?(?:[/?][^#\s]*)?")
+_LOOPBACK_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
+_PROTOCOL_HEADERS = frozenset({"accept", "content-type", "content-length", "host", "mcp-session-id"})
+
+McpServerState = Literal["off", "untrusted", "unapproved", "waiting", "starting", "ready", "failed"]
+"""What a server does now: switched off, not allowed to start, about to start, at work, or broken."""
+
+
+class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
+    """One MCP server: a command that speaks over its pipes, or a URL; under a name unique in its workspace.
+
+    `cwd` empty: the workspace's folder. Of `secret_env` and `secret_headers` only the names stand here, the
+    values in the keychain. `off` names tools that are not told; `approved` is the fingerprint agreed to.
+    `quiet_s` is how long a call may go without a sign of life.
+    """
+
+    name: str
+    command: str = ""
+    args: tuple[str, ...] = ()
+    env: dict[str, str] = {}
+    secret_env: tuple[str, ...] = ()
+    cwd: str = ""
+    url: str = ""
+    headers: dict[str, str] = {}
+    secret_headers: tuple[str, ...] = ()
+    enabled: bool = True
+    off: tuple[str, ...] = ()
+    approved: str = ""
+    quiet_s: int = 60
+
+    @property
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that decides what is started, or where requests go."""
+        parts = [
+            self.command,
+            list(self.args),
+            sorted(self.env.items()),
+            sorted(self.secret_env),
+            self.cwd,
+            self.url,
+            sorted(self.headers.items()),
+            sorted(self.secret_headers),
+        ]
+        text = json.dumps(parts, ensure_ascii=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    @property
+    def is_consented(self) -> bool:
+        """Whether the person agreed to exactly this."""
+        return self.approved == self.fingerprint
+
+    @property
+    def secret_names(self) -> tuple[str, ...]:
+        """The names of its secret variables, or of its secret headers."""
+        return self.secret_headers if self.url else self.secret_env
+
+    @property
+    def target_line(self) -> str:
+        """What is started, or where requests go, on one line."""
+        return self.url or shell_line((self.command, *self.args))
+
+
+def shell_line(argv: tuple[str, ...]) -> str:
+    """Words as a person would type them; what is not plain stands in JSON's quotes."""
+    plain = re.compile(r"[A-Za-z0-9_@%+=:,./~-]+")
+    return " ".join(word if plain.fullmatch(word) else json.dumps(word) for word in argv)
+
+
+def validate_server(entry: McpServerConfig, used_names: tuple[str, ...] = ()) -> dict[str, str]:
+    """What is wrong with an entry, by field; `others` are the names already taken."""
+    faults = {
+        "name": _name_fault(entry.name, used_names),
+        "reach": _reach_fault(entry),
+        "env": _pairs_fault(entry.env, entry.secret_env, _VARIABLE, "is no name of a variable"),
+        "headers": _header_fault(entry),
+    }
+    return {field: words for field, words in faults.items() if words}
+
+
+def suggest_name(text: str, used_names: tuple[str, ...] = ()) -> str:
+    """The nearest name that can be used, unlike those taken."""
+    plain = re.sub(r"_{2,}|[^a-z0-9_-]+", "-", text.lower()).strip("-_")[:32].strip("-_") or "server"
+    name, number = plain, 2
+    while name in used_names:
+        name, number = f"{plain[:28]}-{number}", number + 1
+    return name
+
+
+def _name_fault(name: str, used_names: tuple[str, ...]) -> str:
+    if not _NAME.fullmatch(name) or "__" in name:
+        return "Use 1 to 32 small letters, digits, - and single _; begin and end with a letter or digit."
+    return f"There is a server called {name} already." if name in used_names else ""
+
+
+def _reach_fault(entry: McpServerConfig) -> str:
+    if bool(entry.url) == bool(entry.command):
+        return "Give a command to start, or the https:// address of a running server."
+    if not entry.url:
+        clean = all(word.isprintable() for word in (entry.command, entry.cwd))
+        return "" if clean and "\0" not in "".join(entry.args) else "The command holds unprintable signs."
+    found = _HOST.fullmatch(entry.url)
+    if found is None:
+        return "This is no address that begins with http:// or https://."
+    if found[1] == "http" and found[2].lower() not in _LOOPBACK_HOSTS and entry.secret_headers:
+        return "Secrets would travel unencrypted: use https://, or http:// on this computer only."
+    return ""
+
+
+def _header_fault(entry: McpServerConfig) -> str:
+    taken = sorted(
+        name for name in (*entry.headers, *entry.secret_headers) if name.lower() in _PROTOCOL_HEADERS
+    )
+    if taken:
+        return f"The header {taken[0]} is set by the protocol."
+    return _pairs_fault(entry.headers, entry.secret_headers, _HEADER, "is no name of a header")
+
+
+def _pairs_fault(
+    pairs: dict[str, str], secret: tuple[str, ...], name_pattern: re.Pattern[str], message: str
+) -> str:
+    for name in (*pairs, *secret):
+        if not name_pattern.fullmatch(name):
+            return f"{name[:40]!r} {message}."
+        if name in pairs and name in secret:
+            return f"{name} stands there twice."
+        if any(sign in pairs.get(name, "") for sign in "\r\n\0"):
+            return f"The value of {name} has more than one line."
+    return ""

@@ -1,0 +1,151 @@
+"""Messages, requests and answers, in a form that belongs to no provider."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import msgspec
+
+from helix_desktop.domain.image import Image
+
+Role = Literal["system", "user", "assistant", "tool"]
+StopReason = Literal["end", "calls", "length", "filter", "stopped"]
+TurnOutcome = Literal["done", "stopped", "failed", "interrupted"]
+"""How a turn came to its end, and a subagent's work."""
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A tool call as the model wrote it; arguments are its JSON text, verbatim."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+class Message(msgspec.Struct, frozen=True):
+    """One message of a request; `calls` on assistants only, `call_id` and `name` on tools only.
+
+    `images` stand in the person's messages and in answers of tools.
+    """
+
+    role: Role
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    call_id: str = ""
+    name: str = ""
+    verbatim: dict[str, Any] | None = None
+    images: tuple[Image, ...] = ()
+
+
+MCP_PREFIX = "mcp__"
+"""What the told name of every MCP server's tool begins with, and of no other: `mcp__SERVER__TOOL`."""
+
+
+def display_name(exposed_name: str) -> str:
+    """A tool's name as people read it: of an MCP server's tool `SERVER: TOOL`, of others what is told."""
+    server, parted, tool = exposed_name.removeprefix(MCP_PREFIX).partition("__")
+    return f"{server}: {tool}" if exposed_name.startswith(MCP_PREFIX) and parted else exposed_name
+
+
+class QueuedMessage(msgspec.Struct, frozen=True):
+    """A message that waits: the seq under which it was queued, and its text and purpose as they are now."""
+
+    seq: int
+    text: str
+    steer: bool = False
+
+
+class ToolSpec(msgspec.Struct, frozen=True):
+    """A tool as the model is told of it; `parameters` is a JSON schema."""
+
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+    @property
+    def is_mcp(self) -> bool:
+        """Whether it is a tool of an MCP server."""
+        return self.name.startswith(MCP_PREFIX)
+
+
+class ModelRequest(msgspec.Struct, frozen=True):
+    """What is sent to a model in one call; `pictures` holds the bytes of its images by digest."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[ToolSpec, ...] = ()
+    image_data: dict[str, bytes] = {}
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens as the provider reported them; `cached` is the part of `input` it had cached."""
+
+    input: int
+    output: int
+    cached: int = 0
+
+
+class ModelInfo(msgspec.Struct, frozen=True):
+    """A model and its room, in tokens; `reserve` is kept free for the answer, `images`: it can see them.
+
+    `output` is its largest answer. Prices are US dollars per million tokens of input, of input that the
+    provider had cached, and of output. 0: not known.
+    """
+
+    provider: str
+    name: str
+    window: int = 128_000
+    reserve: int = 4_096
+    demo: bool = False
+    images: bool = False
+    output: int = 0
+    price_in: float = 0.0
+    price_cached: float = 0.0
+    price_out: float = 0.0
+
+    @property
+    def label(self) -> str:
+        """PROVIDER/NAME, as the command line takes it."""
+        return f"{self.provider}/{self.name}"
+
+
+class TextDelta(msgspec.Struct, frozen=True):
+    """A piece of the answer's text."""
+
+    text: str
+
+
+class ReasoningDelta(msgspec.Struct, frozen=True):
+    """A piece of the model's reasoning."""
+
+    text: str
+
+
+def no_wait() -> None:
+    """Do nothing: there is no wait to skip."""
+
+
+class RetryScheduled(msgspec.Struct, frozen=True):
+    """The call failed and is made again; everything that arrived so far is void.
+
+    Calling `skip` ends the wait.
+    """
+
+    attempt: int
+    wait_s: float
+    reason: str
+    skip: Callable[[], None] = no_wait
+
+
+class ModelResponse(msgspec.Struct, frozen=True):
+    """A whole answer: always the last thing a stream yields."""
+
+    text: str
+    calls: tuple[ToolCall, ...] = ()
+    reasoning: str = ""
+    usage: Usage | None = None
+    stop: StopReason = "end"
+    verbatim: dict[str, Any] | None = None
+
+
+StreamItem = TextDelta | ReasoningDelta | RetryScheduled | ModelResponse

@@ -1,0 +1,126 @@
+"""Figures of a model: its room, prices and abilities, each with who said so; the nearest word counts."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.messages import ModelInfo
+
+SpecOrigin = Literal["you", "server", "catalogue", "usual"]
+
+DEFAULT_WINDOW, DEFAULT_RESERVE = 128_000, 4_096
+"""Tokens of a model of which nothing is known."""
+
+_LIMITS = ("window", "input", "output", "reserve")
+_PRICES = ("price_in", "price_cached", "price_out")
+_CAPABILITIES = ("tools", "images", "reasoning")
+_RESERVE_SHARES = (16, 4)  # of the window: what an answer usually gets, and the most it may get
+_MAX_RESERVE = 32_000
+
+
+class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What somebody says of a model: limits in tokens, prices in US dollars per million tokens.
+
+    `input` is the largest request, where it is less than the window; `reserve` is kept free for the answer.
+    0 and None: not said.
+    """
+
+    window: int = 0
+    input: int = 0
+    output: int = 0
+    reserve: int = 0
+    price_in: float = 0.0
+    price_cached: float = 0.0
+    price_out: float = 0.0
+    tools: bool | None = None
+    images: bool | None = None
+    reasoning: bool | None = None
+
+
+class SourcedSpec(msgspec.Struct, frozen=True):
+    """Figures, who gave them, and where they stand: for people."""
+
+    origin: SpecOrigin
+    source: str
+    spec: ModelSpec
+
+
+class SourcedValue(msgspec.Struct, frozen=True):
+    """One figure that counts, with its origin; `source` is where it stands, for people."""
+
+    value: float | bool
+    origin: SpecOrigin
+    source: str = ""
+
+
+class ResolvedModelSpec(msgspec.Struct, frozen=True):
+    """All figures of a model that count, by name; one that nobody gave is missing."""
+
+    values: dict[str, SourcedValue]
+
+    def number(self, name: str) -> float:
+        """A limit or price; 0 when it is not known."""
+        fact = self.values.get(name)
+        return fact.value if fact is not None else 0
+
+    def supports(self, name: str) -> bool | None:
+        """An ability; None when it is not known."""
+        fact = self.values.get(name)
+        return bool(fact.value) if fact is not None else None
+
+    def model_info(self, provider: str, model: str) -> ModelInfo:
+        """The model with these figures."""
+        return ModelInfo(
+            provider,
+            model,
+            int(self.number("window")),
+            int(self.number("reserve")),
+            images=bool(self.supports("images")),
+            output=int(self.number("output")),
+            price_in=self.number("price_in"),
+            price_cached=self.number("price_cached"),
+            price_out=self.number("price_out"),
+        )
+
+
+def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
+    """What counts: of each figure the first that was given. Prices come from one mouth, all together."""
+    facts: dict[str, SourcedValue] = {}
+    for one in specs:
+        figures = one.spec
+        for name in (*_LIMITS, *_CAPABILITIES):
+            value = getattr(figures, name)
+            if value is not None and (value or name in _CAPABILITIES):
+                facts.setdefault(name, SourcedValue(value, one.origin, one.source))
+        if (figures.price_in or figures.price_out) and not facts.keys() & set(_PRICES):
+            for name in _PRICES:
+                if value := getattr(figures, name):
+                    facts[name] = SourcedValue(value, one.origin, one.source)
+    return ResolvedModelSpec(_with_defaults(facts))
+
+
+def _with_defaults(values: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
+    """With window and reserve, which every request needs; a reserve that leaves no window is cut down."""
+    if "window" not in values:
+        values["window"] = SourcedValue(DEFAULT_WINDOW, "usual", "assumed: nobody says how large it is")
+    window = int(values["window"].value)
+    given = values.get("reserve")
+    if given is None:
+        values["reserve"] = _default_reserve(window, values)
+    elif given.value >= window:
+        values["reserve"] = SourcedValue(window // _RESERVE_SHARES[1], given.origin, given.source)
+    return values
+
+
+def _default_reserve(window: int, values: dict[str, SourcedValue]) -> SourcedValue:
+    largest = values.get("input")
+    if largest is not None and 0 < largest.value < window:
+        return SourcedValue(window - int(largest.value), largest.origin, largest.source)
+    if values["window"].origin == "usual":
+        return SourcedValue(DEFAULT_RESERVE, "usual", "assumed")
+    usual, most = (window // share for share in _RESERVE_SHARES)
+    output = values.get("output")
+    caps = [max(DEFAULT_RESERVE, usual), most, _MAX_RESERVE, *([int(output.value)] if output else [])]
+    return SourcedValue(min(caps), "usual", "a sixteenth of the window, within bounds")

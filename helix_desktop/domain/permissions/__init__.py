@@ -1,0 +1,1 @@
+"""Which tool calls are allowed: rules, and how a shell command is read."""

@@ -1,0 +1,239 @@
+"""Permission: which rule or mode answers a call, and which rules its card may offer. The strictest wins."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from itertools import takewhile
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.permissions.shell_command import (
+    certainly_matches,
+    possibly_matches,
+    suggest_pattern,
+)
+from helix_desktop.domain.tools import (
+    ANY,
+    ApprovalRequest,
+    PermissionMode,
+    PermissionRule,
+    RuleEffect,
+    RuleKind,
+)
+
+_STRICTEST_FIRST: tuple[RuleEffect, ...] = ("deny", "ask", "allow")
+_NARROWEST_FIRST = ("exact", "path", "pattern", "folder", "host", "server")
+_AUTO_EXECUTED_FOLDERS = frozenset({
+    ".claude", ".cursor", ".devcontainer", ".direnv", ".git", ".githooks", ".github", ".gitlab", ".husky",
+    ".idea", ".vscode",
+})  # fmt: skip
+_AUTO_EXECUTED_FILES = frozenset({
+    ".bazelrc", ".envrc", ".gitattributes", ".gitmodules", ".mcp.json", ".npmrc", ".pre-commit-config.yaml",
+    ".pypirc", ".yarnrc", ".yarnrc.yml", "lefthook.yml", "mcp.json", "sitecustomize.py",
+})  # fmt: skip
+
+
+class PermissionDecision(msgspec.Struct, frozen=True):
+    """What becomes of a call: it runs, the person is asked, or not; by a rule, by the mode, or by neither."""
+
+    effect: RuleEffect
+    rule: PermissionRule | None = None
+    mode: Literal["", "plan", "auto"] = ""
+
+
+def evaluate(
+    rules: Iterable[PermissionRule], request: ApprovalRequest, mode: PermissionMode = "ask"
+) -> PermissionDecision:
+    """The strictest answer of all rules that cover a call, and of the mode; whatever their order.
+
+    A change of several files is judged file by file.
+    """
+    rules = tuple(rules)
+    subjects = (request.subject, *request.other_paths)
+    each = [
+        _evaluate_one(rules, msgspec.structs.replace(request, subject=one, other_paths=()), mode)
+        for one in subjects
+    ]
+    return min(each, key=lambda one: _STRICTEST_FIRST.index(one.effect))
+
+
+def _evaluate_one(
+    rules: Iterable[PermissionRule], request: ApprovalRequest, mode: PermissionMode
+) -> PermissionDecision:
+    found = sorted((rule for rule in rules if rule_applies(rule, request)), key=_precedence)
+    first = found[0] if found else None
+    if first is not None and first.is_deny:
+        return PermissionDecision("deny", first)
+    if mode == "plan" and request.kind != "fetch":
+        return PermissionDecision("deny", mode="plan")
+    if first is not None:
+        return PermissionDecision(first.effect, first)
+    if mode == "auto" and is_allowed_in_auto(request):
+        return PermissionDecision("allow", mode="auto")
+    return PermissionDecision("ask")
+
+
+def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
+    return _STRICTEST_FIRST.index(rule.effect), _NARROWEST_FIRST.index(rule.kind), rule.text
+
+
+def is_allowed_in_auto(request: ApprovalRequest) -> bool:
+    """Whether mode auto lets a call run unasked: edits of ordinary files, and confined commands."""
+    if request.kind == "edit":
+        return not is_auto_executed(request.subject)
+    return request.kind == "command" and request.confined
+
+
+def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:
+    """Whether a rule is about a call. In doubt one that allows is not, and one that is stricter is."""
+    allows = rule.effect == "allow"
+    if allows and ((rule.confined and not request.confined) or not _is_same_definition(rule, request)):
+        return False
+    if rule.kind == "exact":
+        return rule.tool == request.tool and rule.subject in (ANY, request.subject)
+    return rule.tool in (ANY, request.tool) and _applies_by_kind(rule, request, allows)
+
+
+def _is_same_definition(rule: PermissionRule, request: ApprovalRequest) -> bool:
+    """A rule for an MCP tool holds for the definition that the person saw and for no other."""
+    return request.kind != "mcp" or (bool(request.definition) and rule.definition == request.definition)
+
+
+def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: bool) -> bool:
+    match rule.kind, request.kind:
+        case "pattern", "command":
+            # Outside a sandbox without network an allowed first word can carry anything away.
+            return (
+                request.confined and certainly_matches(rule.subject, request.subject)
+                if allows
+                else possibly_matches(rule.subject, request.subject)
+            )
+        case "path", "edit":
+            return _matches_path(rule.subject, request.subject, allows)
+        case "folder", "edit":
+            return _is_in_folder(rule.subject, request.subject, allows)
+        case "server", "mcp":
+            return bool(rule.subject) and rule.subject == request.server
+        case "host", "fetch":
+            return _matches_host(rule.subject.lower(), request.host.lower(), allows)
+    return False
+
+
+def _path_parts(path: str) -> tuple[str, ...] | None:
+    """The names on a relative path; None for one that may lead out of its folder."""
+    if path.startswith("/") or "\\" in path or path[1:2] == ":":
+        return None
+    names = tuple(name for name in path.split("/") if name not in ("", "."))
+    return None if ".." in names else names
+
+
+def _matches_path(rule_path: str, path: str, allows: bool) -> bool:
+    left, right = _path_parts(rule_path), _path_parts(path)
+    if left is None or right is None:
+        return not allows
+    return bool(right) and (left == right if allows else _casefolded(left) == _casefolded(right))
+
+
+def _is_in_folder(folder: str, path: str, allows: bool) -> bool:
+    left, right = _path_parts(folder), _path_parts(path)
+    if left is None or right is None:
+        return not allows
+    if not allows:
+        return _casefolded(right)[: len(left)] == _casefolded(left)
+    return (
+        right[: len(left)] == left
+        and len(right) > len(left)
+        and not is_auto_executed("/".join(right[len(left) :]))
+    )
+
+
+def _casefolded(names: tuple[str, ...]) -> tuple[str, ...]:
+    """As disks compare names that do not tell capitals from small letters."""
+    return tuple(name.casefold() for name in names)
+
+
+def _matches_host(rule_host: str, host: str, allows: bool) -> bool:
+    same = bool(host) and rule_host == host
+    return same or (not allows and (not host or host.endswith(f".{rule_host}")))
+
+
+def is_auto_executed(path: str) -> bool:
+    """Whether other programs act on a file unasked, or it may not lie where it seems to."""
+    names = _path_parts(path)
+    if names is None:
+        return True
+    folded = _casefolded(names)
+    return bool(_AUTO_EXECUTED_FOLDERS & set(folded)) or bool(_AUTO_EXECUTED_FILES & set(folded[-1:]))
+
+
+def rule_names(rule: PermissionRule) -> frozenset[str]:
+    """The names by which events, also of earlier versions, say that a rule answered."""
+    former = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
+    return frozenset({rule.text, former} if rule.kind == "exact" else {rule.text})
+
+
+def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
+    """The rule that a person wrote: of commands, of files in a folder, or of a host. Raises InputUnusable."""
+    words = " ".join(text.split())
+    match kind:
+        case "pattern":
+            if not words or words.split()[0] == ANY:
+                raise InvalidInput("This names no command.", fix="Write its first words, such as: git push *")
+            return PermissionRule(ANY, words, kind=kind, effect=effect, confined=effect == "allow")
+        case "folder":
+            names = _path_parts(text.strip())
+            if names is None:
+                raise InvalidInput("This is no folder of the workspace.", fix="Write a path such as: src/app")
+            return PermissionRule(ANY, "/".join(names), kind=kind, effect=effect)
+        case "host":
+            host = words.lower().rstrip(".")
+            if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", host):
+                raise InvalidInput("This is no host.", fix="Write a name such as: docs.python.org")
+            return PermissionRule(ANY, host, kind=kind, effect=effect)
+    raise InvalidInput(f"A rule of kind {kind} cannot be written by hand.")
+
+
+def suggest_command_rules(
+    command: str, confined: bool, tool: str = "run_command"
+) -> tuple[PermissionRule, ...]:
+    """What may be saved for a command: it, and in a sandbox those like it."""
+    exact = PermissionRule(tool, command, confined=confined)
+    pattern = suggest_pattern(command) if confined else ""
+    return (exact, PermissionRule(tool, pattern, kind="pattern", confined=True)) if pattern else (exact,)
+
+
+def suggest_edit_rules(path: str, *other_paths: str) -> tuple[PermissionRule, ...]:
+    """What may be saved for a change of files, whichever tool makes it: the file, their folder, all files."""
+    file = PermissionRule(ANY, path, kind="path")
+    if any(map(is_auto_executed, (path, *other_paths))):
+        return (file,)
+    folder = _common_folder(path, *other_paths)
+    folders = (folder, "") if folder else ("",)
+    return (
+        *((file,) if not other_paths else ()),
+        *(PermissionRule(ANY, one, kind="folder") for one in folders),
+    )
+
+
+def _common_folder(*paths: str) -> str:
+    """The deepest folder that all files lie in; empty for the workspace itself."""
+    names = [path.split("/")[:-1] for path in paths]
+    same = takewhile(lambda level: len(set(level)) == 1, zip(*names, strict=False))
+    return "/".join(level[0] for level in same)
+
+
+def suggest_fetch_rules(tool: str, address: str, host: str) -> tuple[PermissionRule, ...]:
+    """What may be saved for a fetch: the address, and its host."""
+    return (
+        (PermissionRule(tool, address), PermissionRule(ANY, host.lower(), kind="host"))
+        if host
+        else (PermissionRule(tool, address),)
+    )
+
+
+def suggest_server_rules(tool: str, server: str, definition: str) -> tuple[PermissionRule, ...]:
+    """What may be saved for a call of an MCP tool: this tool, and all tools of its server."""
+    return tuple(PermissionRule(one, server, kind="server", definition=definition) for one in (tool, ANY))

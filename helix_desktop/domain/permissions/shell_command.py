@@ -1,0 +1,96 @@
+"""Reads a shell command as far as it is beyond doubt: plain words, and nothing that a shell would act on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from helix_desktop.domain.tools import ANY
+
+_SAFE = frozenset("%+,-./:=@_^~")
+_QUOTED_DANGER = frozenset('$`\\!"')
+_ENDS = re.compile(r"""["'\\]""")
+_CUTS = re.compile(r"[;&|<>(){}$`\s]+")
+_WRAPPERS = frozenset({
+    "bash", "busybox", "command", "dash", "doas", "env", "eval", "exec", "ksh", "nice", "nohup", "parallel",
+    "setsid", "sh", "ssh", "stdbuf", "sudo", "time", "timeout", "watch", "xargs", "zsh",
+})  # fmt: skip
+
+
+def parse_simple_command(command: str) -> tuple[str, ...] | None:
+    """The words of a command that is one program with its arguments; None when it is, or may be, more.
+
+    Operators, expansions, redirections, globs, escapes, comments and line breaks are never plain.
+    """
+    words: list[str] = []
+    word: str | None = None
+    at = 0
+    while at < len(command):
+        sign = command[at]
+        if sign in " \t":
+            words, word = ([*words, word], None) if word is not None else (words, None)
+        elif sign in "'\"":
+            closing = command.find(sign, at + 1)
+            inside = command[at + 1 : closing]
+            if closing < 0 or not _is_quotable(inside, sign):
+                return None
+            word, at = (word or "") + inside, closing
+        elif not _is_plain(sign, word):
+            return None
+        else:
+            word = (word or "") + sign
+        at += 1
+    return tuple(words if word is None else [*words, word]) or None
+
+
+def _is_plain(char: str, word: str | None) -> bool:
+    if char == "~":  # a home folder at a word's start, and behind = or :
+        return bool(word) and word is not None and word[-1].isalnum()
+    return char.isalnum() or char in _SAFE
+
+
+def _is_quotable(inside: str, quote: str) -> bool:
+    if not inside.isprintable():
+        return False
+    return quote == "'" or not _QUOTED_DANGER & set(inside)
+
+
+def certainly_matches(pattern: str, command: str) -> bool:
+    """Whether a command is surely one of a pattern: its first words, with any more for a last `*`."""
+    words = parse_simple_command(command)
+    wanted, more = _split_pattern(pattern)
+    if words is None or not wanted:
+        return False
+    return words[: len(wanted)] == wanted and (more or len(words) == len(wanted))
+
+
+def possibly_matches(pattern: str, command: str) -> bool:
+    """Whether a command may run one of a pattern anywhere in it: rather too often than too seldom."""
+    wanted, _ = _split_pattern(pattern)
+    words = _CUTS.sub(" ", _ENDS.sub("", command)).split()
+    names = [word.rpartition("/")[2] for word in words]
+    return bool(wanted) and any(_starts_at(words, names, at, wanted) for at in range(len(words)))
+
+
+def _starts_at(tokens: Sequence[str], names: Sequence[str], index: int, prefix: tuple[str, ...]) -> bool:
+    first = prefix[0] in (tokens[index], names[index])
+    return first and tuple(tokens[index + 1 : index + len(prefix)]) == prefix[1:]
+
+
+def _split_pattern(pattern: str) -> tuple[tuple[str, ...], bool]:
+    words = tuple(pattern.split())
+    more = words[-1:] == (ANY,)
+    return (words[:-1] if more else words), more
+
+
+def suggest_pattern(command: str) -> str:
+    """The pattern to offer for a command: program and subcommand; empty where any would say too much."""
+    words = parse_simple_command(command)
+    if words is None or words[0] in _WRAPPERS or any(set(word) & {ANY, " ", "\t"} for word in words[:3]):
+        return ""
+    if "=" in words[0] or not all(words[:3]):
+        return ""
+    if len(words) > 2 and words[1] == "-m":  # noqa: PLR2004 - python -m NAME
+        return " ".join((*words[:3], ANY))
+    named = len(words) > 1 and re.fullmatch(r"[a-z][a-z0-9:_-]*", words[1])
+    return " ".join((*words[: 2 if named else 1], ANY))

@@ -1,0 +1,1 @@
+"""What is removed from a store, and the forms in which it may stand there."""

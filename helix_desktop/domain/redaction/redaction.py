@@ -1,0 +1,288 @@
+"""Removing a secret on the person's word: what is asked, what is found, and how words leave an event.
+
+The one exception to "nothing is lost": a leaked key must not stay. A mark with the day takes the place of the
+words. An index entry is not removed but written anew without them, so that the way back stays whole.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any, Literal, TypeVar, cast, get_origin
+
+import msgspec
+
+from helix_desktop.domain.digest import HEX_DIGITS, digest_of
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.events.rewrite import FormChosen
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Attachment,
+    MaskedCall,
+    OutputHeld,
+    RecordedEvent,
+    ToolAnswered,
+)
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.redaction.text_variants import encoded_variants
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.store.retention import ContentReference
+
+MIN_TEXT_LENGTH = 4  # characters: anything shorter stands in too many places that mean something else
+_HANDLES = frozenset({"digest", "digests", "recalled", "index"})
+_IDS = frozenset({"id", "call_id", "parent", "parent_call", "subagent"})
+_DIGEST = re.compile(rf"(?<![0-9a-f])[0-9a-f]{{{HEX_DIGITS}}}(?![0-9a-f])")
+
+T = TypeVar("T")
+
+
+class RedactionRequest(msgspec.Struct, frozen=True):
+    """What is to be forgotten: a text wherever it stands, contents with all they were shown as, or both."""
+
+    text: str = ""
+    digests: tuple[str, ...] = ()
+
+
+class RedactionMatches(msgspec.Struct, frozen=True):
+    """Where it was found. `contents` are removed, all else is rewritten.
+
+    `labels` are contents whose bytes are clean and whose name or first line is not; `aside` names copies of
+    the store that a repair left; `rules` and `logs` are saved approvals and logs of the app, `servers` MCP
+    servers by name; `unreadable` are damaged contents, of which nothing can be said.
+    """
+
+    contents: tuple[CacheEntry, ...] = ()
+    indexes: tuple[CacheEntry, ...] = ()
+    labels: tuple[str, ...] = ()
+    events: tuple[ContentReference, ...] = ()
+    titles: tuple[str, ...] = ()
+    drafts: tuple[str, ...] = ()
+    damaged: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+    unreadable: tuple[str, ...] = ()
+    rules: tuple[str, ...] = ()
+    logs: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions in which something changes, each once."""
+        named = [one.session for one in self.events]
+        return tuple(dict.fromkeys([*named, *self.titles, *self.drafts]))
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it stands nowhere."""
+        return self == RedactionMatches(unreadable=self.unreadable)
+
+    @property
+    def summary_lines(self) -> tuple[str, ...]:
+        """What would be done, one line for each kind of place, as a person reads it."""
+        said = (
+            (len(self.contents), "cached output", "removed for good"),
+            (len(self.indexes), "index entry", "written anew without it"),
+            (len(self.labels), "entry's description", "rewritten"),
+            (len(self.events), "event of a session", "rewritten"),
+            (len(self.titles), "session title", "rewritten"),
+            (len(self.drafts), "unsent message", "rewritten"),
+            (len(self.damaged), "damaged row kept aside", "deleted"),
+            (len(self.aside), "copy of the store kept aside", "deleted"),
+            (len(self.rules), "saved approval", "revoked"),
+            (len(self.logs), "log of the app", "cleaned"),
+            (len(self.servers), "MCP server", "rewritten, and to be agreed to anew"),
+        )
+        return tuple(f"{_count_text(count, what)}: {done}" for count, what, done in said if count)
+
+
+_PLURALS = {
+    "index entry": "index entries",
+    "entry's description": "entries' descriptions",
+    "event of a session": "events of sessions",
+    "log of the app": "logs of the app",
+    "damaged row kept aside": "damaged rows kept aside",
+    "copy of the store kept aside": "copies of the store kept aside",
+}
+
+
+def _count_text(count: int, what: str) -> str:
+    return f"1 {what}" if count == 1 else f"{count:,} {_PLURALS.get(what, what + 's')}"
+
+
+def redaction_mark(at_ms: int) -> str:
+    """What stands where something was forgotten; `at` in milliseconds since 1970."""
+    return f"[FORGOTTEN {utc_day(at_ms)}]"
+
+
+def utc_day(at_ms: int) -> str:
+    """A day in UTC, as `2026-11-20`; `at` in milliseconds since 1970."""
+    return datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
+
+
+class Redaction:
+    """Takes a text, and what was shown of some contents, out of whatever holds it.
+
+    `moved` leads from the digest of an index entry to the one that it has without the text.
+    """
+
+    def __init__(self, request: RedactionRequest, at_ms: int) -> None:
+        """Raises InputUnusable when what is wanted cannot be looked for."""
+        self.mark = redaction_mark(at_ms)
+        self.needles = _needles(request.text, self.mark) if request.text else ()
+        self.digests = frozenset(request.digests)
+        if not (self.needles or self.digests):
+            raise InvalidInput("Nothing to forget was named.", fix="Give a text or the hash of an entry.")
+        self.new_digests: dict[str, str] = {}
+        self._raw_needles = [one.encode("utf-8", "surrogatepass") for one in self.needles]
+
+    def matches(self, data: bytes) -> bool:
+        """Whether the text stands in these bytes."""
+        return any(needle in data for needle in self._raw_needles)
+
+    def move_index(self, digest: str, data: bytes) -> None:
+        """Let everything that names an index entry name what it becomes; it may become another again."""
+        former, now = self.new_digests.get(digest), digest_of(data)
+        self.new_digests[digest] = now
+        if former is not None:
+            self.new_digests[former] = now
+
+    def redact_text(self, text: str) -> str:
+        """The same words without the text, and with index entries by their new digests."""
+        for needle in self.needles:
+            text = text.replace(needle, self.mark)
+        if self.new_digests and len(text) >= HEX_DIGITS:
+            text = _DIGEST.sub(lambda found: self.new_digests.get(found[0], found[0]), text)
+        return text
+
+    def redact_data(self, data: bytes) -> bytes:
+        """The same bytes without the text, and with index entries by their new digests."""
+        mark = self.mark.encode()
+        for needle in self._raw_needles:
+            data = data.replace(needle, mark)
+        if self.new_digests:
+            data = self.redact_text(data.decode("utf-8", "surrogateescape")).encode(
+                "utf-8", "surrogateescape"
+            )
+        return data
+
+    def redact_event(self, recorded: RecordedEvent, blanked: frozenset[int] = frozenset()) -> RecordedEvent:
+        """The event without it; the very same when it does not stand there.
+
+        `muted` are the seqs of the outputs that `mutes` named earlier in this log.
+        """
+        event = recorded.event
+        if isinstance(event, FormChosen) and event.target in blanked:
+            event = msgspec.structs.replace(event, text=self.mark, asked="", intake_note="")
+        event = self._redact_value(self._blanked(event) if self.digests else event, "")
+        return recorded if event == recorded.event else msgspec.structs.replace(recorded, event=event)
+
+    def redact_draft(self, draft: Draft) -> Draft:
+        """Return the draft without it."""
+        return cast(Draft, self._redact_value(self._blanked(draft), ""))
+
+    def should_blank(self, recorded: RecordedEvent) -> bool:
+        """Whether the event shows an output that is to be forgotten, so that later forms of it go too."""
+        event = recorded.event
+        answer = event.answer if isinstance(event, OutputHeld) else event
+        return isinstance(answer, ToolAnswered) and bool({answer.digest, answer.recalled} & self.digests)
+
+    def _blanked(self, value: T) -> T:
+        """Without what is shown of the contents that are to be forgotten."""
+        changed: Any = value
+        match value:
+            case OutputHeld(answer=answer):
+                held = self._blanked(answer)
+                changed = value if held is answer else msgspec.structs.replace(value, answer=held)
+            case ToolAnswered(digest=digest, recalled=recalled) if {digest, recalled} & self.digests:
+                changed = msgspec.structs.replace(
+                    value, text=self.mark, first_line=self.mark, asked="", intake_note="", images=()
+                )
+            case AssistantSpoke(calls=calls, short=short):
+                gone = {one.call_id: one for one in short if self.digests & set(one.digests)}
+                if gone:
+                    kept = tuple(_masked(call, gone.get(call.id)) for call in calls)
+                    changed = msgspec.structs.replace(value, calls=kept, verbatim=None)
+            case Attachment(digest=digest) if digest in self.digests:
+                changed = msgspec.structs.replace(value, text=self.mark, label=self.mark, image=None)
+        if hasattr(changed, "attachments"):
+            attached = tuple(self._blanked(one) for one in changed.attachments)
+            if attached != changed.attachments:
+                changed = msgspec.structs.replace(changed, attachments=attached)
+        return cast(T, changed)
+
+    def _redact_value(self, value: Any, name: str) -> Any:
+        match value:
+            case msgspec.Struct():
+                return self._redact_struct(value)
+            case str() if name in _HANDLES:
+                return self.new_digests.get(value, value)
+            case str():
+                return self.redact_text(value)
+            case tuple() | list():
+                made = type(value)(self._redact_value(one, name) for one in value)
+                return value if made == value else made
+            case dict():
+                return _reuse_equal(
+                    value, {self._redact_value(k, ""): self._redact_value(v, "") for k, v in value.items()}
+                )
+        return value
+
+    def _redact_struct(self, value: msgspec.Struct) -> msgspec.Struct:
+        changed: dict[str, Any] = {}
+        for name in _text_fields(type(value)):
+            former = getattr(value, name)
+            new = self._redact_value(former, name)
+            if new is not former and new != former:
+                changed[name] = new
+        if not changed:
+            return value
+        if isinstance(value, ToolCall | MaskedCall) and "arguments" in changed:
+            changed["arguments"] = self._valid_json(value.arguments, changed["arguments"])
+        return msgspec.structs.replace(value, **changed)
+
+    def _valid_json(self, previous: str, redacted: str) -> str:
+        """Arguments that were JSON stay JSON, though the text may have held a part of its signs."""
+        if _is_json(previous) and not _is_json(redacted):
+            return json.dumps({"forgotten": self.mark})
+        return redacted
+
+
+def _reuse_equal(previous: dict[Any, Any], redacted: dict[Any, Any]) -> dict[Any, Any]:
+    return previous if previous == redacted else redacted
+
+
+def _masked(call: ToolCall, short: MaskedCall | None) -> ToolCall:
+    return call if short is None else msgspec.structs.replace(call, arguments=short.arguments)
+
+
+def _needles(text: str, mark: str) -> tuple[str, ...]:
+    """The text in every form that it may have. Raises InputUnusable."""
+    if len(text.strip()) < MIN_TEXT_LENGTH:
+        raise InvalidInput(
+            f"A text of fewer than {MIN_TEXT_LENGTH} characters cannot be forgotten.",
+            "It stands in too many places where it means something else.",
+            "Give more of it.",
+        )
+    if text in mark:
+        raise InvalidInput(f"{text!r} is part of the mark that would take its place.", fix="Give more of it.")
+    return encoded_variants(text)
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+@lru_cache
+def _text_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
+    """The fields of a struct that can hold words or handles: no ids, no numbers, no closed choices."""
+    return tuple(
+        one.name
+        for one in msgspec.structs.fields(kind)
+        if one.name not in _IDS and one.type not in (int, bool) and get_origin(one.type) is not Literal
+    )

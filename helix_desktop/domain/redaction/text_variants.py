@@ -1,0 +1,62 @@
+"""The forms in which a text stands where machines have written it: in JSON, in addresses, in Base64."""
+
+from __future__ import annotations
+
+import json
+import re
+import string
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Iterator
+
+MIN_BASE64_BYTES = 8  # of a text that is looked for in Base64: parts of shorter ones stand anywhere by chance
+_BITS, _GROUP = 6, 3  # of a character of Base64; bytes after which its pattern begins anew
+_UNRESERVED = string.ascii_letters + string.digits + "_.-~"
+_EXTRA_UNESCAPED = (
+    "",
+    "/",
+    "!'()*",
+    "!'()*/",
+)  # what the usual encoders of addresses leave as it is beside these
+_ESCAPE = re.compile("%[0-9A-F]{2}")
+
+
+def encoded_variants(text: str) -> tuple[str, ...]:
+    """The text and all that it may look like, each once; who replaces them in this order misses none.
+
+    Base64 that is broken into lines is not among them.
+    """
+    found = [text, *_json_variants(text), *_url_variants(text), *_base64_variants(text)]
+    return tuple(dict.fromkeys(found))
+
+
+def _json_variants(text: str) -> Iterator[str]:
+    for pure in (False, True):
+        once = json.dumps(text, ensure_ascii=pure)[1:-1]
+        yield json.dumps(once, ensure_ascii=pure)[1:-1]  # JSON in a string of JSON, as in a call's arguments
+        yield once
+
+
+def _url_variants(text: str) -> Iterator[str]:
+    for bare in _EXTRA_UNESCAPED:
+        encoded = _percent_encode(text, _UNRESERVED + bare)
+        for one in (encoded, encoded.replace("%20", "+")):
+            yield one
+            yield _ESCAPE.sub(lambda found: found[0].lower(), one)
+
+
+def _percent_encode(text: str, unescaped: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return "".join(chr(one) if chr(one) in unescaped else f"%{one:02X}" for one in data)
+
+
+def _base64_variants(text: str) -> Iterator[str]:
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) < MIN_BASE64_BYTES:
+        return
+    for encode in (b64encode, urlsafe_b64encode):
+        whole = encode(data).decode()
+        yield from (whole, whole.rstrip("="))
+        for before in range(_GROUP):  # bytes that share its first group
+            shared = encode(bytes(before) + data).decode()
+            first, stop = -(-8 * before // _BITS), 8 * (before + len(data)) // _BITS
+            yield shared[first:stop]  # the characters that hold nothing of what stands around it

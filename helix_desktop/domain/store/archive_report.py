@@ -1,0 +1,99 @@
+"""What became of a workspace that was written to a file, or merged from one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+import msgspec
+
+from helix_desktop.domain.digest import pluralize
+
+SUFFIX = ".helix"
+Progress = Callable[[int, int], None]
+"""Bytes done and bytes in all; called on a thread that is not the event loop's."""
+
+
+def no_progress(done: int, size: int) -> None:
+    """Tell nobody how far it is."""
+
+
+_Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
+
+
+class ArchiveInfo(msgspec.Struct, frozen=True):
+    """What a file says of itself before it is read: whose it is, and how much is to come."""
+
+    name: str
+    workspace: str
+    created: _Count
+    entries: _Count
+    sessions: _Count
+
+
+class ArchiveTotals(msgspec.Struct, frozen=True):
+    """The last words: what came, and what the store itself could not give any more.
+
+    `missing` are digests that events name and whose bytes are lost, `left_out` sessions with damaged logs.
+    """
+
+    entries: _Count
+    size: _Count
+    sessions: _Count
+    events: _Count
+    missing: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+class ExportResult(msgspec.Struct, frozen=True):
+    """What became of an export: what the file holds, and its size in bytes."""
+
+    path: str
+    file_size: int
+    held: ArchiveTotals
+
+
+class ImportResult(msgspec.Struct, frozen=True):
+    """What became of an import: counts of entries, and the sessions by what was done with them.
+
+    `apart` are the new ids of sessions that went another way here; `busy` would be extended, but are open.
+    """
+
+    name: str
+    added: int = 0
+    known: int = 0
+    new: tuple[str, ...] = ()
+    extended: tuple[str, ...] = ()
+    unchanged: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
+    busy: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything came in."""
+        return not self.busy
+
+
+def export_summary(result: ExportResult) -> str:
+    """What a file holds, in words, and what it lacks."""
+    held = result.held
+    words = f"{pluralize(held.entries, 'entry', 'entries')}, {pluralize(held.sessions, 'session')}."
+    lacks = [
+        (len(held.missing), "damaged or lost entries are"),
+        (len(held.left_out), "sessions with damaged logs are"),
+    ]
+    return " ".join([words, *(f"{count} {what} not in the file." for count, what in lacks if count)])
+
+
+def import_summary(result: ImportResult) -> str:
+    """What an import brought, in words."""
+    sessions = [
+        (len(result.new), "new"),
+        (len(result.extended), "extended"),
+        (len(result.unchanged), "known"),
+        (len(result.apart), "beside those that went another way"),
+        (len(result.busy), "left because they are open"),
+    ]
+    told = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
+    return f"{pluralize(result.added, 'entry', 'entries')} added, {result.known:,} known. Sessions: {told}."

@@ -1,0 +1,187 @@
+"""Contents, entries and sessions as they cross the store's port."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+from helix_desktop.domain.text_search import MatchSummary
+
+ContentKind = Literal["output", "index", "argument"]
+SortColumn = Literal[
+    "created", "used", "size", "stored", "tokens", "tool", "target", "line", "recalls", "references", "digest"
+]
+
+
+class EntrySort(msgspec.Struct, frozen=True):
+    """An order of entries: equal ones follow newest first when descending, oldest first otherwise."""
+
+    column: SortColumn
+    descending: bool = False
+
+
+EntryOrder = Literal["newest", "oldest"] | EntrySort
+
+
+class Content(msgspec.Struct, frozen=True):
+    """Bytes to be stored under their SHA-256, and what is known of them."""
+
+    digest: str
+    data: bytes
+    tool: str = ""
+    target: str = ""
+    first_line: str = ""
+    tokens: int = 0
+    kind: ContentKind = "output"
+
+
+class CacheEntry(msgspec.Struct, frozen=True):
+    """A stored content without its bytes; sizes in bytes, times in milliseconds since 1970.
+
+    `session` is the one that stored it first; `trashed` is when it went to the trash; 0: it did not.
+    """
+
+    digest: str
+    size: int
+    stored_size: int
+    tokens: int
+    tool: str
+    target: str
+    first_line: str
+    kind: ContentKind
+    created: int
+    last_used: int
+    recalls: int = 0
+    references: int = 0
+    session: str = ""
+    pinned: bool = False
+    trashed: int = 0
+
+
+class EntryPage(msgspec.Struct, frozen=True):
+    """Some entries in order, and the cursor of the next page (empty: no more)."""
+
+    entries: tuple[CacheEntry, ...]
+    cursor: str = ""
+
+
+class EntryFilter(msgspec.Struct, frozen=True):
+    """Which entries are listed or searched; as it is made, all pass but those in the trash.
+
+    `target` is a part of the target, whatever its case; `besides` are tools left out. Sizes are in bytes,
+    times in milliseconds since 1970, ends included. None: both answers pass.
+    """
+
+    prefix: str = ""
+    tool: str = ""
+    besides: tuple[str, ...] = ()
+    kinds: tuple[ContentKind, ...] = ()
+    session: str = ""
+    target: str = ""
+    least_size: int = 0
+    most_size: int | None = None
+    since: int = 0
+    until: int | None = None
+    unused: bool = False
+    orphan: bool = False
+    pinned: bool | None = None
+    trashed: bool | None = False
+
+
+DEFAULT_FILTER = EntryFilter()
+
+
+class ContentHit(msgspec.Struct, frozen=True):
+    """A content that holds the words of a search; `cursor` goes on behind it."""
+
+    entry: CacheEntry
+    sighting: MatchSummary
+    cursor: str
+
+
+class HandoverHit(msgspec.Struct, frozen=True):
+    """A handover that holds the words of a search: session, seq of its event, and where they stand."""
+
+    session: str
+    seq: int
+    sighting: MatchSummary
+
+
+class SearchResults(msgspec.Struct, frozen=True):
+    """What a search found, newest first, and the cursor to go on from (empty: all was searched).
+
+    `unreadable` counts the damaged contents that were skipped.
+    """
+
+    hits: tuple[ContentHit, ...] = ()
+    cursor: str = ""
+    unreadable: int = 0
+
+
+class StoreTotals(msgspec.Struct, frozen=True):
+    """What a workspace's store holds, its trash included; sizes in bytes before and after compression."""
+
+    entries: int
+    size: int
+    stored_size: int
+    sessions: int
+
+
+class ReportedUsage(msgspec.Struct, frozen=True):
+    """What a model reported of the requests it answered in a session.
+
+    `input` are the tokens of the newest one, for which our count was `estimate`; `ratio` is the model's
+    tokens per token of ours over its newest `reports`. `unchanged`: nothing was rewritten since; `newest`:
+    nothing was said since.
+    """
+
+    input: int
+    estimate: int
+    ratio: float
+    reports: int
+    unchanged: bool
+    newest: bool
+
+
+class WindowCount(msgspec.Struct, frozen=True):
+    """What of a session stands in its next request, by our own count: enough to tell how full it is.
+
+    `entries` are the tokens of all entries, `images` the part of them that a model without eyes is not sent,
+    `reported` what its models reported, by their labels. `quoted` is the room in tokens for the user's words
+    that a handover in it was counted with; None: none is in it. `chosen` is the model of this session alone,
+    empty where the workspace's answers.
+    """
+
+    entries: int = 0
+    images: int = 0
+    quoted: int | None = None
+    reported: dict[str, ReportedUsage] = msgspec.field(default_factory=dict)
+    chosen: str = ""
+
+
+class SessionSummary(msgspec.Struct, frozen=True):
+    """A session as the list shows it; always rebuildable from its events.
+
+    `parent` is the session whose subagent it is; `ratios` holds, by model, the provider's tokens per token of
+    our count, as its newest reports say; `trashed` is when it went to the trash, 0 when it did not. `spent`
+    and `cost` are what its model calls took, in tokens and US dollars, those of its subagents not among them.
+    `used` and `window` are what the gauge said when it was stored; `count` is what it says it from, whichever
+    model and policy hold now. None: an older version stored it.
+    """
+
+    id: str
+    title: str
+    created: int
+    updated: int
+    messages: int = 0
+    used: int = 0
+    window: int = 0
+    model: str = ""
+    events: int = 0
+    parent: str = ""
+    ratios: dict[str, float] = msgspec.field(default_factory=dict)
+    trashed: int = 0
+    spent: int = 0
+    cost: float = 0.0
+    count: WindowCount | None = None

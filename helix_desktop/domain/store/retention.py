@@ -1,0 +1,227 @@
+"""What may be cleaned up in a store, and what stays whatever a quota says: pure rules.
+
+A content may go when no log names it, no index entry that stays leads to it, nobody pinned it, and it was not
+used for a while. It goes to the trash first and comes back when it is stored, named or recalled again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
+
+HOUR_MS = 3_600_000
+DAY_MS = 24 * HOUR_MS
+GRACE_MS = DAY_MS  # how long an unnamed content stays at least: what names it may be on its way
+TRASH_DAYS = 30  # after which the trash is emptied by itself
+MAX_TIME_MS = 2**63 - 1  # later than any time, whatever a clock said
+_INDEX_LINE = re.compile(rb"^([0-9a-f]{64}) ", re.MULTILINE)
+
+
+class ContentReference(msgspec.Struct, frozen=True):
+    """An event that names a content."""
+
+    session: str
+    seq: int
+
+
+class RetentionRule(msgspec.Struct, frozen=True):
+    """What is asked of a clean-up; zero means: not asked.
+
+    `quota` is what the store may hold on disk, in bytes; `unused_ms` chooses what was not used for so long;
+    `grace_ms` protects what is younger. With neither quota nor age all that may go goes.
+    """
+
+    quota: int = 0
+    unused_ms: int = 0
+    grace_ms: int = GRACE_MS
+
+
+class EntryTotals(msgspec.Struct, frozen=True):
+    """How many entries, and their bytes on disk."""
+
+    entries: int = 0
+    stored_size: int = 0
+
+    def plus(self, entry: CacheEntry) -> EntryTotals:
+        """With one more entry."""
+        return EntryTotals(self.entries + 1, self.stored_size + entry.stored_size)
+
+
+class CleanupPlan(msgspec.Struct, frozen=True):
+    """What a clean-up would do: what goes, least recently used first, and why the rest stays.
+
+    `spared` could go but was not asked for; `short` is by how many bytes the quota is missed all the same.
+    """
+
+    going: tuple[CacheEntry, ...] = ()
+    freed: int = 0
+    named: EntryTotals = EntryTotals()
+    indexed: EntryTotals = EntryTotals()
+    pinned: EntryTotals = EntryTotals()
+    young: EntryTotals = EntryTotals()
+    spared: EntryTotals = EntryTotals()
+    trashed: EntryTotals = EntryTotals()
+    short: int = 0
+    quota: int = 0
+
+    @property
+    def shortfall_text(self) -> str:
+        """Why the quota cannot be met; empty when it can, or none was set."""
+        if not self.short:
+            return ""
+        stays = (
+            ("named by sessions", self.named),
+            ("reached through index entries", self.indexed),
+            ("pinned", self.pinned),
+            ("used within the time of grace", self.young),
+        )
+        said = ", ".join(f"{format_bytes(one.stored_size)} {why}" for why, one in stays if one.entries)
+        return (
+            f"The quota of {format_bytes(self.quota)} cannot be met, "
+            f"{format_bytes(self.short)} are too many: "
+            f"{said}. What a session names never goes: delete sessions, take pins off, or raise the quota."
+        )
+
+
+class CleanupResult(msgspec.Struct, frozen=True):
+    """What went, or came back: contents, sessions, and bytes on disk."""
+
+    digests: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    stored_size: int = 0
+
+
+class TrashContents(msgspec.Struct, frozen=True):
+    """What is in the trash, newest first."""
+
+    entries: tuple[CacheEntry, ...] = ()
+    sessions: tuple[SessionSummary, ...] = ()
+
+    @property
+    def stored_size(self) -> int:
+        """Bytes on disk of the contents that lie there."""
+        return sum(one.stored_size for one in self.entries)
+
+
+def is_collectable(entry: CacheEntry, at_ms: int, grace_ms: int) -> bool:
+    """Whether an entry may go to the trash at `at`, as far as its record says."""
+    young = entry.last_used + grace_ms > at_ms
+    return not (entry.references or entry.pinned or entry.trashed or young)
+
+
+def retention_reason(entry: CacheEntry) -> tuple[str, str]:
+    """Why an entry cannot go to the trash even when a person asks for it, and what can be done about it."""
+    if entry.references:
+        events = (
+            "1 event of a session names" if entry.references == 1 else f"{entry.references:,} events name"
+        )
+        return (
+            f"{events} it.",
+            "It can go once no session names it. What must not stay can be forgotten.",
+        )
+    if entry.pinned:
+        return "It is pinned.", "Unpin it first."
+    return "An index entry that stays leads to it.", "It can go with the session that the index belongs to."
+
+
+def must_revive(references: int, trashed: int, last_used: int, at_ms: int) -> bool:
+    """Whether storing a content again must touch its record: it lies in the trash, or may soon go there."""
+    return bool(trashed) or (not references and at_ms - last_used > HOUR_MS)
+
+
+def indexed_digests(index: bytes) -> set[str]:
+    """The digests an index entry leads to, and perhaps others its text quotes: those are kept in vain."""
+    return {found.decode() for found in _INDEX_LINE.findall(index)}
+
+
+def plan_cleanup(
+    entries: Iterable[CacheEntry],
+    read_index: Callable[[str], bytes | None],
+    rule: RetentionRule,
+    at_ms: int,
+) -> CleanupPlan:
+    """The plan for a store that holds these entries at `at`; `read_index` gives None for a damaged one."""
+    named = pinned = young = trashed = EntryTotals()
+    free: dict[str, CacheEntry] = {}
+    leading: list[str] = []
+    for entry in entries:
+        if is_collectable(entry, at_ms, rule.grace_ms):
+            free[entry.digest] = entry
+            continue
+        if entry.kind == "index":
+            leading.append(entry.digest)
+        if entry.trashed:
+            trashed = trashed.plus(entry)
+        elif entry.references:
+            named = named.plus(entry)
+        elif entry.pinned:
+            pinned = pinned.plus(entry)
+        else:
+            young = young.plus(entry)
+    indexed = _drop_reachable(free, leading, read_index)
+    stays = sum(one.stored_size for one in (named, indexed, pinned, young))
+    going = _select_entries(
+        sorted(free.values(), key=lambda one: (one.last_used, one.digest)), stays, rule, at_ms
+    )
+    gone = {one.digest for one in going}
+    spared = EntryTotals()
+    for entry in free.values():
+        if entry.digest not in gone:
+            spared = spared.plus(entry)
+    short = max(0, stays + spared.stored_size - rule.quota) if rule.quota else 0
+    freed = sum(one.stored_size for one in going)
+    return CleanupPlan(
+        tuple(going), freed, named, indexed, pinned, young, spared, trashed, short=short, quota=rule.quota
+    )
+
+
+def purgeable_entries(
+    entries: Iterable[CacheEntry], read_index: Callable[[str], bytes | None], before_ms: int
+) -> tuple[CacheEntry, ...]:
+    """What went to the trash before `before` and may be removed for good: nothing that stays leads to it."""
+    free: dict[str, CacheEntry] = {}
+    leading: list[str] = []
+    for entry in entries:
+        if 0 < entry.trashed < before_ms and not (entry.references or entry.pinned):
+            free[entry.digest] = entry
+        elif entry.kind == "index":
+            leading.append(entry.digest)
+    _drop_reachable(free, leading, read_index)
+    return tuple(free.values())
+
+
+def _drop_reachable(
+    free: dict[str, CacheEntry], leading: list[str], read_index: Callable[[str], bytes | None]
+) -> EntryTotals:
+    """Take out of `free` what an index entry that stays leads to, also over further ones."""
+    kept = EntryTotals()
+    while leading and free:
+        index = read_index(leading.pop())
+        for digest in indexed_digests(index or b"") & free.keys():
+            entry = free.pop(digest)
+            kept = kept.plus(entry)
+            if entry.kind == "index":
+                leading.append(digest)
+    return kept
+
+
+def _select_entries(
+    free: Sequence[CacheEntry], stays: int, rule: RetentionRule, at_ms: int
+) -> list[CacheEntry]:
+    """Which of the entries that may go are asked for; `free` begins with the least recently used."""
+    if not rule.quota and not rule.unused_ms:
+        return list(free)
+    left = stays + sum(one.stored_size for one in free)
+    chosen: list[CacheEntry] = []
+    for entry in free:
+        old = bool(rule.unused_ms) and entry.last_used + rule.unused_ms <= at_ms
+        if not old and not (rule.quota and left > rule.quota):
+            break
+        chosen.append(entry)
+        left -= entry.stored_size
+    return chosen

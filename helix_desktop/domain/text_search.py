@@ -1,0 +1,190 @@
+"""Where words stand in stored bytes: how many lines hold them, and the best of these.
+
+A content is read as `recall_cached_content` reads it, UTF-8 with lines that end at newlines, so that the line
+numbers found here are those it takes. It is read in pieces, because one call into the interpreter's text
+functions holds up all other threads until it is through.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from helix_desktop.domain.search_query import MAX_QUERY_LENGTH, normalize
+from helix_desktop.domain.unicode_safety import is_hidden
+
+_CHUNK_BYTES = 64 * 1024  # bytes; a line is cut only when it is longer
+_OVERLAP = (
+    40 * MAX_QUERY_LENGTH
+)  # bytes; folding makes at most 3 characters of one, each from at most 12 bytes
+_SHOWN_LINES = 3
+_EXCERPT, _BEFORE = 160, 60  # characters of a line that are shown, and how many of them before the word
+_LONG_LINE_CHARS = 2_000  # characters into a line, from where on the place is told
+_CONTINUES, _CONTINUATION = 0xC0, 0x80  # UTF-8: the mask and the value of a byte that begins no character
+
+
+@dataclass(frozen=True)
+class MatchingLine:
+    """A line, from 1, and an excerpt round its first word; `char` is where that begins if far, else 0."""
+
+    line: int
+    char: int
+    excerpt: str
+
+
+@dataclass(frozen=True)
+class MatchSummary:
+    """How many lines of a content hold a word, and the best of them in their order."""
+
+    lines: int
+    best: tuple[MatchingLine, ...]
+
+
+@dataclass(frozen=True)
+class TextChunk:
+    """Some of a content's text: the line it begins in, from 1, and the characters of that line before it."""
+
+    line: int
+    char: int
+    text: str
+
+
+@dataclass(frozen=True)
+class _Match:
+    """A line, or a piece of it from `char` on, its folded form, and how many words that holds."""
+
+    number: int
+    char: int
+    text: str
+    normalized: str
+    term_count: int
+
+    def to_matching_line(self, terms: Sequence[str]) -> MatchingLine:
+        """The line as it is told."""
+        first = min(at for at in map(self.normalized.find, terms) if at >= 0)
+        start, excerpt = _excerpt(self.text, _original_index(self.text, self.normalized, first))
+        char = self.char + start
+        return MatchingLine(self.number, char if char >= _LONG_LINE_CHARS else 0, excerpt)
+
+
+class _BestLines:
+    """The lines with the most words, the first of them on a tie, and the count of all that match."""
+
+    def __init__(self, terms: Sequence[str]) -> None:
+        self._terms = terms
+        self._best_by_line: dict[int, _Match] = {}
+        self._min_term_count = 0  # words that a line needs more than, to be kept
+        self._count = self._last_line = 0
+
+    def add(self, chunk: TextChunk) -> None:
+        """Look at the lines of the next piece."""
+        folded = normalize(chunk.text)
+        wanted = [word for word in self._terms if word in folded]
+        if not wanted:
+            return
+        lines = chunk.text.split("\n")
+        for place, line in enumerate(folded.split("\n")):
+            words = sum([word in line for word in wanted])
+            if words:
+                number = chunk.line + place
+                self._count += number != self._last_line  # a line in several pieces is one
+                self._last_line = number
+                if words > self._min_term_count:
+                    self._keep(_Match(number, 0 if place else chunk.char, lines[place], line, words))
+
+    def summary(self) -> MatchSummary:
+        """What was found in all pieces."""
+        best = (
+            self._best_by_line[number].to_matching_line(self._terms) for number in sorted(self._best_by_line)
+        )
+        return MatchSummary(self._count, tuple(best))
+
+    def _keep(self, match: _Match) -> None:
+        kept = self._best_by_line
+        if match.number in kept and kept[match.number].term_count >= match.term_count:
+            return
+        kept[match.number] = match
+        if len(kept) > _SHOWN_LINES:
+            del kept[min(kept, key=lambda number: (kept[number].term_count, -number))]
+        if len(kept) == _SHOWN_LINES:
+            self._min_term_count = min(one.term_count for one in kept.values())
+
+
+def find_matches(
+    terms: Sequence[str], data: bytes, description: str, should_continue: Callable[[], bool]
+) -> MatchSummary | None:
+    """Where folded words stand in a content; what is said of it (`about`) counts as part of it.
+
+    None when one occurs in neither, or as soon as `going` says no.
+    """
+    known = normalize(description)
+    missing = [word for word in terms if word not in known]
+    for piece in split_chunks(data) if missing else ():
+        if not should_continue():
+            return None
+        folded = normalize(piece.text)
+        missing = [word for word in missing if word not in folded]
+        if not missing:
+            break
+    return None if missing else _match_lines(terms, data, should_continue)
+
+
+def _match_lines(
+    terms: Sequence[str], data: bytes, should_continue: Callable[[], bool]
+) -> MatchSummary | None:
+    best = _BestLines(terms)
+    for piece in split_chunks(data):
+        if not should_continue():
+            return None
+        best.add(piece)
+    return best.summary()
+
+
+def split_chunks(data: bytes) -> Iterator[TextChunk]:
+    """The text in pieces of whole lines; the pieces of a longer line overlap, so that a cut loses no word."""
+    at, line, char = 0, 1, 0
+    while at < len(data):
+        end, following = _chunk_end(data, at)
+        text = data[at:end].decode(errors="replace")
+        yield TextChunk(line, char, text)
+        line += text.count("\n")
+        last = len(text) - (text.rfind("\n") + 1)
+        char = last if "\n" in text else char + last
+        char -= len(data[following:end].decode(errors="replace"))
+        at = following
+
+
+def _chunk_end(data: bytes, start: int) -> tuple[int, int]:
+    """Where the piece that begins at `start` ends, and where the next one begins."""
+    far = start + 2 * _CHUNK_BYTES
+    after = data.find(b"\n", start + _CHUNK_BYTES, far) + 1
+    if after:
+        return after, after
+    if far >= len(data):
+        return len(data), len(data)
+    end = _character_start(data, far)
+    return end, _character_start(data, end - _OVERLAP)
+
+
+def _character_start(data: bytes, offset: int) -> int:
+    """The last place up to `at` where a character begins."""
+    places = (place for place in range(offset, offset - 4, -1) if data[place] & _CONTINUES != _CONTINUATION)
+    return next(places, offset)
+
+
+def _original_index(line: str, normalized: str, index: int) -> int:
+    """The place in a line that corresponds to one in its folded form."""
+    if len(line) == len(normalized):
+        return index
+    return max(0, bisect_left(range(len(line)), index + 1, key=lambda end: len(normalize(line[:end]))) - 1)
+
+
+def _excerpt(line: str, index: int) -> tuple[int, str]:
+    """Where an excerpt round a place begins, and what it says, with a mark for each hidden sign."""
+    line = line.removesuffix("\r")
+    start = max(0, min(index - _BEFORE, len(line) - _EXCERPT)) if len(line) > _EXCERPT else 0
+    cut = line[start : start + _EXCERPT].replace("\t", " ")
+    shown = "".join("\ufffd" if is_hidden(sign) else sign for sign in cut)
+    before, after = "…" if start else "", "…" if start + _EXCERPT < len(line) else ""
+    return start, f"{before}{shown.strip()}{after}"

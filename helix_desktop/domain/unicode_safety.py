@@ -1,0 +1,54 @@
+"""Signs that a person cannot see, or that change how others are seen: what is read must be what is run."""
+
+from __future__ import annotations
+
+import unicodedata
+
+_INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+# Letters and marks by category, yet drawn as nothing (Unicode: Default_Ignorable_Code_Point; blank Braille).
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u2800\u3164\uffa0")
+# U+FE0E and U+FE0F are left out: they only choose between text and colour.
+_BLANK_RANGES = (("\ufe00", "\ufe0d"), ("\ufff0", "\ufff8"), ("\U000e0000", "\U000e0fff"))
+_PLAIN = frozenset("\n\t")
+
+
+def repair_surrogates(text: str) -> str:
+    """The text with its half characters joined or, where the other half is missing, replaced by U+FFFD.
+
+    A paste or a file name can bring them; no store could keep and no server could read them.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def is_hidden(char: str) -> bool:
+    """Whether a sign is unseen or steers others; line feed and tab are not."""
+    if char.isascii():
+        return not (char.isprintable() or char in _PLAIN)
+    known = unicodedata.category(char) in _INVISIBLE_CATEGORIES or char in _BLANK
+    return known or any(first <= char <= last for first, last in _BLANK_RANGES)
+
+
+def first_hidden(text: str) -> str:
+    """The first hidden sign of a text; empty when there is none."""
+    return "" if text.isascii() and text.isprintable() else next(filter(is_hidden, text), "")
+
+
+def escape_hidden(text: str) -> str:
+    """The text with hidden signs as codes, such as \\u202e."""
+    if not first_hidden(text):
+        return text
+    return "".join(_escape(sign) if is_hidden(sign) else sign for sign in text)
+
+
+def escape_hidden_name(name: str) -> str:
+    """A file's name on one line, with hidden signs as codes."""
+    return escape_hidden(name).replace("\n", _escape("\n")).replace("\t", _escape("\t"))
+
+
+def _escape(char: str) -> str:
+    number = ord(char)
+    return f"\\u{number:04x}" if number <= 0xFFFF else f"\\U{number:08x}"  # noqa: PLR2004 - the last of 4 digits

@@ -1,0 +1,1 @@
+"""The client: connects to MCP servers and calls their tools."""

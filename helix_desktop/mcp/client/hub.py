@@ -1,0 +1,181 @@
+"""The MCP servers of one workspace: started as far as the person agreed, and told as one source of tools."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.permissions.rules import suggest_server_rules
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import escape_hidden
+from helix_desktop.mcp.client.exposed_tool import ExposedTool
+from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext, ServerStatus
+
+TaskStarter = Callable[[Coroutine[Any, Any, None], str], "asyncio.Task[None]"]
+"""Starts a task that somebody owns, under a name."""
+
+
+async def _ignore_change() -> None:
+    """Nobody follows changes."""
+
+
+class Hub:
+    """Starts and ends servers as their entries say, and routes calls of their tools.
+
+    `start` owns the tasks, `told` is called whenever anything about a server has changed, `changed` is
+    awaited when the tools have.
+    """
+
+    def __init__(
+        self, context: ServerContext, start_task: TaskStarter, on_change: Callable[[], None] = lambda: None
+    ) -> None:
+        self._context, self._start_task, self._on_change = context, start_task, on_change
+        self.on_tools_changed: Callable[[], Awaitable[None]] = _ignore_change
+        self._entries: tuple[McpServerConfig, ...] = ()
+        self._trusted = True
+        self._actors: dict[str, ServerActor] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._servers_lock = asyncio.Lock()
+
+    async def set_servers(self, entries: Sequence[McpServerConfig], trusted: bool, restart: str = "") -> None:
+        """Let these be the servers; those that stay as they are go on running, `anew` is started again.
+
+        In a folder that is not `trusted` nothing runs.
+        """
+        async with self._servers_lock:
+            self._entries, self._trusted = tuple(entries), trusted
+            wanted = {one.name: one for one in entries if self._may_run(one)}
+            kept: dict[str, tuple[ExposedTool, ...]] = {}
+            for name, actor in tuple(self._actors.items()):
+                same = name in wanted and _can_keep_running(wanted[name], actor.entry)
+                if not same or name == restart:
+                    left = await self._stop_server(name)
+                    kept[name] = left if same else ()
+            for name, entry in wanted.items():
+                if name in self._actors:
+                    self._actors[name].entry = entry
+                else:
+                    self._start_server(entry, kept.get(name, ()))
+        self._on_change()
+        await self.on_tools_changed()
+
+    def _may_run(self, entry: McpServerConfig) -> bool:
+        return self._trusted and entry.enabled and entry.is_consented
+
+    def _start_server(self, entry: McpServerConfig, known_tools: tuple[ExposedTool, ...]) -> None:
+        """Start a server; what it is known to offer is told until it lists its tools."""
+        actor = ServerActor(entry, self._context, self._forward_tools_changed, self._on_change)
+        actor.tools = known_tools
+        self._actors[entry.name] = actor
+        self._tasks[entry.name] = self._start_task(actor.run(), f"mcp server {entry.name}")
+
+    async def _forward_tools_changed(self) -> None:
+        await self.on_tools_changed()
+
+    async def _stop_server(self, name: str) -> tuple[ExposedTool, ...]:
+        """End a server; returns what it offered."""
+        task, actor = self._tasks.pop(name), self._actors.pop(name)
+        task.cancel()
+        await asyncio.wait([task])
+        return actor.tools
+
+    async def close(self) -> None:
+        """End all servers, side by side; returns when their processes are gone."""
+        async with self._servers_lock:
+            tasks = list(self._tasks.values())
+            self._tasks.clear()
+            self._actors.clear()
+            for task in tasks:
+                task.cancel()
+            if tasks:
+                await asyncio.wait(tasks)
+
+    @property
+    def entries(self) -> tuple[McpServerConfig, ...]:
+        """The servers, running or not, in the order of the record."""
+        return self._entries
+
+    def actor(self, name: str) -> ServerActor | None:
+        """The server that runs under a name, or is to run."""
+        return self._actors.get(name)
+
+    def status(self, entry: McpServerConfig) -> ServerStatus:
+        """How a server is."""
+        actor = self._actors.get(entry.name)
+        if actor is not None:
+            return actor.status
+        if not entry.enabled:
+            return ServerStatus("off")
+        return ServerStatus(
+            "unapproved" if not entry.is_consented else "untrusted" if not self._trusted else "waiting"
+        )
+
+    async def wait_settled(self, timeout_s: float) -> None:
+        """Wait until every server is ready or has failed once, at most so many seconds."""
+        await asyncio.gather(
+            *(actor.wait_ready(timeout_s, restart_failed=False) for actor in tuple(self._actors.values()))
+        )
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools that are switched on, server by server."""
+        return tuple(one.spec for _, one in self._exposed_tools())
+
+    def _exposed_tools(self) -> Iterator[tuple[ServerActor, ExposedTool]]:
+        for entry in self._entries:
+            actor = self._actors.get(entry.name)
+            for one in actor.tools if actor else ():
+                if actor and not one.rejection and one.tool not in entry.off:
+                    yield actor, one
+
+    def _find_tool(self, call: ToolCall) -> tuple[ServerActor, ExposedTool]:
+        for actor, one in self._exposed_tools():
+            if one.spec.name == call.name:
+                return actor, one
+        raise ToolError(
+            f"The tool {call.name[:80]!r} is not there any more.",
+            "Its MCP server was switched off, or does not offer it now.",
+            "Go on without it.",
+        )
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest:
+        """The question that every call raises. Raises ToolError for a tool that is gone."""
+        actor, one = self._find_tool(call)
+        entry = actor.entry
+        offers = suggest_server_rules(call.name, entry.name, entry.fingerprint)
+        if not one.claims_read_only:  # a claim, and no proof: it only decides what is offered
+            offers = offers[:1]
+        return ApprovalRequest(
+            *(call.id, call.name, f"{entry.name}: {one.tool}"),
+            summary=f"{entry.name}: {one.title}",
+            detail=_format_arguments(call.arguments),
+            rule=offers[0],
+            kind="mcp",
+            suggested_rules=offers,
+            server=entry.name,
+            definition=entry.fingerprint,
+        )
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call at its server. Raises ToolError. Cancelling cancels it there."""
+        actor, one = self._find_tool(call)
+        return await actor.call_tool(one.tool, call.arguments, on_output)
+
+
+def _can_keep_running(entry: McpServerConfig, running_entry: McpServerConfig) -> bool:
+    """Whether a running server can go on under a changed entry."""
+    return entry.fingerprint == running_entry.fingerprint and entry.quiet_s == running_entry.quiet_s
+
+
+def _format_arguments(arguments: str) -> str:
+    """A call's arguments as a person reads them, nothing of them hidden."""
+    try:
+        return escape_hidden(msgspec.json.format(arguments, indent=2))
+    except msgspec.DecodeError:
+        return escape_hidden(arguments)

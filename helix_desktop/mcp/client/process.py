@@ -1,0 +1,211 @@
+"""A server's process: started in a group of its own, which ends with it, whoever ends first."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from asyncio.subprocess import Process, SubprocessStreamProtocol
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.system import windows_job
+
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one line; images of 5 MB fit in, in base64
+_GRACE_S = 1.0  # for a server to end by itself once its input is closed
+_TERM_S = 0.5
+_KILL_S = 2.0
+_GUARD_SCRIPT = (
+    "exec 3</dev/fd/{far}; ( ( read -r _ <&3; kill -9 -$$ ) </dev/null >/dev/null 2>&1 & ); "
+    'exec 3<&-; exec "$@"'
+)
+"""A shell's words: leave a watcher in the group, then become the server.
+
+The watcher waits at a pipe whose other end is ours, and ends the group when that is closed, also because this
+process is gone. As long as it waits, the group's number is nobody else's.
+"""
+_INHERITED_VARIABLES = frozenset({
+    "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "TMPDIR", "TZ",
+    "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA",
+    "PATHEXT", "PROCESSOR_ARCHITECTURE", "PROGRAMFILES", "SYSTEMDRIVE", "SYSTEMROOT", "TEMP", "TMP",
+    "USERNAME", "USERPROFILE", "WINDIR", "COMSPEC", "PROGRAMDATA", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES",
+    "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy",
+    "https_proxy", "no_proxy",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS",
+})  # fmt: skip
+
+
+class ServerStartError(HelixError):
+    """A server's program could not be started."""
+
+
+@dataclass(frozen=True)
+class ProgramSpec:
+    """What to start, and where; `environment` is all that it gets."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    environment: Mapping[str, str]
+
+
+def build_environment(inherited: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
+    """What every program needs of ours, and what this one is given. Nothing else of ours is passed on."""
+    needed = {
+        name: value
+        for name, value in inherited.items()
+        if name in _INHERITED_VARIABLES or name.startswith("LC_")
+    }
+    return needed | dict(extra)
+
+
+def find_program(program: ProgramSpec) -> str:
+    """The file that the first word names. Raises NotStarted."""
+    word = program.argv[0]
+    if not Path(program.cwd).is_dir():
+        raise ServerStartError(
+            f"The folder {program.cwd} is not there.", fix="Correct where the server is to run."
+        )
+    if os.path.dirname(word):
+        path = os.path.join(program.cwd, os.path.expanduser(word))
+        found = shutil.which(path)
+    else:
+        found = shutil.which(word, path=program.environment.get("PATH", ""))
+    if found is None or not os.path.isabs(found):  # Windows would also look into the current folder
+        raise ServerStartError(
+            f"There is no program {word[:200]}.",
+            "It is not installed, not executable, or not in a folder of PATH.",
+            "Install it, or give its whole path.",
+        )
+    return found
+
+
+class ServerProcess:
+    """A started program with pipes to its three streams. One task must `end` it."""
+
+    def __init__(self, process: Process, transport: asyncio.SubprocessTransport, guard_fd: int) -> None:
+        self._process, self._transport, self._guard_fd = process, transport, guard_fd
+        if sys.platform == "win32":
+            self._job = windows_job.Job()
+            self._job.take(int(transport.get_extra_info("subprocess")._handle))
+        pipes = (process.stdin, process.stdout, process.stderr)
+        assert None not in pipes  # `start` asked for all three
+        self.input: asyncio.StreamWriter
+        self.output: asyncio.StreamReader
+        self.errors: asyncio.StreamReader
+        self.input, self.output, self.errors = pipes  # type: ignore[assignment]  # as just asserted
+
+    @property
+    def pid(self) -> int:
+        """Its number, and that of its group."""
+        return self._process.pid
+
+    @property
+    def exit_text(self) -> str:
+        """How it ended, for people; empty while it runs."""
+        code = self._process.returncode
+        if code is None:
+            return ""
+        if code >= 0:
+            return f"It ended with exit code {code}."
+        with suppress(ValueError):
+            return f"It was ended by {signal.Signals(-code).name}."
+        return f"It was ended by signal {-code}."
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Whether it has ended within so many seconds."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                await self._process.wait()
+        return self._process.returncode is not None
+
+    async def end(self) -> None:
+        """Close its input, then end it and all of its group, ever less gently; returns when it is gone."""
+        try:
+            self.input.close()
+            if not await self.wait(_GRACE_S):
+                self._ask_group()
+                await self.wait(_TERM_S)
+        finally:
+            self._kill_group()
+            await self.wait(_KILL_S)
+            self._transport.close()
+
+    if sys.platform == "win32":
+
+        def _ask_group(self) -> None:
+            self._kill_group()
+
+        def _kill_group(self) -> None:
+            self._job.close()
+            if self._transport.get_returncode() is None:  # one that no job could take
+                self._transport.kill()
+
+    else:
+
+        def _ask_group(self) -> None:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGTERM)
+
+        def _kill_group(self) -> None:
+            if self._guard_fd < 0:
+                return
+            os.close(self._guard_fd)  # the watcher does it as well, and it alone when this process is killed
+            self._guard_fd = -1
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+
+async def start_process(program: ProgramSpec) -> ServerProcess:
+    """Start a program in a group of its own. Raises NotStarted."""
+    words = (await asyncio.to_thread(find_program, program), *program.argv[1:])
+    try:
+        return (
+            await _start_guarded(program, words)
+            if os.name == "posix"
+            else await _start_program(program, words)
+        )
+    except (OSError, ValueError) as error:
+        raise ServerStartError(f"{words[0]} could not be started.", f"{error}.") from error
+
+
+def _group_options(pass_fds: tuple[int, ...]) -> dict[str, Any]:
+    """How a server gets a group of its own."""
+    if sys.platform == "win32":
+        return {"creationflags": windows_job.QUIETLY | windows_job.SUSPENDED}
+    return {"start_new_session": True, "pass_fds": pass_fds}
+
+
+async def _start_guarded(program: ProgramSpec, argv: tuple[str, ...]) -> ServerProcess:
+    far, near = os.pipe()
+    try:
+        guarded = ("/bin/sh", "-c", _GUARD_SCRIPT.format(far=far), "sh", *argv)
+        return await _start_program(program, guarded, near, (far,))
+    except BaseException:
+        os.close(near)
+        raise
+    finally:
+        os.close(far)
+
+
+async def _start_program(
+    program: ProgramSpec, argv: tuple[str, ...], guard_fd: int = -1, pass_fds: tuple[int, ...] = ()
+) -> ServerProcess:
+    loop = asyncio.get_running_loop()
+    transport, streams = await loop.subprocess_exec(
+        lambda: SubprocessStreamProtocol(MAX_MESSAGE_BYTES, loop),
+        *argv,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=program.cwd,
+        env=dict(program.environment),
+        **_group_options(pass_fds),
+    )
+    return ServerProcess(Process(transport, streams, loop), transport, guard_fd)

@@ -1,0 +1,306 @@
+"""One server's life: connected by a task of its own, tried again when it is lost, called by others."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from helix_desktop.domain.errors import HelixError, ToolError
+from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
+from helix_desktop.domain.tools import OutputCallback, ToolResult
+from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text
+from helix_desktop.mcp.client.process import ProgramSpec, build_environment
+from helix_desktop.mcp.client.stderr_log import StderrLog
+
+if TYPE_CHECKING:
+    from mcp.client import ClientSession
+
+START_TIMEOUT_S = 120.0  # for a server to be ready; the first run of npx or uvx downloads it
+MAX_CALL_S = 1800.0  # a call that shows signs of life is ended after that all the same
+_READY_TIMEOUT_S = 15.0  # a call waits so long for a server that is being started again
+_RETRY_DELAYS_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)  # between attempts to start it
+_MAX_ATTEMPTS = 10  # in a row; then only a person or a call starts it again
+_STABLE_AFTER_S = 60.0  # a server that held so long begins with the first pause again
+_ENDED_EARLY, _ENDED_DURING_CALL = (
+    "The server ended before it was ready.",
+    "The server ended in the middle of the call.",
+)
+_SETTLE_S = 0.2  # several changes of a server's tools told at once are looked at once
+
+
+@dataclass(frozen=True)
+class ServerContext:
+    """What servers of one workspace stand on: its folder, what programs inherit, where secrets come from."""
+
+    root: Path
+    inherited_environment: Mapping[str, str]
+    load_secrets: Callable[[McpServerConfig], Awaitable[Mapping[str, str]]]
+
+
+class ServerStatus(msgspec.Struct, frozen=True):
+    """How a server is: its state, and of one that failed why, and in how many seconds it is tried again."""
+
+    state: McpServerState
+    reason: str = ""
+    retry_in_s: float = 0.0
+
+
+class ServerActor:
+    """A server of one workspace. `live` runs in one task; everything else may be called by any.
+
+    What it offers stays told while it is started again, so that a crash does not void what the provider has
+    cached. `changed` is awaited when its tools have changed, `told` called when its condition has.
+    """
+
+    def __init__(
+        self,
+        entry: McpServerConfig,
+        context: ServerContext,
+        on_tools_changed: Callable[[], Awaitable[None]],
+        on_change: Callable[[], None],
+        retry_delays_s: tuple[float, ...] = _RETRY_DELAYS_S,
+    ) -> None:
+        self.entry, self._context, self._on_tools_changed, self._on_change = (
+            entry,
+            context,
+            on_tools_changed,
+            on_change,
+        )
+        self._retry_delays_s = retry_delays_s
+        self.stderr_log = StderrLog()
+        self.tools: tuple[ExposedTool, ...] = ()
+        self.server_title = ""
+        """The name and version that the server gives itself."""
+        self.status = ServerStatus("waiting")
+        self._session: ClientSession | None = None
+        self._disconnected = asyncio.Event()
+        self._ready_or_failed, self._retry_requested = asyncio.Event(), asyncio.Event()
+        self._list_lock = asyncio.Lock()
+
+    async def run(self) -> None:
+        """Connect, and again whenever the connection is lost, until cancelled."""
+        failed = 0
+        loop = asyncio.get_running_loop()
+        while True:
+            began = loop.time()
+            why = await self._connect()
+            failed = 1 if loop.time() - began > _STABLE_AFTER_S else failed + 1
+            pause = (
+                self._retry_delays_s[min(failed, len(self._retry_delays_s)) - 1]
+                if failed < _MAX_ATTEMPTS
+                else None
+            )
+            self.stderr_log.note(why)
+            self._retry_requested.clear()
+            self._set_status(ServerStatus("failed", why, pause or 0.0))
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause):
+                    await self._retry_requested.wait()
+
+    def retry(self) -> None:
+        """Start it again now, if it has failed."""
+        self._retry_requested.set()
+
+    async def wait_ready(self, timeout_s: float = _READY_TIMEOUT_S, restart_failed: bool = True) -> bool:
+        """Whether it is ready, after at most so many seconds; `again` starts one that failed once more."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(timeout_s):
+                if self._disconnected.is_set() and self.status.state == "ready":
+                    self._ready_or_failed.clear()  # its end is about to be told
+                await self._ready_or_failed.wait()
+                if restart_failed and self.status.state == "failed":
+                    self._ready_or_failed.clear()
+                    self.retry()
+                    await self._ready_or_failed.wait()
+        return self.is_up
+
+    @property
+    def is_up(self) -> bool:
+        """Whether it can be called now."""
+        return self._session is not None and self.status.state == "ready" and not self._disconnected.is_set()
+
+    async def _connect(self) -> str:
+        """Hold one connection; returns why it ended, in words for people."""
+        self._ready_or_failed.clear()
+        self._set_status(ServerStatus("starting"))
+        gone = self._disconnected = asyncio.Event()
+        try:
+            async with self._open_session(gone):
+                await gone.wait()
+                self._session = None
+                self._ready_or_failed.clear()
+                self._set_status(ServerStatus("waiting", "The server ended."))
+            why = "The server ended."
+        except Exception as error:  # noqa: BLE001 - whatever a server brings about ends its session alone
+            why = _error_reason(error)
+        finally:
+            self._session = None
+        return self.stderr_log.sanitize(f"{why} {self._last_stderr_line()}".strip())
+
+    def _last_stderr_line(self) -> str:
+        last = self.stderr_log.last_line
+        return f"Its last words: {sanitize_text(last, 300)}" if last else ""
+
+    @asynccontextmanager
+    async def _open_session(self, disconnected: asyncio.Event) -> AsyncIterator[None]:
+        sdk = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.session")
+        async with asyncio.timeout(START_TIMEOUT_S) as patience:
+            async with (
+                self._open_transport(disconnected) as streams,
+                sdk.open_session(streams, self._context.root, self._relist_tools) as session,
+            ):
+                self._session = session
+                named = session.server_info
+                self.server_title = sanitize_text(f"{named.name} {named.version}", 80) if named else ""
+                await self._list_tools()
+                patience.reschedule(None)
+                self._set_status(ServerStatus("ready"))
+                yield
+
+    @asynccontextmanager
+    async def _open_transport(self, disconnected: asyncio.Event) -> AsyncIterator[Any]:
+        entry, ground = self.entry, self._context
+        secrets = await ground.load_secrets(entry)
+        self.stderr_log.set_secrets(secrets.values())
+        missing = [name for name in entry.secret_names if not secrets.get(name)]
+        if missing:
+            raise HelixError(
+                f"The secret {missing[0]} of {entry.name} is not known.",
+                "It is in no keychain that can be read now.",
+                "Enter it again.",
+            )
+        if entry.url:
+            http = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.http_transport")
+            opened = http.connect_http(entry.url, {**entry.headers, **secrets}, self.stderr_log, disconnected)
+        else:
+            stdio = await asyncio.to_thread(
+                importlib.import_module, "helix_desktop.mcp.client.stdio_transport"
+            )
+            environment = build_environment(ground.inherited_environment, {**entry.env, **secrets})
+            cwd = str(ground.root / entry.cwd)
+            program = ProgramSpec((entry.command, *entry.args), cwd, environment)
+            opened = stdio.connect_stdio(program, self.stderr_log, disconnected)
+        async with opened as streams:
+            yield streams
+
+    async def _relist_tools(self) -> None:
+        """The server says that its tools have changed."""
+        if self._list_lock.locked() or self._session is None:
+            return
+        async with self._list_lock:
+            await asyncio.sleep(_SETTLE_S)
+        await self._list_tools()
+
+    async def _list_tools(self) -> None:
+        session = self._session
+        if session is None:
+            return
+        sdk = importlib.import_module("helix_desktop.mcp.client.session")
+        listed = await sdk.list_tools(session)
+        offers = [
+            expose_tool(
+                self.entry.name,
+                tool.name,
+                tool.title or (tool.annotations.title if tool.annotations else "") or "",
+                tool.description or "",
+                tool.input_schema,
+                bool(tool.annotations and tool.annotations.read_only_hint),
+            )
+            for tool in listed
+        ]
+        found = tuple(sorted(offers, key=lambda one: one.spec.name))  # a server's own order may change
+        if found != self.tools:
+            self.tools = found
+            self._on_change()
+            await self._on_tools_changed()
+
+    def _set_status(self, status: ServerStatus) -> None:
+        self.status = status
+        if status.state in ("ready", "failed"):
+            self._ready_or_failed.set()
+        self._on_change()
+
+    async def call_tool(self, tool: str, arguments: str, on_output: OutputCallback) -> ToolResult:
+        """Have a tool called. Raises ToolError; being cancelled cancels the call at the server too."""
+        given = _parse_arguments(arguments)
+        if not self.is_up and not await self.wait_ready():
+            raise ToolError(
+                f"The MCP server {self.entry.name} is not running.",
+                self.status.reason or "It is still being started.",
+                "Go on without it, or ask the user to look at Settings → MCP servers.",
+            )
+        session = self._session
+        assert session is not None  # set before it is shown as ready
+        results = importlib.import_module("helix_desktop.mcp.client.tool_results")
+        answer = await self._call_session(session, tool, given, on_output)
+        if answer is None:
+            raise ToolError(
+                f"{tool} asks the user for more, which is not possible here.",
+                "The server wants to put a question of its own.",
+                "Give everything it needs with the call.",
+            )
+        target = next((str(value) for value in given.values() if isinstance(value, str)), "")
+        result: ToolResult = results.to_tool_result(answer, sanitize_text(target, 200))
+        return result
+
+    async def _call_session(
+        self, session: ClientSession, tool: str, args: dict[str, Any], on_output: OutputCallback
+    ) -> Any:
+        sdk = importlib.import_module("helix_desktop.mcp.client.session")
+        loop, quiet_s = asyncio.get_running_loop(), self.entry.quiet_s
+        try:
+            async with asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s) as quiet:
+
+                def heard(text: str) -> None:
+                    quiet.reschedule(loop.time() + quiet_s)
+                    on_output(f"{sanitize_text(text, 500)}\n")
+
+                return await sdk.call_tool(session, tool, args, heard)
+        except TimeoutError:
+            raise ToolError(
+                f"{tool} did not answer.",
+                f"The MCP server {self.entry.name} gave no sign of life for {quiet_s} s; it was cancelled.",
+                "Try it with less to do, or go on without it.",
+            ) from None
+        except ToolError:
+            raise
+        except Exception as error:
+            raise ToolError(
+                f"The MCP server {self.entry.name} did not carry out {tool}.",
+                sanitize_text(
+                    self.stderr_log.sanitize(_error_reason(error).replace(_ENDED_EARLY, _ENDED_DURING_CALL)),
+                    1_000,
+                ),
+            ) from error
+
+
+def _parse_arguments(arguments: str) -> dict[str, Any]:
+    try:
+        given = json.loads(arguments or "{}")
+    except ValueError as error:
+        raise ToolError("The arguments are no JSON.", f"{error}.", "Send one JSON object.") from None
+    if not isinstance(given, dict):
+        raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")
+    return given
+
+
+def _error_reason(error: BaseException) -> str:
+    """What went wrong, in one sentence; of several errors the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, HelixError):
+        return str(error)
+    if isinstance(error, TimeoutError):
+        return f"It was not ready within {START_TIMEOUT_S:g} s."
+    said = " ".join(str(error).split())[:500] or type(error).__name__
+    if said == "Connection closed":
+        return _ENDED_EARLY
+    return said if said.endswith((".", "!", "?")) else f"{said}."

@@ -1,0 +1,125 @@
+"""One session with a server, in the words of the protocol's own package. Imported when a server starts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import mcp_types as types
+from mcp.client import ClientRequestContext, ClientSession, IncomingMessage
+from mcp.client.subscriptions import SubscriptionLost, listen
+from mcp.shared.exceptions import MCPError
+from pydantic import ValidationError
+
+from helix_desktop import __version__
+
+if TYPE_CHECKING:
+    from mcp.client._transport import TransportStreams  # named by no public module
+
+MAX_PAGES = 100
+MAX_TOOLS = 500
+_LISTEN_AGAIN_S = 30.0
+# They log what servers send, secrets too, and what is wrong is told by our own words.
+for _name in ("mcp", "client", "httpx2", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.CRITICAL)
+
+
+class _Session(ClientSession):
+    """A session that leaves it to the model what an answer is worth."""
+
+    async def validate_tool_result(self, name: str, result: types.CallToolResult) -> None:
+        """A server's own schema proves nothing, and its patterns could take for ever to match."""
+
+
+@asynccontextmanager
+async def open_session(
+    streams: TransportStreams, root: Path, on_tools_changed: Callable[[], Awaitable[None]]
+) -> AsyncIterator[ClientSession]:
+    """A session that has been agreed on. `changed` is awaited when the server says that its tools changed.
+
+    The server may ask for the workspace's folder; questions to the person or to a model are refused.
+    """
+
+    async def roots(context: ClientRequestContext) -> types.ListRootsResult:
+        return types.ListRootsResult(roots=[types.Root.model_validate({"uri": root.as_uri()})])
+
+    async def heard(message: IncomingMessage) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            await on_tools_changed()
+
+    session = _Session(
+        *streams,
+        list_roots_callback=roots,
+        message_handler=heard,
+        client_info=types.Implementation(name="helix-desktop", version=__version__),
+    )
+    async with session:
+        await _negotiate(session)
+        async with asyncio.TaskGroup() as group:
+            following = group.create_task(_follow_changes(session, on_tools_changed), name="mcp changes")
+            try:
+                yield session
+            finally:
+                following.cancel()
+
+
+async def _negotiate(session: ClientSession) -> None:
+    """Agree on the newest protocol that both speak; older servers do not know the first question."""
+    try:
+        await session.discover()
+    except (MCPError, RuntimeError, ValidationError):
+        try:
+            await session.initialize()
+        except MCPError as error:
+            if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
+                raise
+            await session.discover()  # it was slow to start, and took the first question after we gave up
+
+
+async def _follow_changes(session: ClientSession, on_tools_changed: Callable[[], Awaitable[None]]) -> None:
+    """Hear of changes from servers of the newest protocol, which tell only those who listen."""
+    if session.initialize_result is not None:
+        return
+    while True:
+        try:
+            async with listen(session, tools_list_changed=True) as events:
+                async for _ in events:
+                    await on_tools_changed()
+            return
+        except SubscriptionLost:
+            await asyncio.sleep(_LISTEN_AGAIN_S)
+            await on_tools_changed()
+        except (MCPError, TimeoutError):  # it tells nobody of changes
+            return
+
+
+async def list_tools(session: ClientSession) -> list[types.Tool]:
+    """All tools that the server lists, page by page, up to `MOST_TOOLS`."""
+    found: list[types.Tool] = []
+    cursor: str | None = None
+    for _ in range(MAX_PAGES):
+        page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+        found += page.tools
+        cursor = page.next_cursor
+        if not cursor or len(found) >= MAX_TOOLS:
+            break
+    return found[:MAX_TOOLS]
+
+
+async def call_tool(
+    session: ClientSession, tool: str, args: dict[str, Any], on_progress: Callable[[str], None]
+) -> types.CallToolResult | None:
+    """The result of a call; None when the server asks for more than it was given. Raises MCPError."""
+
+    async def told(progress: float, total: float | None, message: str | None) -> None:
+        amount = f"{progress:g} of {total:g}" if total else f"{progress:g}"
+        on_progress(f"{amount}: {message}" if message else amount)
+
+    result = await session.call_tool(
+        tool, args, progress_callback=told, allow_input_required=True, allow_claimed=True
+    )
+    return result if isinstance(result, types.CallToolResult) else None

@@ -1,0 +1,1 @@
+"""The server: offers a workspace's cache to other programs."""

@@ -1,0 +1,126 @@
+"""Serves MCP over HTTP to programs of this machine that hold the token.
+
+Three gates stand before a request: the socket listens on the loopback address alone, the token must be right,
+and Host and Origin must name this address, so that no web page can reach it by a name that it points here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from helix_desktop.domain.errors import InvalidInput
+
+HOST, PATH = "127.0.0.1", "/mcp"
+_MAX_SESSIONS, _IDLE_S, _SHUTDOWN_S = 64, 600.0, 1
+_BEARER = b"bearer "
+
+
+async def serve_loopback(server: Server[Any], token: str, port: int, on_ready: Callable[[str], None]) -> None:
+    """Serve until cancelled; `ready` hears the address. `port` 0 takes a free one.
+
+    Raises InputUnusable when the port is taken.
+    """
+    with _bind_listener(port) as listener:
+        port = listener.getsockname()[1]
+        config = uvicorn.Config(
+            guarded_app(server, token, port),
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_SHUTDOWN_S,
+        )
+        await _serve_until_cancelled(
+            _EmbeddedServer(config, lambda: on_ready(f"http://{HOST}:{port}{PATH}")), listener
+        )
+
+
+def guarded_app(server: Server[Any], token: str, port: int) -> ASGIApp:
+    """The server as an application behind its gates, for the address with this port."""
+    names = [f"{host}:{port}" for host in (HOST, "localhost")]
+    app = server.streamable_http_app(
+        streamable_http_path=PATH,
+        session_idle_timeout=_IDLE_S,
+        max_sessions=_MAX_SESSIONS,
+        transport_security=TransportSecuritySettings(
+            allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names]
+        ),
+    )
+    return TokenGate(app, token)
+
+
+class TokenGate:
+    """Lets only requests pass that carry the token; the others learn nothing, not even which paths exist."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app, self._token = app, token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on, or answer 401."""
+        if scope["type"] == "lifespan" or self._is_authorized(scope):
+            await self._app(scope, receive, send)
+            return
+        headers = [(b"www-authenticate", b"Bearer"), (b"content-length", b"0")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b""})
+
+    def _is_authorized(self, scope: Scope) -> bool:
+        given = dict(scope["headers"]).get(b"authorization", b"")
+        is_bearer = given[: len(_BEARER)].lower() == _BEARER
+        return is_bearer and hmac.compare_digest(given[len(_BEARER) :].strip(), self._token)
+
+
+class _EmbeddedServer(uvicorn.Server):
+    """A server that leaves the process's signals alone and says when it has begun."""
+
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Nothing is captured: they belong to the application."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and say so."""
+        await super().startup(sockets)
+        if self.started:
+            self._on_started()
+
+
+async def _serve_until_cancelled(server: _EmbeddedServer, listener: socket.socket) -> None:
+    async with asyncio.TaskGroup() as group:
+        serving = group.create_task(server.serve([listener]), name="loopback MCP endpoint")
+        try:
+            await asyncio.shield(serving)
+        except asyncio.CancelledError:
+            server.should_exit = True
+            await serving
+            raise
+
+
+def _bind_listener(port: int) -> socket.socket:
+    # Without the protocol's number asyncio leaves Nagle's algorithm on, and each call takes 40 ms more.
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    try:
+        if sys.platform != "win32":  # there it would let another program take the port too
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise InvalidInput(
+            f"Port {port} of this machine cannot be used.",
+            f"{error.strerror or error}.",
+            "Choose another one, or 0 for any that is free.",
+        ) from error
+    return listener

@@ -1,0 +1,109 @@
+"""Anthropic Messages: Anthropic's own, and compatible servers."""
+
+from __future__ import annotations
+
+import re
+
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.providers.anthropic.request import ThinkingScope, encode_request, has_bound_thinking
+from helix_desktop.providers.anthropic.response import MessagesAssembler
+from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, NewId
+
+MIN_ANSWER_TOKENS = 256
+"""Tokens below which an answer is not worth asking for: the window is too full then."""
+
+_EXCEEDS_CONTEXT = re.compile(r"max_tokens\W+exceed context limit: (\d+) \+ (\d+) > (\d+)")
+_EXCEEDS_OUTPUT_LIMIT = re.compile(r"max_tokens: (\d+) > (\d+)")
+
+
+class MessagesDialect:
+    """Anthropic Messages as one server takes it.
+
+    `most` is the longest answer asked for, in tokens; `bound`: thinking is refused behind a changed prefix;
+    `breakpoints`: the server knows cache breakpoints.
+    """
+
+    path = "/messages"
+
+    def __init__(self, info: ModelInfo, new_id: NewId) -> None:
+        self.info, self.new_id = info, new_id
+        self.max_output_tokens = info.output or info.reserve
+        self.requires_same_prefix = False
+        self.supports_breakpoints = True
+
+    def exchange(self, request: ModelRequest) -> MessagesExchange:
+        """Prepare one request."""
+        return MessagesExchange(self, request)
+
+
+class MessagesExchange:
+    """One request in Anthropic Messages."""
+
+    def __init__(self, dialect: MessagesDialect, request: ModelRequest) -> None:
+        self._dialect, self._request = dialect, request
+        self._max_output_tokens = dialect.max_output_tokens
+        bound = dialect.requires_same_prefix or any(
+            has_bound_thinking(message, dialect.info) for message in request.messages
+        )
+        self._thinking_scope: ThinkingScope = "bound" if bound else "all"
+        self._breakpoints = dialect.supports_breakpoints
+        self._prefix, self._sent_thinking = "", False
+
+    def body(self) -> bytes:
+        """The request as JSON."""
+        sent = encode_request(
+            self._dialect.info,
+            self._request,
+            max_output_tokens=self._max_output_tokens,
+            thinking_scope=self._thinking_scope,
+            breakpoints=self._breakpoints,
+        )
+        self._prefix, self._sent_thinking = sent.prefix, sent.has_thinking
+        return sent.body
+
+    def new_assembler(self) -> MessagesAssembler:
+        """What takes in the answer; it keeps what the answer's thinking is bound to."""
+        kept = {
+            "model": self._dialect.info.name,
+            "prefix": self._prefix,
+            "bound": self._thinking_scope != "all",
+        }
+        return MessagesAssembler(self._dialect.info.provider, self._dialect.new_id, kept)
+
+    def adapt_to_error(self, status: int, error_text: str) -> bool:
+        """Make room for the question, leave out thinking that is no longer valid, or breakpoints."""
+        if status not in VARIANT_ERROR_STATUSES:
+            return False
+        return (
+            self._reduce_max_tokens(error_text)
+            or self._drop_thinking(error_text)
+            or self._drop_breakpoints(error_text)
+        )
+
+    def _reduce_max_tokens(self, error_text: str) -> bool:
+        if (found := _EXCEEDS_CONTEXT.search(error_text)) is not None:
+            given, _, window = (int(number) for number in found.groups())
+            most = window - given
+        elif (found := _EXCEEDS_OUTPUT_LIMIT.search(error_text)) is not None:
+            most = self._dialect.max_output_tokens = int(found.group(2))
+        else:
+            return False
+        if not MIN_ANSWER_TOKENS <= most < self._max_output_tokens:
+            return False
+        self._max_output_tokens = most
+        return True
+
+    def _drop_thinking(self, error_text: str) -> bool:
+        if not self._sent_thinking or "thinking" not in error_text:
+            return False
+        if self._thinking_scope == "all":
+            self._thinking_scope, self._dialect.requires_same_prefix = "bound", True
+        else:
+            self._thinking_scope = "none"
+        return True
+
+    def _drop_breakpoints(self, error_text: str) -> bool:
+        if not self._breakpoints or "cache_control" not in error_text:
+            return False
+        self._breakpoints = self._dialect.supports_breakpoints = False
+        return True

@@ -1,0 +1,1 @@
+"""The offline demo model: it works through a script with real tools."""

@@ -1,0 +1,257 @@
+"""The offline demo model: it ships, needs no key and no network, and works by a script with the real tools.
+
+It is a pure function of the request. In the sample project it follows a script; anywhere else it looks around
+and says what it is. Handovers and observations it makes by extraction (see demo_points).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import re
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.messages import (
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    StreamItem,
+    TextDelta,
+    ToolCall,
+)
+from helix_desktop.providers.demo.handover import OPENING, write_handover
+from helix_desktop.providers.demo.observations import (
+    OBSERVATION_OPENING,
+    REFLECTION_OPENING,
+    write_observations,
+    write_reflection,
+)
+from helix_desktop.providers.demo.request_reader import (
+    RequestReader,
+    ScriptPosition,
+    ToolOutput,
+    position_note,
+)
+from helix_desktop.providers.demo.script import Recall, Script, Step, Task, read_scripts
+
+DEMO_LABEL = "demo/offline"
+_WINDOW, _RESERVE = 25_000, 1_500
+_CHUNK = re.compile(r"(?:\S+\s*){1,3}")
+_GO_ON = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
+_SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
+_NOT_IN_WINDOW = "(not in my window)"
+_LOOKING = re.compile(r"\(demo: looking around, step (\d) of 3\)")
+_README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
+_ADD_MODEL_HELP = """\
+**To bring a real model**, open *Settings → Providers* and choose a server: one on this machine \
+(Ollama, LM Studio, llama.cpp, vLLM) needs only its address, a hosted one its address and a key. \
+Then pick it below the message field."""
+
+
+Calls = tuple[tuple[str, dict[str, object]], ...]
+"""Tool calls by name and arguments."""
+
+
+@dataclass(frozen=True)
+class DemoReply:
+    """What is said, and the calls that follow it."""
+
+    text: str
+    calls: Calls = ()
+
+
+class DemoModel:
+    """The offline demo model. `folder` holds its scripts; `pause_s` is waited between pieces of text."""
+
+    def __init__(self, folder: Path, pause_s: float = 0.02) -> None:
+        self._folder, self._pause_s = folder, pause_s
+        self._scripts: tuple[Script, ...] | None = None
+
+    @property
+    def info(self) -> ModelInfo:
+        """Its name and its room; the window is small on purpose, so that handovers come soon."""
+        provider, name = DEMO_LABEL.split("/")
+        return ModelInfo(provider, name, window=_WINDOW, reserve=_RESERVE, demo=True)
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        """Answer a request in small pieces, an `Answer` last."""
+        if self._scripts is None:
+            self._scripts = await asyncio.to_thread(read_scripts, self._folder)
+        reply = reply_to(request, self._scripts)
+        for piece in _CHUNK.findall(reply.text):
+            await asyncio.sleep(self._pause_s)
+            yield TextDelta(piece)
+        calls = _tool_calls(request, reply)
+        yield ModelResponse(reply.text, calls, stop="calls" if calls else "end")
+
+
+def reply_to(request: ModelRequest, scripts: Sequence[Script]) -> DemoReply:
+    """The reply to a request: the same one for the same request."""
+    sight = RequestReader(request.messages)
+    summary = write_summary(sight.user_message)
+    if summary:
+        return DemoReply(summary)
+    place = sight.position(scripts)
+    if place is None and _GO_ON.fullmatch(sight.user_message):
+        place = sight.unfinished_position(scripts)
+    if place is None:
+        return _look_around(sight, request)
+    return _follow_script(sight, place)
+
+
+def write_summary(request_text: str) -> str:
+    """The handover, observations or reflection that a request asks for; empty when it asks for none."""
+    writers = (
+        (OPENING, write_handover),
+        (OBSERVATION_OPENING, write_observations),
+        (REFLECTION_OPENING, write_reflection),
+    )
+    return next((write(request_text) for opening, write in writers if request_text.startswith(opening)), "")
+
+
+def _follow_script(reader: RequestReader, position: ScriptPosition) -> DemoReply:
+    steps = position.task.step
+    again = _python_retries(reader.newest_outputs)
+    if again:
+        said = "This system has no `python3`; I try `python`."
+        return DemoReply(
+            f"{said}\n\n{position_note(position.task_index + 1, position.steps_done, len(steps))}", again
+        )
+    told = _error_texts(reader.newest_outputs)
+    for number, step in enumerate(steps[position.steps_done :], position.steps_done + 1):
+        recall = _plan_recall(reader, step.recall) if step.recall else None
+        if recall is not None and recall.in_index:
+            said = "\n\n".join([*told, recall.text])
+            return DemoReply(
+                f"{said}\n\n{position_note(position.task_index + 1, number, len(steps), True)}", recall.calls
+            )
+        calls = tuple((str(call["tool"]), _arguments(call)) for call in step.calls)
+        told += [_fill_text(reader, step, position.task), recall.text if recall is not None else ""]
+        calls += recall.calls if recall is not None else ()
+        if calls or number == len(steps):
+            said = "\n\n".join(part for part in told if part)
+            return DemoReply(f"{said}\n\n{position_note(position.task_index + 1, number, len(steps))}", calls)
+    return DemoReply("This part of the demo is done. The script's next message goes on from here.")
+
+
+@dataclass(frozen=True)
+class _RecallPlan:
+    """How an output is got back: what is said of it, the call if one is needed, whether for an index."""
+
+    text: str
+    calls: Calls = ()
+    in_index: bool = False
+
+
+def _plan_recall(reader: RequestReader, target: Recall) -> _RecallPlan:
+    search = _SPECIAL.sub(r"\\\g<0>", target.target) + "|the index of everything before"
+    index = reader.next_index(search, target.oldest)
+    older = bool(index) and target.oldest and not reader.has_oldest(target)
+    digest = "" if older else reader.find_digest(target)
+    if digest:
+        return _RecallPlan("", _recall_call(digest, target.pattern))
+    if reader.has_full_output(target) and not older:
+        return _RecallPlan("It still stands whole in my window, so I need not recall it.")
+    if index:
+        told = "Its hash is not in my window any more. An index there names what was covered; I look there."
+        if reader.has_searched(search):
+            told = "That index does not have it all. There is another one; I look there as well."
+        return _RecallPlan(told, _recall_call(index, search), in_index=True)
+    beginning = reader.ledger_digest(target)
+    if beginning:
+        return _RecallPlan("The ledger in my window gives its hash.", _recall_call(beginning, target.pattern))
+    return _RecallPlan("I find no hash of it in my window, so I go on without it.")
+
+
+def _recall_call(digest: str, pattern: str) -> Calls:
+    arguments: dict[str, object] = {"hash": digest}
+    if pattern:
+        arguments["pattern"] = pattern
+    return (("recall_cached_content", arguments),)
+
+
+def _fill_text(reader: RequestReader, step: Step, task: Task) -> str:
+    recalls = [one.recall for one in task.step if one.recall]
+    said = step.say.strip()
+    for name, pattern in step.find.items():
+        said = said.replace(f"{{{name}}}", reader.find_fact(pattern, recalls) or _NOT_IN_WINDOW)
+    return said
+
+
+def _arguments(call: dict[str, object]) -> dict[str, object]:
+    return {name: value for name, value in call.items() if name != "tool"}
+
+
+def _error_texts(outputs: Sequence[ToolOutput]) -> list[str]:
+    told = [f"`{one.tool}` was not allowed, so I leave it out and go on." for one in outputs if one.is_denied]
+    told += [f"`{one.tool}` did not work: {one.error_line} I go on." for one in outputs if one.error_line]
+    return list(dict.fromkeys(told))
+
+
+def _python_retries(outputs: Sequence[ToolOutput]) -> Calls:
+    commands = [str(one.arguments["command"]) for one in outputs if one.lacks_python]
+    return tuple(
+        ("run_command", {"command": "python " + command.removeprefix("python3 ")}) for command in commands
+    )
+
+
+def _look_around(reader: RequestReader, request: ModelRequest) -> DemoReply:
+    has = {spec.name for spec in request.tools}
+    notes = [_LOOKING.findall(one.text) for one in reader.messages_since if one.role == "assistant"]
+    done = max((int(step) for found in notes for step in found), default=0)
+    if done == 0 and "list_directory" in has:
+        said = (
+            "I am the **offline demo model**: a script, not a language model. I cannot work on that by "
+            "myself, but the tools are real, so I look at what is here."
+        )
+        return DemoReply(
+            f"{said}\n\n_(demo: looking around, step 1 of 3)_", (("list_directory", {"depth": 2}),)
+        )
+    listing = next((one.text for one in reader.outputs if one.tool == "list_directory"), "")
+    readme = _README.search(listing)
+    if done == 1 and readme and "read_file" in has:
+        said = f"There is a `{readme[1]}`. I read it."
+        return DemoReply(
+            f"{said}\n\n_(demo: looking around, step 2 of 3)_", (("read_file", {"path": readme[1]}),)
+        )
+    return DemoReply(f"{_folder_report(reader, listing)}\n\n_(demo: looking around, step 3 of 3)_")
+
+
+def _folder_report(reader: RequestReader, listing: str) -> str:
+    told = _error_texts(reader.newest_outputs)
+    counted = re.search(r"\(([\d,]+) entr(?:y|ies)\)", listing)
+    if counted:
+        told.append(f"**This folder** has {counted[1]} entries to a depth of two.")
+    read = next((one for one in reader.outputs if one.tool == "read_file" and not one.error_line), None)
+    if read is not None and not read.is_denied:
+        told.append(_describe_readme(str(read.arguments.get("path")), read.text))
+    told.append(
+        "**What I can do:** follow the script of the sample project *tidewatch* (reading, searching, finding "
+        "and fixing a bug, running its tests), recall cached outputs by their hash, and write handovers. "
+        "Free questions need a real model."
+    )
+    return "\n\n".join([*told, _ADD_MODEL_HELP])
+
+
+def _describe_readme(path: str, text: str) -> str:
+    blocks = [" ".join(block.split()) for block in text.split("\n\n")]
+    prose = [block for block in blocks if block and not block.startswith(("#", "|", "-", "`", "[", "<", "!"))]
+    title = next((block.lstrip("# ") for block in blocks if block.startswith("#")), path)
+    return (
+        f"**{title}**, says its `{path}`: {prose[0][:400]}" if prose else f"Its `{path}` begins with: {title}"
+    )
+
+
+def _tool_calls(request: ModelRequest, reply: DemoReply) -> tuple[ToolCall, ...]:
+    """The calls with ids that differ between any two requests, and are the same for the same request."""
+    if not reply.calls:
+        return ()
+    seed = hashlib.sha256(msgspec.json.encode(request.messages)).hexdigest()[:16]
+    return tuple(
+        ToolCall(f"demo_{seed}_{number}", name, msgspec.json.encode(arguments).decode())
+        for number, (name, arguments) in enumerate(reply.calls)
+    )

@@ -1,0 +1,200 @@
+"""What servers say when they refuse: too large, no credit, come back later, and where the words are."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+MAX_QUOTE_CHARS = 400
+"""Characters of a server's own words that are shown."""
+
+_OVERFLOW = (
+    "context_length_exceeded",
+    "context length",
+    "maximum context",
+    "context window",
+    "context_window",
+    "context limit",
+    "exceed_context_size",
+    "available context size",
+    "context size has been exceeded",
+    "when context the overflows",
+    "prompt is too long",
+    "prompt too long",
+    "prompt is longer than",
+    "input is too long",
+    "input length exceeds",
+    "input token count",
+    "too many input tokens",
+    "input tokens exceed",
+    "maximum input length",
+    "maximum prompt length",
+    "maximum model length",
+    "max_model_len",
+    "max_seq_len",
+    "maximum sequence length",
+    "exceeds the maximum number of tokens",
+    "maximum allowed number of input tokens",
+    "exceeded model token limit",
+    "exceeds the limit of tokens",
+    "reduce the length of the",
+    "please shorten your",
+    "prompt exceeds",
+    "request_too_large",
+    "string_above_max_length",
+    "too large for model with",
+)
+"""How servers say that a request is larger than the window, in lower case."""
+
+_IMAGE = ("image", "multimodal", "multi-modal", "vision")
+_NO_IMAGES = ("image input", "multimodal", "mmproj")
+"""How servers say that they cannot take an image, in lower case; the second also as a fault of their own."""
+
+_IMAGE_STATUSES = frozenset(
+    {
+        HTTPStatus.BAD_REQUEST,
+        HTTPStatus.NOT_FOUND,  # OpenRouter: no endpoint of the model takes images
+        HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
+        HTTPStatus.UNPROCESSABLE_ENTITY,
+    }
+)
+
+_TOKENS = re.compile(r"(?<![\w.-])\d{3,7}(?![\w.-]*\d)")
+_REQUESTED_TOKENS = re.compile(r"(?:requested(?: about)?|resulted in) (\d{3,7})")
+_MAX_TOKENS = re.compile(r"maximum context length is (\d{3,7})")
+_MIN_WINDOW, _MAX_WINDOW = 512, 4_000_000
+"""Tokens that a window can have: other numbers in a refusal are something else."""
+
+_RATE = ("per minute", "per day", "rate limit", "rate_limit", "(tpm)")
+"""Words of a limit over time: what they are about is not too large for the window."""
+
+_NEVER_OVERFLOW = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
+
+_NO_CREDIT = ("insufficient_quota", "insufficient balance", "billing_hard_limit", "credit balance")
+
+_STATUS_OF: dict[str, int] = {
+    "overloaded_error": 529,
+    "overloaded": 529,
+    "timeout_error": HTTPStatus.GATEWAY_TIMEOUT,
+    "rate_limit_error": HTTPStatus.TOO_MANY_REQUESTS,
+    "rate_limit_exceeded": HTTPStatus.TOO_MANY_REQUESTS,
+    "billing_error": HTTPStatus.PAYMENT_REQUIRED,
+    "authentication_error": HTTPStatus.UNAUTHORIZED,
+    "permission_error": HTTPStatus.FORBIDDEN,
+    "not_found_error": HTTPStatus.NOT_FOUND,
+    "model_not_found": HTTPStatus.NOT_FOUND,
+    "request_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    "invalid_prompt": HTTPStatus.BAD_REQUEST,
+}
+"""The HTTP status that an error's type or code inside a stream stands for (Anthropic, OpenAI)."""
+
+_CLIENT_ERROR_WORDS = ("invalid_", "image_", "_policy")
+"""Parts of codes that say that the request is at fault."""
+
+
+def is_rate_limited(status: int, error_text: str) -> bool:
+    """Whether a refusal is about requests or tokens over time; `words` in lower case."""
+    return status == HTTPStatus.TOO_MANY_REQUESTS or any(word in error_text for word in _RATE)
+
+
+def is_overflow(status: int, error_text: str) -> bool:
+    """Whether a refusal says that the request is larger than the window; `words` in lower case."""
+    if is_rate_limited(status, error_text) or status in _NEVER_OVERFLOW:
+        return False
+    return status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or any(phrase in error_text for phrase in _OVERFLOW)
+
+
+def is_image_refused(status: int, error_text: str) -> bool:
+    """Return True if a refusal of a request with images is about one of them; `words` in lower case."""
+    if status in _IMAGE_STATUSES:
+        return any(word in error_text for word in _IMAGE)
+    return status >= HTTPStatus.INTERNAL_SERVER_ERROR and any(word in error_text for word in _NO_IMAGES)
+
+
+def overflow_token_counts(error_text: str) -> tuple[int, int]:
+    """The tokens that a request had and those that fit, as far as a refusal names them; 0 where it does not.
+
+    Of two numbers the smaller is the window's: the request was too large for it. More than two are taken
+    only where the words around them tell them apart.
+    """
+    told = [_match_number(pattern.search(error_text)) for pattern in (_REQUESTED_TOKENS, _MAX_TOKENS)]
+    if all(told):
+        return told[0], told[1]
+    found = sorted(
+        {int(one) for one in _TOKENS.findall(error_text) if _MIN_WINDOW <= int(one) <= _MAX_WINDOW}
+    )
+    match found:
+        case [window]:
+            return 0, window
+        case [window, asked]:
+            return asked, window
+    return 0, 0
+
+
+def _match_number(match: re.Match[str] | None) -> int:
+    return int(match.group(1)) if match else 0
+
+
+def is_out_of_credit(status: int, error_text: str) -> bool:
+    """Whether a refusal says that the account is empty; `words` in lower case."""
+    return status == HTTPStatus.PAYMENT_REQUIRED or any(word in error_text for word in _NO_CREDIT)
+
+
+def status_of_error(error: Any) -> int:
+    """The status of an error inside a stream: given as `code`, `status` or `type`, or not at all."""
+    words = [str(error.get(key)) for key in ("code", "status", "type")] if isinstance(error, dict) else []
+    for word in words:
+        if word.isdigit() and int(word) >= HTTPStatus.BAD_REQUEST:
+            return int(word)
+        if word in _STATUS_OF:
+            return int(_STATUS_OF[word])
+    bad = any(mark in word for word in words for mark in _CLIENT_ERROR_WORDS)
+    return int(HTTPStatus.BAD_REQUEST if bad else HTTPStatus.INTERNAL_SERVER_ERROR)
+
+
+def status_text(status: int) -> str:
+    """A status as people read it."""
+    try:
+        return f"HTTP {status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return f"HTTP {status}"
+
+
+def extract_error_text(body: str) -> str:
+    """What a server says in a body of unknown form, as one short line."""
+    try:
+        found = _find_message(msgspec.json.decode(body))
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        found = "The server sent a web page." if is_html(body) else body
+    line = " ".join(found.split())
+    return line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1] + "…"
+
+
+def is_html(body: str) -> bool:
+    """Whether a body is a web page."""
+    return body.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<head"))
+
+
+def body_excerpt(text: str) -> str:
+    """The beginning of what a server sent instead of an answer, as a sentence."""
+    if is_html(text):
+        return "It sent a web page."
+    line = " ".join(text[:200].split())
+    return f"It sent: {line}" if line else "It sent nothing."
+
+
+def _find_message(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return " ".join(_find_message(item) for item in value[:3])
+    if isinstance(value, dict):
+        known = [value[key] for key in ("error", "message", "detail", "msg") if value.get(key)]
+        metadata = value.get("metadata")
+        quoted = metadata.get("raw") if isinstance(metadata, dict) else None
+        if known:
+            return " ".join(_find_message(part) for part in (known[0], quoted) if part)
+    return "" if value is None else msgspec.json.encode(value).decode()

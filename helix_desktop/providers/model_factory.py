@@ -1,0 +1,42 @@
+"""A model by its dialect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.providers.anthropic.dialect import MessagesDialect
+from helix_desktop.providers.dialect import Dialect, DialectName, NewId, new_call_id
+from helix_desktop.providers.endpoint import KEY_ADVICE, Endpoint
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.openai_chat.dialect import ChatDialect
+from helix_desktop.providers.openai_responses.dialect import ResponsesDialect
+from helix_desktop.providers.retry import RetryPolicy
+from helix_desktop.providers.streaming import STALL_S, StreamedModel
+
+_DIALECTS: Mapping[DialectName, Callable[[ModelInfo, NewId], Dialect]] = {
+    "openai-chat": ChatDialect,
+    "openai-responses": ResponsesDialect,
+    "anthropic": MessagesDialect,
+}
+
+
+def create_model(
+    dialect: DialectName,
+    info: ModelInfo,
+    base_url: str,
+    key: str = "",
+    *,
+    http: HttpClient,
+    retry_policy: RetryPolicy | None = None,
+    new_id: NewId = new_call_id,
+    stall_s: float = STALL_S,
+    key_advice: str = KEY_ADVICE,
+) -> StreamedModel:
+    """A model behind a server that speaks this dialect.
+
+    `key` may be empty: local servers want none. `http` is closed by who made it. `key_advice` is what errors
+    about the key tell people to do.
+    """
+    endpoint = Endpoint(info.provider, base_url, key, http, dialect, key_advice)
+    return StreamedModel(info, endpoint, _DIALECTS[dialect](info, new_id), retry_policy, stall_s)

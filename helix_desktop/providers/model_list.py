@@ -1,0 +1,52 @@
+"""Which models a server offers, and what it says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+
+from helix_desktop.domain.errors import InvalidModelResponse, ModelError
+from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.error_classification import body_excerpt
+from helix_desktop.providers.http import HttpClient, HttpError
+from helix_desktop.providers.reported_specs import parse_model_list
+from helix_desktop.providers.retry import TransientError
+
+LIST_PATHS: Mapping[DialectName, str] = {
+    "openai-chat": "/models",
+    "openai-responses": "/models",
+    "anthropic": "/models?limit=1000",
+}
+"""Where each dialect lists its models; Anthropic's pages have 20 unless more are asked for, at most 1,000."""
+
+
+async def list_models(
+    provider: str, base_url: str, key: str = "", *, http: HttpClient, dialect: DialectName = "openai-chat"
+) -> dict[str, ModelSpec]:
+    """The chat models that a server offers, by name, and what it says of each; asked once, without retries.
+
+    Raises ModelUnreachable, ModelRefused, ModelNonsense.
+    """
+    endpoint = Endpoint(provider, base_url, key, http, dialect)
+    try:
+        async with endpoint.send("GET", LIST_PATHS[dialect]) as reply:
+            status, body, headers = reply.status, await reply.text(), reply.headers
+    except HttpError as fault:
+        raise as_model_error(endpoint.network_error(fault)) from fault
+    if status != HTTPStatus.OK:
+        raise as_model_error(endpoint.error_for_status(status, body, headers))
+    try:
+        return parse_model_list(body)
+    except ValueError as fault:
+        raise InvalidModelResponse(
+            f"{provider} answered with something that is no list of models.",
+            endpoint.redact(body_excerpt(body)),
+            f"Check the base URL {endpoint.base_url}: most end in /v1.",
+        ) from fault
+
+
+def as_model_error(error: ModelError | TransientError) -> ModelError:
+    """What a failure means when nobody asks again."""
+    return error.error if isinstance(error, TransientError) else error

@@ -1,0 +1,1 @@
+"""The OpenAI Chat Completions dialect, as many servers speak it."""

@@ -1,0 +1,131 @@
+"""A request as OpenAI Chat Completions wants it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.providers.json_wire import arguments_text, data_url, encode_json
+from helix_desktop.providers.openai_chat.variants import DEFAULT_VARIANT, RequestVariant
+from helix_desktop.providers.tool_call_ids import ToolCallIds, hash_id
+
+DIALECT = "openai-chat"
+"""Marks assistant messages that are kept in this dialect's own form."""
+
+PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
+"""What Gemini takes for the signature of a call that another model made (Google, "Thought signatures")."""
+
+_FORTY_CHARS = re.compile(r".{1,40}", re.DOTALL)  # OpenAI's limit
+_NINE_CHARS = re.compile(r"[a-zA-Z0-9]{9}")  # Mistral's rule
+
+
+def request_body(info: ModelInfo, request: ModelRequest, variant: RequestVariant = DEFAULT_VARIANT) -> bytes:
+    """A request as JSON. The same request gives the same bytes; no sampling parameters are sent."""
+    body: dict[str, Any] = {
+        "model": info.name,
+        "messages": _MessageEncoder(info, request.image_data, variant).messages(request),
+        "stream": True,
+    }
+    if variant.asks_usage:
+        body["stream_options"] = {"include_usage": True}
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    return encode_json(body)
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
+    return {"type": "function", "function": function}
+
+
+class _MessageEncoder:
+    """Writes the messages of one request."""
+
+    def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], variant: RequestVariant) -> None:
+        self._info, self._image_data, self._variant = info, image_data, variant
+        legal, made = (_NINE_CHARS, _nine_char_id) if variant.uses_short_ids else (_FORTY_CHARS, None)
+        self._ids = ToolCallIds(legal, made)
+
+    def messages(self, request: ModelRequest) -> list[dict[str, Any]]:
+        """The messages; images in answers of tools follow the last of these, as the person's would."""
+        written: list[dict[str, Any]] = []
+        waiting: list[dict[str, Any]] = []
+        for message in request.messages:
+            if waiting and message.role != "tool":
+                written.append({"role": "user", "content": waiting})
+                waiting = []
+            if message.role == "tool":
+                waiting += _tool_image_parts(message, self._image_data)
+            written.append(self._message(message))
+        return [*written, {"role": "user", "content": waiting}] if waiting else written
+
+    def _message(self, message: Message) -> dict[str, Any]:
+        if message.role == "tool":
+            call_id = self._ids.wire_id(message.call_id)
+            return {"role": "tool", "tool_call_id": call_id, "content": message.text}
+        if message.role == "assistant":
+            self._ids.register(call.id for call in message.calls)
+            return self._assistant(message)
+        if not message.images:
+            return {"role": message.role, "content": message.text}
+        parts = [_text(message.text), *(_image_part(one, self._image_data) for one in message.images)]
+        return {"role": message.role, "content": parts}
+
+    def _assistant(self, message: Message) -> dict[str, Any]:
+        """The message as this model sent it; text and arguments that the window changed are replaced."""
+        raw = self._original_message(message)
+        if (raw.get("content") or "") != message.text:
+            raw["content"] = message.text or None
+        if self._variant.fills_reasoning:
+            raw.setdefault("reasoning_content", "")
+        sent = {call["id"]: call for call in raw.pop("tool_calls", ())}
+        if message.calls:
+            raw["tool_calls"] = [self._call(call, sent.get(call.id, {})) for call in message.calls]
+        return raw
+
+    def _original_message(self, message: Message) -> dict[str, Any]:
+        """What came beside the text; other providers and models get none of it."""
+        kept = message.verbatim or {}
+        ours = kept.get("dialect") == DIALECT and kept.get("provider") == self._info.provider
+        # Messages of earlier versions do not say which model they came from.
+        if (
+            ours
+            and self._variant.sends_server_fields
+            and (kept.get("model") or self._info.name) == self._info.name
+        ):
+            return dict(kept["message"])
+        return {"role": "assistant", "content": None}
+
+    def _call(self, call: ToolCall, original: Mapping[str, Any]) -> dict[str, Any]:
+        named = {"name": call.name, "arguments": arguments_text(call.arguments)}
+        function = {**original.get("function", {}), **named}
+        raw = {**original, "id": self._ids.wire_id(call.id), "type": "function", "function": function}
+        if self._variant.signs_calls and "extra_content" not in raw:
+            raw["extra_content"] = {"google": {"thought_signature": PLACEHOLDER_SIGNATURE}}
+        return raw
+
+
+def _tool_image_parts(message: Message, image_data: Mapping[str, bytes]) -> list[dict[str, Any]]:
+    if not message.images:
+        return []
+    head = _text(f"[Image in the answer to call {message.call_id}, {message.name}]")
+    return [head, *(_image_part(one, image_data) for one in message.images)]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _image_part(image: Image, image_data: Mapping[str, bytes]) -> dict[str, Any]:
+    """The image itself, or the text that stands for it when its bytes could not be read."""
+    data = image_data.get(image.digest)
+    if data is None:
+        return _text(image.marker)
+    return {"type": "image_url", "image_url": {"url": data_url(image, data)}}
+
+
+def _nine_char_id(call_id: str) -> str:
+    return hash_id(call_id)[:9]

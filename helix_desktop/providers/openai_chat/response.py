@@ -1,0 +1,278 @@
+"""An answer of OpenAI Chat Completions, put together from its pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.messages import (
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+from helix_desktop.providers.dialect import AnswerDelta
+from helix_desktop.providers.empty_response import (
+    empty_answer_error,
+    missing_answer_error,
+    unnamed_call_error,
+)
+from helix_desktop.providers.json_wire import is_json_object
+from helix_desktop.providers.openai_chat.request import DIALECT
+from helix_desktop.providers.streaming import streamed_error
+
+_STOPS: Mapping[str, StopReason] = {
+    "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
+    "content_filter": "filter",
+    "safety": "filter",
+}
+"""Why an answer ended, where it is not just done: OpenAI's words and those of compatible servers."""
+
+_FAILED_REASONS = frozenset({"error", "network_error"})
+"""Reasons to end that say that the server failed."""
+
+_UNSPLIT_FIELDS = frozenset({"type", "id", "role", "format", "name", "index"})
+"""Fields that a server repeats whole; all other text comes in pieces."""
+
+
+class ChatAssembler:
+    """Folds the pieces of one answer. `new_id` makes ids for calls whose server gave none."""
+
+    def __init__(self, provider: str, new_id: Callable[[], str], model: str = "") -> None:
+        self._provider, self._new_id, self._model = provider, new_id, model
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._extras: list[Mapping[str, Any]] = []
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._choices = 0
+        self._finish = ""
+        self._usage: Usage | None = None
+        self.progress = 0
+        self.done = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the server has said that the answer is at its end."""
+        return self.done or bool(self._finish)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing of interest is still to come."""
+        return self.done or (bool(self._finish) and self._usage is not None)
+
+    def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Take one piece in; gives what it adds for a reader. Raises ErrorSent."""
+        groq = chunk.get("x_groq")
+        self._usage = _usage(chunk.get("usage")) or _usage(_field(groq, "usage")) or self._usage
+        choices = chunk.get("choices")
+        if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
+            return []
+        choice = choices[0]
+        if choice.get("error") or str(choice.get("finish_reason")) in _FAILED_REASONS:
+            raise streamed_error(choice.get("error") or choice)
+        self._choices += 1
+        self._usage = _usage(choice.get("usage")) or self._usage
+        self._finish = str(choice.get("finish_reason") or self._finish)
+        delta = choice.get("delta") or choice.get("message")
+        return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
+
+    def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Take in an answer that was not streamed. Raises ErrorSent."""
+        return self.add(response)
+
+    def answer(self) -> ModelResponse:
+        """The whole answer. Raises ModelNonsense when it is none, ModelRefused when a filter held it back."""
+        text = "".join(self._text)
+        if not self._choices:
+            raise missing_answer_error(self._provider, "choices")
+        raw_calls = self._merged_calls()
+        stop = self._stop(bool(raw_calls))
+        if not text.strip() and not raw_calls:
+            raise empty_answer_error(self._provider, stop)
+        message: dict[str, Any] = {"role": "assistant", "content": text or None, **merge_deltas(self._extras)}
+        if raw_calls:
+            message["tool_calls"] = raw_calls
+        return ModelResponse(
+            text=text,
+            calls=tuple(
+                ToolCall(call["id"], call["function"]["name"], call["function"]["arguments"])
+                for call in raw_calls
+            ),
+            reasoning="".join(self._reasoning),
+            usage=self._usage,
+            stop=stop,
+            verbatim={
+                "dialect": DIALECT,
+                "provider": self._provider,
+                "model": self._model,
+                "message": message,
+            },
+        )
+
+    def _add_delta(self, delta: dict[str, Any]) -> list[AnswerDelta]:
+        arrived: list[AnswerDelta] = []
+        delta.pop("role", None)
+        self.progress += any(delta.values())
+        text, thought = _text_and_thinking(delta.pop("content", None))
+        text += _text_and_thinking(delta.pop("refusal", None))[0]
+        reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thought
+        if isinstance(reasoning, str) and reasoning:
+            self._reasoning.append(reasoning)
+            arrived.append(ReasoningDelta(reasoning))
+        if text:
+            self._text.append(text)
+            arrived.append(TextDelta(text))
+        for piece in _call_deltas(delta):
+            self._call_for(piece).deltas.append(piece)
+        if delta:
+            self._extras.append(delta)
+        return arrived
+
+    def _call_for(self, delta: Mapping[str, Any]) -> _Call:
+        """The call that a piece belongs to; servers omit or repeat index, id and name."""
+        index, call_id, name = _index(delta), str(delta.get("id") or ""), _name(delta)
+        last = self._calls[-1] if self._calls else None
+        known = self._by_index.get(index, None if call_id or name else last) if index is not None else last
+        if known is None or known.is_followed_by(call_id, name):
+            same = next((call for call in self._calls if call_id and call.id == call_id), None)
+            if same and not same.is_followed_by("", name):
+                known = same
+            else:
+                known = _Call()
+                self._calls.append(known)
+            if index is not None:
+                self._by_index[index] = known
+        known.id = known.id or call_id
+        known.name = known.name or name
+        return known
+
+    def _merged_calls(self) -> list[dict[str, Any]]:
+        whole: list[dict[str, Any]] = []
+        used: set[str] = set()
+        for call in self._calls:
+            if not call.name:
+                raise unnamed_call_error(self._provider)
+            call_id = call.id if call.id and call.id not in used else self._new_id()
+            used.add(call_id)
+            raw = merge_deltas(call.deltas)
+            raw.pop("index", None)
+            function = {**raw.get("function", {}), "name": call.name, "arguments": call.arguments() or "{}"}
+            whole.append({**raw, "id": call_id, "type": "function", "function": function})
+        return whole
+
+    def _stop(self, has_calls: bool) -> StopReason:
+        stop = _STOPS.get(self._finish.lower(), "end")
+        return "calls" if has_calls and stop == "end" else stop
+
+
+class _Call:
+    """One tool call while its pieces come in."""
+
+    def __init__(self) -> None:
+        self.id = ""
+        self.name = ""
+        self.deltas: list[Mapping[str, Any]] = []
+
+    def is_followed_by(self, call_id: str, name: str) -> bool:
+        """Whether a piece with this id and name (empty: it has none) begins another call."""
+        if call_id and self.id:
+            return call_id != self.id
+        if not name or not self.name:
+            return False
+        return name != self.name or bool(call_id) or is_json_object(self.arguments())
+
+    def arguments(self) -> str:
+        """The arguments so far, as text; some servers send them as an object."""
+        parts = [_function(piece).get("arguments") or "" for piece in self.deltas]
+        return "".join(p if isinstance(p, str) else msgspec.json.encode(p).decode() for p in parts)
+
+
+def merge_deltas(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+    """One object of its pieces: text is joined, lists are matched by their items' type and index."""
+    values: dict[str, list[Any]] = {}
+    for piece in deltas:
+        for key, value in piece.items():
+            if value is not None:
+                values.setdefault(key, []).append(value)
+    return {key: _merge_values(key, parts) for key, parts in values.items()}
+
+
+def _merge_values(key: str, values: Sequence[Any]) -> Any:
+    if key in _UNSPLIT_FIELDS:
+        return next((value for value in values if value != ""), "")
+    if all(isinstance(value, str) for value in values):
+        return "".join(values)
+    if all(isinstance(value, dict) for value in values):
+        return merge_deltas(values)
+    if all(isinstance(value, list) for value in values):
+        return _merge_items(chain.from_iterable(values))
+    return values[-1]
+
+
+def _merge_items(items: Iterable[Any]) -> list[Any]:
+    groups: dict[tuple[Any, Any] | int, list[Any]] = {}
+    for position, item in enumerate(items):
+        indexed = isinstance(item, dict) and isinstance(item.get("index"), int)
+        groups.setdefault((item.get("type"), item["index"]) if indexed else position, []).append(item)
+    return [merge_deltas(group) if isinstance(key, tuple) else group[0] for key, group in groups.items()]
+
+
+def _text_and_thinking(content: Any) -> tuple[str, str]:
+    """Text and thought of a content, which is a text or a list of parts."""
+    if isinstance(content, str):
+        return content, ""
+    text, thought = "", ""
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") == "text":
+            text += str(part.get("text") or "")
+        elif isinstance(part, dict) and part.get("type") == "thinking":
+            thought += _text_and_thinking(part.get("thinking"))[0]
+    return text, thought
+
+
+def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
+    """Take the tool calls out of a delta; the older single `function_call` counts as the first of them."""
+    pieces = delta.pop("tool_calls", None)
+    pieces = pieces if isinstance(pieces, list) else []
+    legacy = delta.pop("function_call", None)
+    if legacy:
+        pieces = [*pieces, {"index": 0, "function": legacy}]
+    return [piece for piece in pieces if isinstance(piece, dict)]
+
+
+def _function(delta: Mapping[str, Any]) -> Mapping[str, Any]:
+    function = delta.get("function")
+    return function if isinstance(function, dict) else {}
+
+
+def _index(delta: Mapping[str, Any]) -> int | None:
+    index = delta.get("index")
+    return index if isinstance(index, int) else None
+
+
+def _name(delta: Mapping[str, Any]) -> str:
+    return str(_function(delta).get("name") or "")
+
+
+def _usage(reported: Any) -> Usage | None:
+    """What the provider counted; servers that count nothing report zeros."""
+    if not isinstance(reported, dict):
+        return None
+    cached = _field(reported.get("prompt_tokens_details"), "cached_tokens")
+    for name in ("prompt_cache_hit_tokens", "cached_tokens"):  # DeepSeek, Moonshot
+        cached = reported.get(name) if cached is None else cached
+    counts = [reported.get("prompt_tokens"), reported.get("completion_tokens"), cached]
+    given, taken, hit = (value if isinstance(value, int) else 0 for value in counts)
+    return Usage(given, taken, min(hit, given)) if given > 0 else None
+
+
+def _field(value: Any, name: str) -> Any:
+    return value.get(name) if isinstance(value, dict) else None

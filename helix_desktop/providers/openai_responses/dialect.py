@@ -1,0 +1,66 @@
+"""OpenAI Responses: OpenAI's own, and compatible servers. Nothing is stored there."""
+
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, NewId
+from helix_desktop.providers.openai_responses.request import has_reasoning, request_body
+from helix_desktop.providers.openai_responses.response import ResponsesAssembler
+
+_UNSUPPORTED_WORDS = ("not supported", "unsupported")
+_INCLUDE = re.compile(r"\binclude\b")
+_REASONING_WORDS = ("reasoning", "encrypted", "rs_")
+
+
+class ResponsesDialect:
+    """OpenAI Responses as one server takes it; `includes`: it can be asked for encrypted reasoning."""
+
+    path = "/responses"
+
+    def __init__(self, info: ModelInfo, new_id: NewId) -> None:
+        self.info, self.new_id = info, new_id
+        self.supports_encrypted_reasoning = True
+
+    def exchange(self, request: ModelRequest) -> ResponsesExchange:
+        """Prepare one request."""
+        return ResponsesExchange(self, request)
+
+
+class ResponsesExchange:
+    """One request in OpenAI Responses."""
+
+    def __init__(self, dialect: ResponsesDialect, request: ModelRequest) -> None:
+        self._dialect, self._request = dialect, request
+        self._include_encrypted = dialect.supports_encrypted_reasoning
+        self._send_reasoning = True
+
+    def body(self) -> bytes:
+        """The request as JSON."""
+        return request_body(
+            self._dialect.info,
+            self._request,
+            include_encrypted=self._include_encrypted,
+            send_reasoning=self._send_reasoning,
+        )
+
+    def new_assembler(self) -> ResponsesAssembler:
+        """What takes in the answer."""
+        return ResponsesAssembler(self._dialect.info.provider, self._dialect.info.name, self._dialect.new_id)
+
+    def adapt_to_error(self, status: int, error_text: str) -> bool:
+        """Keep back reasoning that is refused, or do not ask for it where the model has none."""
+        low = error_text.lower()
+        if status not in VARIANT_ERROR_STATUSES | {HTTPStatus.NOT_FOUND}:
+            return False
+        about_reasoning = any(word in low for word in _REASONING_WORDS)
+        unknown = about_reasoning and any(word in low for word in _UNSUPPORTED_WORDS)
+        if self._include_encrypted and (unknown or _INCLUDE.search(low)):
+            self._include_encrypted = self._dialect.supports_encrypted_reasoning = False
+            return True
+        if about_reasoning and self._send_reasoning and has_reasoning(self._request, self._dialect.info):
+            self._send_reasoning = False
+            return True
+        return False

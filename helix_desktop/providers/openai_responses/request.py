@@ -1,0 +1,199 @@
+"""A request as OpenAI Responses wants it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest, ToolCall, ToolSpec
+from helix_desktop.providers.json_wire import (
+    PART_SEPARATOR,
+    arguments_text,
+    data_url,
+    encode_json,
+    join_text_parts,
+)
+from helix_desktop.providers.tool_call_ids import ToolCallIds
+
+DIALECT = "openai-responses"
+"""Marks assistant messages that are kept in this dialect's own form."""
+
+ENCRYPTED_REASONING = "reasoning.encrypted_content"
+"""What a server is asked to include, so that reasoning can go back without being stored there."""
+
+Item = dict[str, Any]
+
+_LEGAL_ID = re.compile(r"[!-~]{1,64}")
+_TEXT_OF = {"output_text": "text", "refusal": "refusal"}
+
+
+def request_body(
+    info: ModelInfo, request: ModelRequest, *, include_encrypted: bool = True, send_reasoning: bool = True
+) -> bytes:
+    """A request as JSON. The same request gives the same bytes; no sampling parameters are sent.
+
+    `include` asks for encrypted reasoning; `reasoning` sends earlier reasoning back.
+    """
+    history = _MessageEncoder(info, request.image_data, send_reasoning)
+    for message in request.messages:
+        history.add(message)
+    body: dict[str, Any] = {"model": info.name, "store": False, "stream": True}
+    if include_encrypted:
+        body["include"] = [ENCRYPTED_REASONING]
+    told = [one.text for one in request.messages if one.role == "system" and one.text.strip()]
+    if told:
+        body["instructions"] = PART_SEPARATOR.join(told)
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    body["input"] = history.items
+    return encode_json(body)
+
+
+def has_reasoning(request: ModelRequest, info: ModelInfo) -> bool:
+    """Whether reasoning would go back with a request."""
+    return any(
+        item.get("type") == "reasoning"
+        for message in request.messages
+        for item in _original_items(message, info, send_reasoning=True)
+    )
+
+
+def part_texts(item: Mapping[str, Any]) -> list[str]:
+    """The texts of a message's parts, refusals among them."""
+    content = item.get("content")
+    parts = content if isinstance(content, list) else ()
+    found = [part.get(_TEXT_OF.get(str(part.get("type")), "")) for part in parts if isinstance(part, dict)]
+    return [text for text in found if isinstance(text, str)]
+
+
+class _MessageEncoder:
+    """Writes messages as items, one behind the other."""
+
+    def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], send_reasoning: bool) -> None:
+        self._info, self._image_data, self._send_reasoning = info, image_data, send_reasoning
+        self._ids = ToolCallIds(_LEGAL_ID, unique=True)
+        self.items: list[Item] = []
+
+    def add(self, message: Message) -> None:
+        """Write one message behind the others; the system prompt stands elsewhere."""
+        if message.role == "assistant":
+            self._ids.register(call.id for call in message.calls)
+            self.items += self._assistant(message)
+        elif message.role == "tool":
+            output = self._content_parts(message) if message.images else message.text
+            call_id = self._ids.wire_id(message.call_id)
+            self.items.append({"type": "function_call_output", "call_id": call_id, "output": output})
+        elif message.role == "user":
+            self.items.append({"role": "user", "content": self._content_parts(message)})
+
+    def _content_parts(self, message: Message) -> list[Item]:
+        text = [_text(message.text)] if message.text.strip() else []
+        return [*text, *(_image_part(one, self._image_data) for one in message.images)]
+
+    def _assistant(self, message: Message) -> list[Item]:
+        """The items as they came; text and arguments that the window changed since are replaced."""
+        came = _original_items(message, self._info, self._send_reasoning)
+        items = _with_text(came, message.text)
+        calls = {call.id: call for call in message.calls}
+        told: list[Item] = []
+        for item in items:
+            if item.get("type") != "function_call":
+                told.append(item)
+            elif (call := calls.pop(str(item.get("call_id")), None)) is not None:
+                told.append(self._call(call, item))
+        told += [self._call(call, {}) for call in calls.values()]
+        return _drop_trailing_reasoning(told)
+
+    def _call(self, call: ToolCall, original: Item) -> Item:
+        made = {"type": "function_call", "call_id": self._ids.wire_id(call.id), "name": call.name}
+        return {**original, **made, "arguments": arguments_text(call.arguments)}
+
+
+def _original_items(message: Message, info: ModelInfo, send_reasoning: bool) -> list[Item]:
+    """The items of a message that this provider sent.
+
+    Reasoning goes back to its own model only, and only if it brings its content: nothing is stored there.
+    Without it the other items lose their ids, by which a server would look for it.
+    """
+    kept = message.verbatim or {}
+    if kept.get("dialect") != DIALECT or kept.get("provider") != info.provider:
+        return []
+    items: list[Item] = [
+        {key: value for key, value in item.items() if value is not None} for item in kept["items"]
+    ]
+    thoughts = [item for item in items if item.get("type") == "reasoning"]
+    whole = all(item.get("encrypted_content") or item.get("content") for item in thoughts)
+    if send_reasoning and whole and kept.get("model") == info.name:
+        return items
+    others = [item for item in items if item.get("type") != "reasoning"]
+    return [_drop_id(item) for item in others] if thoughts else others
+
+
+def _drop_id(item: Item) -> Item:
+    if item.get("type") == "message":
+        return _assistant_message(join_text_parts(part_texts(item)))
+    return {key: value for key, value in item.items() if key != "id"}
+
+
+def _drop_trailing_reasoning(items: list[Item]) -> list[Item]:
+    """Reasoning is refused without what followed it; at the end of a message nothing did."""
+    while items and items[-1].get("type") == "reasoning":
+        items = items[:-1]
+    return items
+
+
+def _with_text(items: list[Item], text: str) -> list[Item]:
+    """Items that say `text`: as they came when they do."""
+    if (
+        join_text_parts([part for item in items if _is_assistant_message(item) for part in _item_texts(item)])
+        == text
+    ):
+        return [
+            item
+            for item in items
+            if not _is_assistant_message(item) or any(part.strip() for part in _item_texts(item))
+        ]
+    others = [item for item in items if not _is_assistant_message(item)]
+    if not text.strip():
+        return others
+    at = next((n for n, item in enumerate(others) if item.get("type") != "reasoning"), len(others))
+    return [*others[:at], _assistant_message(text), *others[at:]]
+
+
+def _item_texts(item: Mapping[str, Any]) -> list[str]:
+    """The texts of a message in either of its forms."""
+    content = item.get("content")
+    return [content] if isinstance(content, str) else part_texts(item)
+
+
+def _is_assistant_message(item: Item) -> bool:
+    return item.get("type") == "message" or item.get("role") == "assistant"
+
+
+def _assistant_message(text: str) -> Item:
+    return {"role": "assistant", "content": text}
+
+
+def _text(text: str) -> Item:
+    return {"type": "input_text", "text": text}
+
+
+def _image_part(image: Image, image_data: Mapping[str, bytes]) -> Item:
+    """The image itself, or the text that stands for it when its bytes could not be read."""
+    data = image_data.get(image.digest)
+    if data is None:
+        return _text(image.marker)
+    return {"type": "input_image", "image_url": data_url(image, data), "detail": "auto"}
+
+
+def _tool(tool: ToolSpec) -> dict[str, Any]:
+    # Left out, `strict` would count as true, and a schema with optional parameters be refused.
+    return {
+        "type": "function",
+        "name": tool.name,
+        "description": tool.description,
+        "parameters": tool.parameters,
+        "strict": False,
+    }

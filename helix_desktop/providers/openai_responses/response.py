@@ -1,0 +1,244 @@
+"""An answer of OpenAI Responses, put together from its events."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.messages import (
+    ModelResponse,
+    ReasoningDelta,
+    StopReason,
+    TextDelta,
+    ToolCall,
+    Usage,
+)
+from helix_desktop.providers.dialect import AnswerDelta
+from helix_desktop.providers.empty_response import (
+    empty_answer_error,
+    missing_answer_error,
+    unnamed_call_error,
+)
+from helix_desktop.providers.json_wire import PART_SEPARATOR, get_object
+from helix_desktop.providers.openai_responses.request import DIALECT, part_texts
+from helix_desktop.providers.streaming import streamed_error
+
+_IDLE_EVENTS = frozenset({"keepalive", "ping", "response.created", "response.in_progress", "response.queued"})
+"""Events that carry nothing of an answer."""
+
+_END_EVENTS = frozenset(
+    {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
+)
+
+_TEXT_DELTAS = frozenset({"response.output_text.delta", "response.refusal.delta"})
+_REASONING_DELTAS = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
+
+
+class ResponsesAssembler:
+    """Folds the events of one answer. `new_id` makes ids for calls whose server gave none."""
+
+    def __init__(self, provider: str, model: str, new_id: Callable[[], str]) -> None:
+        self._provider, self._model, self._new_id = provider, model, new_id
+        self._items: dict[int, _Item] = {}
+        self._text: list[str] = []
+        self._reasoning: list[str] = []
+        self._status = ""
+        self._incomplete_reason = ""
+        self._usage: Usage | None = None
+        self.progress = 0
+        self.done = False
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the server has said that the answer is at its end."""
+        return self.done or bool(self._status)
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether nothing of interest is still to come."""
+        return self.is_complete
+
+    def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Take one event in; gives what it adds for a reader. Raises ErrorSent."""
+        kind = str(chunk.get("type"))
+        self.progress += kind not in _IDLE_EVENTS
+        if kind in _END_EVENTS:
+            return self._end(get_object(chunk, "response"), kind.removeprefix("response."))
+        if kind == "response.output_item.added":
+            self._item(chunk).raw = dict(get_object(chunk, "item"))
+        elif kind == "response.output_item.done":
+            return self._finish_item(self._item(chunk), get_object(chunk, "item"))
+        elif kind == "response.function_call_arguments.delta":
+            self._item(chunk).arguments += str(chunk.get("delta") or "")
+        elif kind in _TEXT_DELTAS:
+            return self._append(self._item(chunk).texts, chunk, "content_index", self._text, TextDelta)
+        elif kind in _REASONING_DELTAS:
+            part = "summary_index" if "summary" in kind else "content_index"
+            return self._append(self._item(chunk).reasoning, chunk, part, self._reasoning, ReasoningDelta)
+        return []
+
+    def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
+        """Take in an answer that was not streamed. Raises ErrorSent."""
+        return self._end(response, str(response.get("status") or "completed"))
+
+    def answer(self) -> ModelResponse:
+        """The whole answer. Raises ModelNonsense when it is none, ModelRefused when a filter held it back."""
+        items = [self._items[index] for index in sorted(self._items)]
+        if not items:
+            raise missing_answer_error(self._provider, "output")
+        stop = self._stop()
+        calls = self._calls(items)
+        text = "".join(self._text)
+        if not text.strip() and not calls:
+            raise empty_answer_error(self._provider, stop)
+        return ModelResponse(
+            text=text,
+            calls=calls,
+            reasoning="".join(self._reasoning),
+            usage=self._usage,
+            stop="calls" if calls and stop == "end" else stop,
+            verbatim={
+                "dialect": DIALECT,
+                "provider": self._provider,
+                "model": self._model,
+                "items": [item.output_item() for item in items if item.raw],
+            },
+        )
+
+    def _item(self, chunk: Mapping[str, Any]) -> _Item:
+        """The item that an event is about; without an index it is the newest."""
+        index = chunk.get("output_index")
+        if not isinstance(index, int):
+            begins = chunk.get("type") == "response.output_item.added"
+            index = len(self._items) if begins or not self._items else max(self._items)
+        return self._items.setdefault(index, _Item())
+
+    def _append(
+        self,
+        parts: dict[int, str],
+        chunk: Mapping[str, Any],
+        index_key: str,
+        emitted: list[str],
+        delta_type: type[TextDelta] | type[ReasoningDelta],
+    ) -> list[AnswerDelta]:
+        """Add to a part; between two parts a reader sees a paragraph's end."""
+        delta, index = chunk.get("delta"), chunk.get(index_key)
+        if not isinstance(delta, str) or not delta:
+            return []
+        index = index if isinstance(index, int) else 0
+        new = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
+        parts[index] = parts.get(index, "") + delta
+        emitted.append(new)
+        return [delta_type(new)]
+
+    def _finish_item(self, item: _Item, raw: Mapping[str, Any]) -> list[AnswerDelta]:
+        """An item is whole; what did not come in pieces is told now."""
+        item.raw, item.is_complete = dict(raw), True
+        pieces: list[AnswerDelta] = []
+        if raw.get("type") == "message":
+            pieces += self._append_rest(item.texts, part_texts(raw), "content_index", self._text, TextDelta)
+        elif raw.get("type") == "reasoning":
+            thoughts = _reasoning_texts(raw)
+            pieces += self._append_rest(
+                item.reasoning, thoughts, "summary_index", self._reasoning, ReasoningDelta
+            )
+        return pieces
+
+    def _append_rest(
+        self,
+        parts: dict[int, str],
+        full_texts: list[str],
+        index_key: str,
+        emitted: list[str],
+        delta_type: type[TextDelta] | type[ReasoningDelta],
+    ) -> list[AnswerDelta]:
+        pieces: list[AnswerDelta] = []
+        for index, text in enumerate(full_texts):
+            if text.startswith(parts.get(index, "")):
+                rest = text[len(parts.get(index, "")) :]
+                pieces += self._append(
+                    parts, {"delta": rest, index_key: index}, index_key, emitted, delta_type
+                )
+        return pieces
+
+    def _end(self, response: Mapping[str, Any], status: str) -> list[AnswerDelta]:
+        if status in {"failed", "cancelled"} or response.get("error"):
+            raise streamed_error(response.get("error") or {"message": f"the response was {status}"})
+        self.progress += 1
+        self._status = status
+        self._incomplete_reason = str(get_object(response, "incomplete_details").get("reason") or "")
+        self._usage = _usage(response.get("usage")) or self._usage
+        output = response.get("output")
+        pieces: list[AnswerDelta] = []
+        for index, came in enumerate(output if isinstance(output, list) else ()):
+            item = self._items.setdefault(index, _Item())
+            if isinstance(came, dict) and not item.is_complete:
+                pieces += self._finish_item(item, came)
+        return pieces
+
+    def _stop(self) -> StopReason:
+        if self._incomplete_reason == "content_filter":
+            return "filter"
+        return "length" if self._status == "incomplete" else "end"
+
+    def _calls(self, items: list[_Item]) -> tuple[ToolCall, ...]:
+        calls: list[ToolCall] = []
+        for item in items:
+            if item.raw.get("type") != "function_call":
+                continue
+            name, call_id = str(item.raw.get("name") or ""), str(item.raw.get("call_id") or "")
+            if not name:
+                raise unnamed_call_error(self._provider)
+            if not call_id or any(call.id == call_id for call in calls):
+                call_id = item.raw["call_id"] = self._new_id()
+            calls.append(ToolCall(call_id, name, item.arguments_json()))
+        return tuple(calls)
+
+
+class _Item:
+    """One item of the output while it comes in: as it was announced, then as it came whole."""
+
+    def __init__(self) -> None:
+        self.raw: dict[str, Any] = {}
+        self.is_complete = False
+        self.arguments = ""
+        self.texts: dict[int, str] = {}
+        self.reasoning: dict[int, str] = {}
+
+    def arguments_json(self) -> str:
+        """A call's arguments as JSON text."""
+        came = self.raw.get("arguments")
+        if isinstance(came, dict):
+            return msgspec.json.encode(came).decode()
+        return came if isinstance(came, str) and came.strip() else self.arguments or "{}"
+
+    def output_item(self) -> dict[str, Any]:
+        """The item as it goes back."""
+        if self.is_complete or self.raw.get("type") != "message":
+            return self.raw
+        parts = [{"type": "output_text", "text": text, "annotations": []} for text in self.texts.values()]
+        return {**self.raw, "content": parts}
+
+
+def _reasoning_texts(item: Mapping[str, Any]) -> list[str]:
+    """The texts of a reasoning item: its summary, or the reasoning itself where a server shows it."""
+    for key in ("summary", "content"):
+        parts = item.get(key)
+        found = (
+            [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
+        )
+        if found:
+            return [text for text in found if isinstance(text, str)]
+    return []
+
+
+def _usage(reported: Any) -> Usage | None:
+    """What the provider counted; servers that count nothing report zeros."""
+    if not isinstance(reported, dict):
+        return None
+    cached = get_object(reported, "input_tokens_details").get("cached_tokens")
+    counts = [reported.get("input_tokens"), reported.get("output_tokens"), cached]
+    given, taken, hit = (value if isinstance(value, int) else 0 for value in counts)
+    return Usage(given, taken, min(hit, given)) if given > 0 else None

@@ -1,0 +1,104 @@
+"""What a server says of its models in its own list: windows, limits, prices, abilities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.model_spec import ModelSpec
+
+_WINDOW = (
+    "context_length",  # OpenRouter, Together
+    "context_window",  # Groq
+    "max_context_length",  # Mistral, LM Studio
+    "max_model_len",  # vLLM
+    "max_input_tokens",  # Anthropic
+)
+_OUTPUT = ("max_completion_tokens", "max_output_tokens", "max_tokens")
+_MAX_LIMIT = 100_000_000  # tokens; what is above is no limit
+_PER_MILLION = 1_000_000
+_NON_CHAT_TYPES = frozenset(
+    {"embedding", "embeddings", "rerank", "moderation", "image", "audio", "transcribe"}
+)
+
+
+def parse_model_list(listing: str) -> dict[str, ModelSpec]:
+    """The chat models of a list as OpenAI's /models has it, by name, with what it says of each.
+
+    Raises ValueError for what is no list.
+    """
+    try:
+        found = msgspec.json.decode(listing, type=_ModelList)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise ValueError(str(error)) from error
+    models = [one for one in found.data or () if one.get("id") and _is_chat_model(one)]
+    return {str(one["id"]): parse_model(one) for one in sorted(models, key=lambda one: str(one["id"]))}
+
+
+class _ModelList(msgspec.Struct):
+    data: list[dict[str, Any]] | None
+
+
+def parse_model(model: Mapping[str, Any]) -> ModelSpec:
+    """What one entry of a list says."""
+    top = _table(model.get("top_provider"))
+    places = (top, model)
+    pricing = _table(model.get("pricing"))
+    price_in, price_out = _price(pricing, "prompt"), _price(pricing, "completion")
+    return ModelSpec(
+        window=_tokens(places, _WINDOW),
+        output=_tokens(places, _OUTPUT),
+        price_in=price_in if price_out else 0.0,
+        price_out=price_out if price_in else 0.0,
+        price_cached=_price(pricing, "input_cache_read") if price_in and price_out else 0.0,
+        tools=_capability(model, "function_calling", "supported_parameters", "tools"),
+        images=_capability(model, "vision", "input_modalities", "image"),
+        reasoning=_capability(model, "reasoning", "supported_parameters", "reasoning"),
+    )
+
+
+def _is_chat_model(model: Mapping[str, Any]) -> bool:
+    """Whether a model answers messages; servers list embedding models too."""
+    able = _table(model.get("capabilities"))
+    return able.get("completion_chat") is not False and str(model.get("type")).lower() not in _NON_CHAT_TYPES
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _tokens(places: tuple[Mapping[str, Any], ...], names: tuple[str, ...]) -> int:
+    return next((int(value) for value in _values(places, names) if _is_limit(value)), 0)
+
+
+def _values(places: tuple[Mapping[str, Any], ...], names: tuple[str, ...]) -> Iterator[Any]:
+    for place in places:
+        for name in names:
+            yield place.get(name)
+
+
+def _is_limit(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= _MAX_LIMIT
+
+
+def _price(pricing: Mapping[str, Any], name: str) -> float:
+    """US dollars per million tokens; servers that name prices like this give them per token, as text."""
+    try:
+        price = float(pricing.get(name) or 0)
+    except (TypeError, ValueError):
+        return 0.0
+    return round(price * _PER_MILLION, 6) if 0 < price < 1 else 0.0
+
+
+def _capability(model: Mapping[str, Any], flag: str, listed_in: str, listed_as: str) -> bool | None:
+    """A capability that is a flag of its own, or one of a list; None when neither is there."""
+    able = _table(model.get("capabilities")).get(flag)
+    if isinstance(able, bool):
+        return able
+    for place in (model, _table(model.get("architecture"))):
+        listed = place.get(listed_in)
+        if isinstance(listed, list):
+            return listed_as in listed
+    return None

@@ -1,0 +1,197 @@
+"""Tokens counted with a bundled vocabulary: never a download, never on the event loop's thread."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import logging
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from helix_desktop.domain.errors import HelixError
+
+if TYPE_CHECKING:
+    import tiktoken
+
+_log = logging.getLogger(__name__)
+
+MAX_CHUNK_CHARS = 50_000
+"""Characters counted at once: a million of white space overflow the stack of tiktoken's pattern matcher."""
+
+MAX_CACHED_TEXTS = 4_096
+"""Counts kept for texts seen again: the system prompt, tool schemas, a draft."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """How a vocabulary cuts text, and the SHA-256 its file must have. Source: tiktoken's openai_public.py."""
+
+    sha256: str
+    pattern: str
+    special: Mapping[str, int] = field(default_factory=dict)
+
+
+VOCABULARIES: Mapping[str, Vocabulary] = {
+    "o200k_base": Vocabulary(
+        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        "|".join(
+            (
+                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+"
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+                r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*"
+                r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?",
+                r"\p{N}{1,3}",
+                r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+                r"\s*[\r\n]+",
+                r"\s+(?!\S)",
+                r"\s+",
+            )
+        ),
+        {"<|endoftext|>": 199_999, "<|endofprompt|>": 200_018},
+    ),
+    "cl100k_base": Vocabulary(
+        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$"
+        r"|\s*[\r\n]|\s+(?!\S)|\s",
+        {
+            "<|endoftext|>": 100_257,
+            "<|fim_prefix|>": 100_258,
+            "<|fim_middle|>": 100_259,
+            "<|fim_suffix|>": 100_260,
+            "<|endofprompt|>": 100_276,
+        },
+    ),
+}
+
+
+class TiktokenCounter:
+    """Counts tokens with the vocabulary in one `.tiktoken` file; implements the agent's `Counter`.
+
+    The file is read at the first count, or by `load`. That stops every thread for some 140 ms, once, while
+    tiktoken builds its tables: call `load` when nobody is typing yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._encoding: tiktoken.Encoding | None = None
+        self._loading = asyncio.Lock()
+        self._counts: OrderedDict[bytes, int] = OrderedDict()
+        self._counts_lock = threading.Lock()
+
+    async def load(self) -> None:
+        """Read the vocabulary. Raises HelixError when the file is missing or not what it should be."""
+        await self._loaded_encoding()
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text; what looks like a special token is plain text. Raises HelixError."""
+        if not texts:
+            return []
+        encoding = await self._loaded_encoding()
+        stopped = threading.Event()
+        try:
+            return await asyncio.to_thread(self._count_all, encoding, tuple(texts), stopped)
+        finally:
+            # A cancelled count must not keep its thread, and the exit, waiting.
+            stopped.set()
+
+    async def _loaded_encoding(self) -> tiktoken.Encoding:
+        async with self._loading:
+            if self._encoding is None:
+                self._encoding = await asyncio.to_thread(load_encoding, self._path)
+            return self._encoding
+
+    def _count_all(
+        self, encoding: tiktoken.Encoding, texts: Sequence[str], stopped: threading.Event
+    ) -> list[int]:
+        return [self._count_text(encoding, text, stopped) for text in texts]
+
+    def _count_text(self, encoding: tiktoken.Encoding, text: str, stopped: threading.Event) -> int:
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        with self._counts_lock:
+            if key in self._counts:
+                self._counts.move_to_end(key)
+                return self._counts[key]
+        tokens = 0
+        for piece in split_text(text):
+            if stopped.is_set():
+                return 0
+            tokens += count_chunk(encoding, piece)
+        with self._counts_lock:
+            self._counts[key] = tokens
+            while len(self._counts) > MAX_CACHED_TEXTS:
+                self._counts.popitem(last=False)
+        return tokens
+
+
+@lru_cache(maxsize=len(VOCABULARIES))
+def load_encoding(path: Path) -> tiktoken.Encoding:
+    """Build a tiktoken encoding from a vocabulary file, named as the vocabulary is; takes about 0.4 s.
+
+    Kept for the life of the process: it never changes, and each copy takes some 70 MB.
+    Raises HelixError when the file cannot be read, is unknown or does not have the hash it should have.
+    """
+    import tiktoken
+
+    fix = "Install Helix Desktop again."
+    vocabulary = VOCABULARIES.get(path.stem)
+    if vocabulary is None:
+        raise HelixError(f"There is no vocabulary {path.stem}.", f"Known are {', '.join(VOCABULARIES)}.", fix)
+    try:
+        raw = path.read_bytes()
+    except OSError as error:
+        raise HelixError(f"The vocabulary {path.stem} cannot be read.", f"{error}.", fix) from error
+    found = hashlib.sha256(raw).hexdigest()
+    if found != vocabulary.sha256:
+        raise HelixError(
+            f"The vocabulary {path.stem} is damaged.",
+            f"{path} has the SHA-256 {found}, not {vocabulary.sha256}.",
+            fix,
+        )
+    ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, raw.splitlines())}
+    return tiktoken.Encoding(
+        path.stem,
+        pat_str=vocabulary.pattern,
+        mergeable_ranks=ranks,
+        special_tokens=dict(vocabulary.special),
+    )
+
+
+def split_text(text: str, max_chars: int = MAX_CHUNK_CHARS) -> list[str]:
+    """A text in pieces of at most `longest` characters that join to it again.
+
+    Cuts fall after the last line, else before the last space, of a piece's last tenth, where they change a
+    count by a token at most; in a run without either they fall where they must.
+    """
+    found: list[str] = []
+    start = 0
+    while len(text) - start > max_chars:
+        low, high = start + max_chars * 9 // 10, start + max_chars
+        line, space = text.rfind("\n", low, high) + 1, text.rfind(" ", low, high)
+        cut = next((at for at in (line, space) if at > start), high)
+        found.append(text[start:cut])
+        start = cut
+    found.append(text[start:])
+    return found
+
+
+def count_text(encoding: tiktoken.Encoding, text: str) -> int:
+    """The tokens of a text of any length, counted in the caller's thread."""
+    return sum(count_chunk(encoding, piece) for piece in split_text(text))
+
+
+def count_chunk(encoding: tiktoken.Encoding, chunk: str) -> int:
+    """The tokens of one of a text's `pieces`; an estimate where the tokenizer gives up."""
+    try:
+        return len(encoding.encode_ordinary(chunk))
+    except BaseException as error:
+        # PyO3's PanicException derives from BaseException, so that `except Exception` misses it.
+        if type(error).__name__ != "PanicException":
+            raise
+        _log.warning("the tokenizer gave up on %d characters, which are estimated", len(chunk))
+        return len(chunk.encode("utf-8", "replace"))

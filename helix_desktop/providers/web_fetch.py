@@ -1,0 +1,72 @@
+"""Pages of the web: one GET to a machine whose address is known already, so that no name can be swapped."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from helix_desktop import __version__
+from helix_desktop.providers.http import certificates as system_certificates
+
+_CONNECT_S, _READ_S = 10.0, 20.0
+_HEADERS = {
+    "User-Agent": f"HelixDesktop/{__version__} (fetches single pages for a person)",
+    "Accept": "text/html,text/plain,application/json;q=0.9,*/*;q=0.5",
+}
+
+
+@dataclass(frozen=True)
+class WebPage:
+    """What a server answered; header names are lower-case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    is_complete: bool
+
+
+async def fetch_page(
+    url: str, address: str, max_bytes: int, certificates: ssl.SSLContext | None = None
+) -> WebPage:
+    """Ask the machine at a numeric address for a page, at most `longest` bytes of it.
+
+    The certificate is checked against the name in the URL. No proxy, cookies, redirects. Raises OSError.
+    """
+    import httpx
+
+    if certificates is None:
+        certificates = await asyncio.to_thread(system_certificates)
+    target = httpx.URL(url)
+    client = httpx.AsyncClient(
+        timeout=httpx.Timeout(_READ_S, connect=_CONNECT_S), verify=certificates, trust_env=False
+    )
+    request = client.build_request(
+        "GET",
+        target.copy_with(host=address),
+        headers={**_HEADERS, "Host": target.netloc.decode()},
+        extensions={"sni_hostname": target.raw_host.decode()},
+    )
+    try:
+        async with client:
+            reply = await client.send(request, stream=True)
+            try:
+                return await _read(reply, max_bytes)
+            finally:
+                await reply.aclose()
+    except (httpx.HTTPError, httpx.InvalidURL) as error:
+        raise OSError(str(error) or type(error).__name__) from error
+
+
+async def _read(response: object, max_bytes: int) -> WebPage:
+    import httpx
+
+    assert isinstance(response, httpx.Response)
+    body = bytearray()
+    async for piece in response.aiter_bytes():
+        body += piece
+        if len(body) > max_bytes:
+            break
+    headers = {name.lower(): text for name, text in response.headers.items()}
+    return WebPage(response.status_code, headers, bytes(body[:max_bytes]), len(body) <= max_bytes)

@@ -1,0 +1,35 @@
+"""The agent's counter in a replay: the same counts as live, made at once on the calling thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.providers.tiktoken_counter import count_text, load_encoding
+from helix_desktop.replay.message_tokens import VOCABULARY
+
+
+class ReplayTokenCounter:
+    """Counts tokens with the bundled vocabulary; each text once."""
+
+    def __init__(self) -> None:
+        self._count = bundled_counter()
+        self._counts: dict[str, int] = {}
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text."""
+        return [self._count_text(text) for text in texts]
+
+    def _count_text(self, text: str) -> int:
+        known = self._counts.get(text)
+        if known is None:
+            known = self._counts[text] = self._count(text)
+        return known
+
+
+@cache
+def bundled_counter() -> Callable[[str], int]:
+    """Counts with the bundled vocabulary; building its tables takes about 0.4 s, once in a process."""
+    encoding = load_encoding(resources_dir() / "tokenizers" / f"{VOCABULARY}.tiktoken")
+    return lambda text: count_text(encoding, text)

@@ -1,0 +1,93 @@
+"""Many recordings, measured one after the other or by several processes."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import get_context
+from pathlib import Path
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.replay.measure import MeasureOptions, measure_file
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.ports import Replay
+from helix_desktop.replay.results import MeasuredRecording
+
+ReplayFactory = Callable[[], Replay]
+"""Begins a managed session; several processes need one that can be pickled."""
+
+
+def measure_all(
+    paths: Sequence[Path],
+    create_replay: ReplayFactory,
+    options: MeasureOptions,
+    jobs: int,
+    on_progress: Callable[[int], None],
+) -> list[MeasuredRecording]:
+    """Measure recordings, in their order; `tell` hears how many are done. The first error ends it.
+
+    Raises RecordingUnusable, and HelixError when a process dies.
+    """
+    if jobs == 1 or len(paths) <= 1:
+        return list(_measure_sequentially(paths, create_replay, options, on_progress))
+    with _pool(min(jobs, len(paths))) as pool:
+        # The largest first: a long recording begun last would leave the other processes idle.
+        order = sorted(range(len(paths)), key=lambda at: -_size(paths[at]))
+        running = {pool.submit(measure_bundled, paths[at], create_replay, options): at for at in order}
+        return _collect(running, on_progress)
+
+
+def measure_bundled(path: Path, create_replay: ReplayFactory, options: MeasureOptions) -> MeasuredRecording:
+    """Measure one recording with the bundled vocabulary. Raises RecordingUnusable."""
+    return measure_file(path, create_replay, MessageTokenCounter.bundled(), options)
+
+
+def _measure_sequentially(
+    paths: Sequence[Path],
+    create_replay: ReplayFactory,
+    options: MeasureOptions,
+    on_progress: Callable[[int], None],
+) -> Iterator[MeasuredRecording]:
+    for done, path in enumerate(paths, 1):
+        yield measure_bundled(path, create_replay, options)
+        on_progress(done)
+
+
+def _collect(
+    running: dict[Future[MeasuredRecording], int], on_progress: Callable[[int], None]
+) -> list[MeasuredRecording]:
+    found: dict[int, MeasuredRecording] = {}
+    try:
+        for done, future in enumerate(as_completed(running), 1):
+            found[running[future]] = future.result()
+            on_progress(done)
+    except BrokenProcessPool as error:
+        raise HelixError(
+            "A process that measured has died.", "The system may lack memory.", "Try again with --jobs 1."
+        ) from error
+    return [found[at] for at in sorted(found)]
+
+
+@contextmanager
+def _pool(size: int) -> Iterator[ProcessPoolExecutor]:
+    """Processes that start afresh: none inherits threads, loops or locks of this one."""
+    pool = ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
+    try:
+        yield pool
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _ignore_interrupts() -> None:
+    """Ctrl+C reaches every process of a terminal; the one that waits for the others ends them."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # reading it says what is wrong
+        return 0

@@ -1,0 +1,203 @@
+"""Recorded sessions: files of one message a line, plain or gzip, read strictly."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.errors import InvalidRecording
+from helix_desktop.domain.messages import Message, ToolCall
+from helix_desktop.replay.ports import RawMessage
+
+SUFFIXES = (".jsonl", ".jsonl.gz")
+MAX_LINE_BYTES = 64 * 1024 * 1024  # bytes: a message of more is taken for a damaged file
+_GZIP = b"\x1f\x8b"
+_FIX = "Give a recording of one message a line, as `helix-desktop replay --help` says."
+
+
+class _Line(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="role"):
+    content: str
+
+
+class _System(_Line, frozen=True, tag="system"):
+    pass
+
+
+class _User(_Line, frozen=True, tag="user"):
+    pass
+
+
+class _Call(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    id: str
+    name: str
+    arguments: str
+
+
+class _Assistant(_Line, frozen=True, omit_defaults=True, tag="assistant"):
+    tool_calls: list[_Call] = []
+
+
+class _Tool(_Line, frozen=True, tag="tool"):
+    tool_call_id: str
+    name: str
+
+
+_AnyLine = _System | _User | _Assistant | _Tool
+_DECODER = msgspec.json.Decoder(_AnyLine)
+
+
+def as_message(raw: RawMessage) -> Message:
+    """A message of a recording or of a replay's request as the context engine has it."""
+    calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in raw.get("tool_calls", ()))
+    return Message(raw["role"], raw["content"], calls, raw.get("tool_call_id", ""), raw.get("name", ""))
+
+
+def parse_arguments(arguments: str) -> object:
+    """A call's arguments as JSON; None where they are free text, or nested beyond reason."""
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return None
+
+
+def find_recordings(paths: Iterable[Path]) -> list[Path]:
+    """The recordings among files and folders, in order; a folder is searched to the bottom.
+
+    Raises RecordingUnusable for what is not there, and for a folder without any.
+    """
+    found: list[Path] = []
+    for path in paths:
+        if not path.is_dir():
+            found.append(path)
+            continue
+        inside = sorted(one for one in path.rglob("*") if one.name.endswith(SUFFIXES) and one.is_file())
+        if not inside:
+            raise InvalidRecording(
+                f"{path} holds no recording.", f"None ends in {' or '.join(SUFFIXES)}.", _FIX
+            )
+        found += inside
+    return list(dict.fromkeys(found))
+
+
+def read_messages(path: Path) -> Iterator[dict[str, Any]]:
+    """The messages of a recording, one by one. Raises RecordingUnusable naming the line and what is wrong."""
+    order = _OrderChecker()
+    number = 0
+    with _open_recording(path) as file:
+        for number, raw in enumerate(_lines(path, file), 1):
+            if not raw.strip():
+                continue
+            try:
+                line = _DECODER.decode(raw)
+                order.check(line)
+            except (msgspec.DecodeError, UnicodeDecodeError, _OrderError) as error:
+                raise _unusable_error(path, number, str(error)) from error
+            yield msgspec.to_builtins(line)
+    if order.missing_text:
+        raise _unusable_error(path, number, order.missing_text)
+
+
+@contextmanager
+def _open_recording(path: Path) -> Iterator[BufferedIOBase]:
+    try:
+        with path.open("rb") as plain:
+            packed = plain.read(len(_GZIP)) == _GZIP
+            plain.seek(0)
+            if not packed:
+                yield plain
+                return
+            with gzip.GzipFile(fileobj=plain, mode="rb") as file:
+                yield file
+    except OSError as error:
+        raise InvalidRecording(
+            f"The recording {path} cannot be read.", f"{error.strerror or error}.", _FIX
+        ) from error
+
+
+def _lines(path: Path, file: BufferedIOBase) -> Iterator[bytes]:
+    number = 0
+    while True:
+        number += 1
+        try:
+            raw = file.readline(MAX_LINE_BYTES + 1)
+        except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+            raise _unusable_error(
+                path, number, f"the compressed data is damaged or cut off: {error}"
+            ) from error
+        if not raw:
+            return
+        if len(raw) > MAX_LINE_BYTES:
+            raise _unusable_error(path, number, f"the line is longer than {MAX_LINE_BYTES:,} bytes")
+        yield raw
+
+
+def _unusable_error(path: Path, number: int, reason: str) -> InvalidRecording:
+    where = f"Line {number}" if number else "The file"
+    return InvalidRecording(f"The recording {path} is not usable.", f"{where}: {reason.rstrip('.')}.", _FIX)
+
+
+class _OrderError(Exception):
+    """A message stands where it cannot stand."""
+
+
+class _OrderChecker:
+    """Follows who may speak next."""
+
+    def __init__(self) -> None:
+        self._unanswered: list[str] = []
+        self._call_ids: set[str] = set()
+        self._has_started = self._has_user_message = self._has_answer = False
+
+    def check(self, message: _AnyLine) -> None:
+        """Look at the next message. Raises _Disorder."""
+        if isinstance(message, _Tool):
+            self._check_output(message.tool_call_id)
+            return
+        if self._unanswered:
+            raise _OrderError(
+                f"a message of the {_role(message)} stands before the answers to {self._open_calls}"
+            )
+        if isinstance(message, _System) and self._has_started:
+            raise _OrderError("a system message stands behind the first place")
+        if isinstance(message, _Assistant):
+            self._check_answer(message)
+        self._has_started = True
+        self._has_user_message |= isinstance(message, _User)
+
+    def _check_answer(self, message: _Assistant) -> None:
+        if not self._has_user_message:
+            raise _OrderError("the assistant speaks before the user")
+        for call in message.tool_calls:
+            if not call.id or call.id in self._call_ids:
+                raise _OrderError(f"the call id {call.id!r} is {'used twice' if call.id else 'empty'}")
+            self._call_ids.add(call.id)
+        self._unanswered = [call.id for call in message.tool_calls]
+        self._has_answer = True
+
+    def _check_output(self, call_id: str) -> None:
+        if call_id not in self._unanswered:
+            raise _OrderError(f"an answer to {call_id!r}, which no call before it asks for")
+        self._unanswered.remove(call_id)
+
+    @property
+    def _open_calls(self) -> str:
+        return ", ".join(self._unanswered)
+
+    @property
+    def missing_text(self) -> str:
+        """What is missing now that the file ends; empty when nothing is."""
+        if self._unanswered:
+            return f"the file ends before the answers to {self._open_calls}"
+        return "" if self._has_answer else "no message is the assistant's, so there is nothing to replay"
+
+
+def _role(message: _AnyLine) -> str:
+    return str(message.__struct_config__.tag)

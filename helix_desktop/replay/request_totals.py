@@ -1,0 +1,85 @@
+"""What a replay sends, added up request by request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import takewhile
+
+import msgspec
+
+from helix_desktop.domain.messages import Message
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+
+CACHED, FRESH, SUMMARIZED = 0.1, 1.25, 1.0
+"""Prices of an input token, in input tokens: read from the provider's prompt cache, written to it, and of a
+summarising call. Source: the common price list of prompt caching with a short life."""
+
+
+class SentTotals(msgspec.Struct, frozen=True):
+    """The sums of one replay; tokens unless a name says otherwise.
+
+    `billed` prices as cached the leading messages that equal those of the former request, and the text that
+    the first different message has in common with its predecessor; `billed_by_message` the equal ones alone.
+    `tool_tokens` are those of the texts of tool messages, in all requests together.
+    """
+
+    requests: int
+    input_tokens: int
+    billed: float
+    billed_by_message: float
+    tool_tokens: int
+    mean_window: float
+    peak_window: int
+    over_window: int
+    rewrites: int
+
+
+class RequestTotals:
+    """Takes the requests of one replay as they come."""
+
+    def __init__(self, tokens: MessageTokenCounter, window: int) -> None:
+        self._tokens, self._window = tokens, window
+        self._previous: tuple[Message, ...] = ()
+        self._sizes: list[int] = []  # of each message of the former request
+        self._tool_sizes: list[int] = []
+        self._sums: list[int] = []  # of each request
+        self._tool_sum = self._shared = self._shared_by_message = self._rewrites = 0
+
+    def add(self, request: Sequence[Message]) -> None:
+        """Add the next request."""
+        same = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._previous, request, strict=False))
+        )
+        self._rewrites += same < len(self._previous)
+        del self._sizes[same:], self._tool_sizes[same:]
+        for message in request[same:]:
+            self._sizes.append(self._tokens.message_tokens(message))
+            self._tool_sizes.append(self._tokens.text_tokens(message.text) if message.role == "tool" else 0)
+        by_message = sum(self._sizes[:same])
+        self._shared_by_message += by_message
+        self._shared += by_message
+        if same < min(len(self._previous), len(request)):
+            self._shared += self._tokens.shared_tokens(self._previous[same], request[same])
+        self._sums.append(sum(self._sizes))
+        self._tool_sum += sum(self._tool_sizes)
+        self._previous = tuple(request)
+
+    def result(self, summary_tokens: Sequence[int]) -> SentTotals:
+        """What was sent so far, with the input of the summarising calls."""
+        total, requests = sum(self._sums), len(self._sums)
+        extra = SUMMARIZED * sum(summary_tokens)
+        return SentTotals(
+            requests=requests,
+            input_tokens=total,
+            billed=_price(total, self._shared) + extra,
+            billed_by_message=_price(total, self._shared_by_message) + extra,
+            tool_tokens=self._tool_sum,
+            mean_window=total / requests if requests else 0.0,
+            peak_window=max(self._sums, default=0),
+            over_window=sum(size > self._window for size in self._sums),
+            rewrites=self._rewrites,
+        )
+
+
+def _price(total: int, shared: int) -> float:
+    return CACHED * shared + FRESH * (total - shared)

@@ -1,0 +1,1 @@
+"""Application services without Qt: what window and command line have in common."""

@@ -1,0 +1,279 @@
+"""The desk: every concrete part behind the window and the command line, named in one place. No Qt here."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.agent.conversation import SessionServices
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.ports import Approver
+from helix_desktop.agent.subagents.delegate_tool import DELEGATE, delegate_spec
+from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.config.prompts import load_prompts
+from helix_desktop.config.secrets import THIS_RUN_SOURCE, SecretStore
+from helix_desktop.config.settings import Settings, SettingsFile
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.config.view_states import VIEWS_FILE, ViewStates
+from helix_desktop.domain.errors import HelixError, WorkspaceMissing
+from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.providers.demo.script import read_scripts
+from helix_desktop.providers.retry import PATIENCE_S
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.services.backup import BackupService
+from helix_desktop.services.build_info import BuildInfoService
+from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
+from helix_desktop.services.key_status import KeyStatus
+from helix_desktop.services.mcp.servers import McpServerService
+from helix_desktop.services.models import DEMO_PAUSE_S, ModelService
+from helix_desktop.services.redaction import WorkspaceRedaction
+from helix_desktop.services.samples import SAMPLES, add_sample
+from helix_desktop.services.workspace_tools import ToolService
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.open_store import open_as_owner, open_store
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.tools.no_tools import NoTools
+from helix_desktop.tools.registry import parse_description
+from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+from helix_desktop.workspaces.saved_rules import SavedRules
+
+log = logging.getLogger(__name__)
+
+
+def now_ms() -> int:
+    """Milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
+
+
+class AppServices:
+    """Opens workspaces as rooms, each once, and closes them all."""
+
+    def __init__(
+        self,
+        data: DataDir,
+        environ: Mapping[str, str],
+        approver: Approver | None = None,
+        demo_pause_s: float = DEMO_PAUSE_S,
+        use_existing_owner: bool = False,
+        response_timeout_s: float = PATIENCE_S,
+    ) -> None:
+        """`beside` says that a workspace which another process has open is used through that process.
+
+        `patience_s` is how long a turn waits for a model's server that does not answer, in seconds.
+        """
+        self.data = data
+        self._open_store = open_store if use_existing_owner else open_as_owner
+        self._settings_file = SettingsFile(data.settings_file)
+        self.settings, damaged = self._settings_file.load()
+        self.registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), now_ms)
+        self.settings_damaged = damaged
+        self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
+        self.secrets = SecretStore(environ)
+        self.counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
+        self.models = ModelService(
+            lambda: self.settings, self.secrets, demo_pause_s, response_timeout_s=response_timeout_s
+        )
+        self.tools = ToolService(data, self.registry, self.counter.count)
+        self.mcp_servers = McpServerService(self.registry, self.secrets, environ, self.counter)
+        self.cache_endpoints = CacheEndpoints(
+            data.root, self.registry, self.secrets, self.borrow_store, self.counter.count
+        )
+        self._approver = approver
+        self._workspaces: dict[str, OpenWorkspace] = {}
+        self._stores: dict[str, SharedStore | RemoteStore] = {}
+        self._locks: dict[str, asyncio.Lock] = {}
+        self._sample_lock = asyncio.Lock()
+        self.build_info = BuildInfoService()
+        self.view_states = ViewStates(data.root / VIEWS_FILE)
+        self.backup = BackupService(self.registry, self.borrow_store, now_ms)
+
+    async def save_settings(self, settings: Settings) -> None:
+        """Keep changed settings; they hold for this run even if the disk refuses. Raises HelixError then.
+
+        Where other models are named now, these work in the open workspaces from the next step on.
+        """
+        before, self.settings = self.settings, settings
+        if any(getattr(before, field) != getattr(settings, field) for field in ("providers", *MODEL_ROLES)):
+            for identity in tuple(self._workspaces):
+                await self._apply_models(identity)
+        await self._settings_file.save(settings)
+
+    @property
+    def open_workspaces(self) -> dict[str, OpenWorkspace]:
+        """The rooms that are open, by workspace."""
+        return self._workspaces
+
+    async def open_workspace(
+        self, workspace_id: str, read_only: bool = False, on_progress: Progress = no_progress
+    ) -> OpenWorkspace:
+        """The open room of a workspace; `reading` opens one whose folder is gone, without tools.
+
+        `told` hears how far it is when a damaged store is mended, on another thread.
+        Raises WorkspaceMissing when its folder is gone, StoreLocked when another process owns its store.
+        """
+        async with self._locks.setdefault(workspace_id, asyncio.Lock()):
+            if workspace_id not in self._workspaces:
+                self._workspaces[workspace_id] = await self._open(workspace_id, read_only, on_progress)
+            return self._workspaces[workspace_id]
+
+    async def _open(self, workspace_id: str, read_only: bool, on_progress: Progress) -> OpenWorkspace:
+        record = self.registry.get(workspace_id)
+        root = None if read_only else _workspace_folder(record)
+        policy = self.registry.load_policy(workspace_id)
+        roles = await self.models.roles(record)
+        folder = self.registry.store_folder(workspace_id)
+        store = await self._open_store(folder, workspace_id, now_ms, on_progress=on_progress)
+        tools = (
+            self.mcp_servers.create_toolset(
+                workspace_id, root, self.tools.create_tools(workspace_id, root, store)
+            )
+            if root
+            else None
+        )
+        if tools:
+            self.tools.register(workspace_id, tools)
+        parts = SessionServices(
+            store=store,
+            tools=tools or NoTools(),
+            counter=self.counter,
+            permissions=SavedRules(self.registry, workspace_id),
+            clock=now_ms,
+            prompts=load_prompts(),
+            approver=self._approver,
+            is_trusted=lambda: self.registry.get(workspace_id).trusted,
+        )
+        parts.delegate_spec = _delegate_tool() if root else None
+        self._stores[workspace_id] = store
+        room = OpenWorkspace(workspace_id, parts, policy, roles, read_only)
+        room.resolve_roles = lambda label: self.models.roles(self.registry.get(workspace_id), label)
+        if tools:
+            tools.listen(room.refresh_tools)
+        if isinstance(store, SharedStore):
+            store.set_open_sessions(
+                lambda session: any(one.session.id == session for one in room.conversations)
+            )
+            store.on_external_change(room.publish_external_change)
+        return room
+
+    @asynccontextmanager
+    async def borrow_store(self, workspace_id: str) -> AsyncIterator[SharedStore | RemoteStore]:
+        """The store of a workspace, opened if no room of it is open, and closed then."""
+        if workspace_id in self._workspaces:
+            yield self._stores[workspace_id]
+            return
+        async with self._locks.setdefault(workspace_id, asyncio.Lock()):
+            store = await self._open_store(self.registry.store_folder(workspace_id), workspace_id, now_ms)
+            try:
+                yield store
+            finally:
+                await store.close()
+
+    async def use_model(self, workspace_id: str, label: str, role: str = "model") -> None:
+        """Let another model answer in a workspace, or do a role there, from its next step on."""
+        if role == "model":
+            await self.models.by_label(label)  # says so before anything is changed when it is not to be had
+        self.registry.change(workspace_id, **{role: label})
+        await self._apply_models(workspace_id)
+
+    async def _apply_models(self, workspace_id: str) -> None:
+        """Let the models work in an open workspace that its record and the settings name now."""
+        try:
+            roles = await self.models.roles(self.registry.get(workspace_id))
+        except HelixError as error:  # the former ones go on; whoever opens the workspace again is told
+            log.warning("the models of a workspace stay as they are: %s", error)
+            return
+        if workspace_id in self._workspaces:
+            await self._workspaces[workspace_id].set_models(roles)
+
+    @property
+    def data_folder(self) -> Path:
+        """Where everything is kept."""
+        return self.data.root
+
+    async def sample_workspace(self) -> WorkspaceRecord:
+        """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
+        async with self._sample_lock:  # two clicks, or two starts, ask for one copy
+            return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
+
+    async def sample_messages(self, workspace_id: str) -> tuple[str, ...]:
+        """The messages of a sample's script, in order; none in other workspaces."""
+        record = self.registry.get(workspace_id)
+        if not record.demo:
+            return ()
+        scripts = await asyncio.to_thread(read_scripts, resources_dir() / "demo")
+        return next((script.user_messages for script in scripts if script.name == Path(record.path).name), ())
+
+    async def key_status(self, provider: str) -> KeyStatus:
+        """Where a provider's key is kept."""
+        key = await self.secrets.get(provider)
+        return KeyStatus.from_secrets(key.source, await self.secrets.keychain_name(), self.secrets.problem)
+
+    async def save_key(self, provider: str, key: str) -> None:
+        """Keep a provider's key; an empty one is forgotten. Open workspaces use it from the next step on.
+
+        The settings note that it lasts for this run only, so that the next one can say that it is gone.
+        """
+        kept = await self.secrets.set(provider, key)
+        names = tuple(name for name in self.settings.run_keys if name != provider)
+        if kept.source == THIS_RUN_SOURCE:
+            names = (*names, provider)
+        for identity in tuple(self._workspaces):
+            await self._apply_models(identity)
+        if names != self.settings.run_keys:
+            await self.save_settings(msgspec.structs.replace(self.settings, run_keys=names))
+
+    async def missing_keys(self) -> tuple[str, ...]:
+        """List the providers whose key was entered for an earlier run only and is nowhere now."""
+        names = [name for name in self.settings.run_keys if self.settings.provider(name) is not None]
+        return tuple([name for name in names if not (await self.secrets.get(name)).value])
+
+    def redaction(self, workspace_id: str) -> WorkspaceRedaction:
+        """How a secret is removed from an open workspace and from all that is kept beside its store."""
+        return WorkspaceRedaction(self, self._workspaces[workspace_id])
+
+    async def close_workspace(self, workspace_id: str) -> None:
+        """End what runs in a workspace and let go of its store."""
+        await self.cache_endpoints.stop(workspace_id)
+        room = self._workspaces.pop(workspace_id, None)
+        self.tools.unregister(workspace_id)
+        if room is not None:
+            await room.close()
+        await self.mcp_servers.stop(workspace_id)
+
+    async def close(self) -> None:
+        """End everything, in every room, and close the models' connections."""
+        for identity in tuple(self._workspaces):
+            await self.close_workspace(identity)
+        await self.cache_endpoints.close()
+        await self.mcp_servers.close()
+        try:
+            await self._settings_file.flush()
+        except HelixError as error:  # nobody can be told any more, and closing must go on
+            log.warning("settings were not kept: %s", error)
+        await asyncio.to_thread(self.view_states.save)
+        await self.models.close()
+        self.secrets.close()
+
+
+def _delegate_tool() -> ToolSpec:
+    text = (resources_dir() / "prompts" / "tools" / f"{DELEGATE}.md").read_text(encoding="utf-8")
+    return delegate_spec(*parse_description(text))
+
+
+def _workspace_folder(record: WorkspaceRecord) -> Path:
+    root = Path(record.path)
+    if not root.is_dir():
+        raise WorkspaceMissing(
+            f"The folder {root} is not there.",
+            "It was moved, renamed or deleted; sessions and cache are safe.",
+            "Say where it is now, or remove the workspace from the list.",
+        )
+    return root

@@ -1,0 +1,82 @@
+"""Carries workspaces out of their stores into files, and back. No Qt here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from datetime import datetime
+from pathlib import Path
+
+from helix_desktop.domain.errors import ArchiveWriteFailed
+from helix_desktop.domain.store.archive_report import (
+    ArchiveInfo,
+    ExportResult,
+    ImportResult,
+    Progress,
+    no_progress,
+)
+from helix_desktop.store.archive.archive_format import file_name
+from helix_desktop.store.archive.reader import read_info
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+BorrowStore = Callable[[str], AbstractAsyncContextManager[SharedStore | RemoteStore]]
+"""The store of a workspace, open as long as it is used."""
+
+
+class BackupService:
+    """Exports, imports and backs up workspaces, also while they are open."""
+
+    def __init__(
+        self, registry: WorkspaceRegistry, borrow_store: BorrowStore, clock: Callable[[], int]
+    ) -> None:
+        self._registry, self._borrow_store, self._clock = registry, borrow_store, clock
+
+    def file_name(self, workspace_id: str) -> str:
+        """A name for a file of a workspace."""
+        return file_name(self._registry.get(workspace_id).name)
+
+    async def export(
+        self, workspace_id: str, path: Path, on_progress: Progress = no_progress
+    ) -> ExportResult:
+        """Write a workspace to a file. Raises ArchiveNotWritten, StoreError, WorkspaceMissing."""
+        record = self._registry.get(workspace_id)
+        async with self._borrow_store(workspace_id) as store:
+            return await store.export_to(path, record.name, on_progress)
+
+    async def inspect(self, path: Path) -> ArchiveInfo:
+        """What a file says of itself. Raises ArchiveUnusable."""
+        return await asyncio.to_thread(read_info, path)
+
+    async def import_file(
+        self, workspace_id: str, path: Path, on_progress: Progress = no_progress
+    ) -> ImportResult:
+        """Merge a file into a workspace. Raises ArchiveUnusable, StoreError, WorkspaceMissing."""
+        async with self._borrow_store(workspace_id) as store:
+            return await store.import_from(path, on_progress)
+
+    async def back_up(
+        self, workspace_id: str, folder: Path, on_progress: Progress = no_progress
+    ) -> ExportResult:
+        """Write a workspace to a new file in a folder, which is made. Raises as `export` does."""
+        record = self._registry.get(workspace_id)
+        try:
+            await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise ArchiveWriteFailed(
+                f"The folder {folder} cannot be made.", f"{error.strerror}.", "Choose another place."
+            ) from error
+        moment = datetime.fromtimestamp(self._clock() / 1000)
+        stamp = f"{record.id[:8]}-{moment:%Y%m%d-%H%M%S}"
+        return await self.export(workspace_id, folder / file_name(record.name, stamp), on_progress)
+
+    def stored_workspaces(self) -> list[WorkspaceRecord]:
+        """The workspaces in which anything was ever stored, also those that are off the list."""
+        return [
+            one
+            for one in self._registry.list_workspaces(include_removed=True)
+            if self._registry.store_folder(one.id).is_dir()
+        ]

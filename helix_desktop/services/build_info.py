@@ -1,0 +1,107 @@
+"""What runs here, for About and bug reports: the build, what it stands on, and a newer release if asked."""
+
+from __future__ import annotations
+
+import asyncio
+import platform
+import sys
+from urllib.parse import urljoin, urlsplit
+
+from helix_desktop.config.build_info import Build, current_build
+from helix_desktop.config.licenses import LicensedComponent, all_components
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.providers.http import HttpClient, HttpError, HttpResponse, Timeouts, is_loopback
+from helix_desktop.services.updates import Release, parse_release
+
+TIMEOUT_S = 10.0
+MAX_REPLY_BYTES = 256 * 1024  # bytes of an answer
+_HOPS = 3
+_HEADERS = {"User-Agent": "HelixDesktop", "Accept": "application/json", "Accept-Encoding": "identity"}
+"""Neither version nor system: the question is the same from everybody."""
+_OK, _MOVED = 200, frozenset({301, 302, 303, 307, 308})
+
+
+class BuildInfoService:
+    """The build that runs. Nothing here speaks to the network but `newest`, which a person starts."""
+
+    def __init__(self) -> None:
+        self.problem = ""
+        """Why the build's own word of itself cannot be used; empty when it can."""
+        self.build = Build()
+        try:
+            self.build = current_build()
+        except HelixError as error:
+            self.problem = str(error)
+
+    async def environment(self) -> tuple[tuple[str, str], ...]:
+        """What it stands on, by name and version."""
+        return await asyncio.to_thread(_environment)
+
+    async def licenses(self) -> list[LicensedComponent]:
+        """What is shipped, with its terms. Raises HelixError."""
+        return await asyncio.to_thread(all_components)
+
+    async def check_for_updates(self) -> Release:
+        """Ask the place that the build names for the newest release. Raises HelixError, saying why not."""
+        try:
+            async with asyncio.timeout(TIMEOUT_S):
+                return parse_release(await _fetch(self.build.releases))
+        except TimeoutError as error:
+            raise HelixError(f"no answer within {TIMEOUT_S:g} s") from error
+        except HttpError as fault:
+            raise HelixError(fault.detail, "", fault.fix) from fault
+        except ValueError as error:  # a redirect to something that is no address
+            raise HelixError("the server sends to an address that cannot be read") from error
+
+
+async def _fetch(address: str) -> str:
+    """One question; a redirect is followed on the same host only. Raises HelixError, HttpFault."""
+    at = address
+    for _ in range(_HOPS):
+        if urlsplit(at).scheme != "https" and not is_loopback(at):
+            raise HelixError("the place to ask is no https address")
+        http = HttpClient(
+            Timeouts(connect_s=TIMEOUT_S, read_s=TIMEOUT_S)
+        )  # each its own, so that no cookie goes along
+        try:
+            async with http.send("GET", at, _HEADERS) as reply:
+                if reply.status not in _MOVED:
+                    return await _body(reply)
+                onward = urljoin(at, reply.headers.get("location", ""))
+        finally:
+            await http.aclose()
+        if urlsplit(onward)[:2] != urlsplit(at)[:2]:
+            raise HelixError(f"{urlsplit(at).hostname} sends elsewhere, which is not followed")
+        at = onward
+    raise HelixError(f"{urlsplit(at).hostname} sends on and on")
+
+
+async def _body(reply: HttpResponse) -> str:
+    if reply.status != _OK:
+        raise HelixError(f"the server answered with status {reply.status}")
+    text = await reply.text(MAX_REPLY_BYTES + 1)
+    if len(text.encode()) > MAX_REPLY_BYTES:
+        raise HelixError("the answer is too long to be one of releases")
+    return text
+
+
+def _environment() -> tuple[tuple[str, str], ...]:
+    import sqlite3
+
+    import plyvel
+
+    return (
+        ("Python", platform.python_version()),
+        ("LevelDB", str(plyvel.__leveldb_version__)),
+        ("SQLite", sqlite3.sqlite_version),
+        ("system", _system()),
+    )
+
+
+def _system() -> str:
+    if sys.platform == "linux":
+        try:
+            return f"{platform.freedesktop_os_release()['PRETTY_NAME']}, {platform.machine()}"
+        except (OSError, KeyError):
+            pass
+    return f"{platform.system()} {platform.release()}, {platform.machine()}"

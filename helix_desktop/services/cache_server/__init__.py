@@ -1,0 +1,1 @@
+"""The cache offered to other programs over HTTP."""

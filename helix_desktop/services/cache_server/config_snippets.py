@@ -1,0 +1,43 @@
+"""How a workspace's cache is shared with other programs of this machine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import msgspec
+
+
+class SharingState(msgspec.Struct, frozen=True):
+    """Whether an endpoint is wanted, its address and token while it serves, and why it does not."""
+
+    is_enabled: bool = False
+    url: str = ""
+    token: str = ""
+    error: str = ""
+
+    @property
+    def port(self) -> int:
+        """The port of its address; 0 without one."""
+        return int(self.url.rpartition(":")[2].partition("/")[0]) if self.url else 0
+
+
+def stdio_config(name: str, command: Sequence[str]) -> str:
+    """What other programs are given to start a cache server as a command of their own."""
+    return _to_json({name: {"command": command[0], "args": list(command[1:])}})
+
+
+def http_config(name: str, sharing: SharingState) -> str:
+    """What other programs are given to reach the endpoint; it holds the token."""
+    headers = {"Authorization": f"Bearer {sharing.token}"}
+    return _to_json({name: {"type": "http", "url": sharing.url, "headers": headers}})
+
+
+def server_name(workspace_name: str) -> str:
+    """A name for a workspace's cache server among others."""
+    plain = "".join(sign if sign.isascii() and sign.isalnum() else "-" for sign in workspace_name.lower())
+    return f"helix-cache-{plain.strip('-') or 'workspace'}"[:60]
+
+
+def _to_json(servers: dict[str, dict[str, object]]) -> str:
+    return json.dumps({"mcpServers": servers}, indent=2, ensure_ascii=False)

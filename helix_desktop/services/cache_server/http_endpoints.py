@@ -1,0 +1,127 @@
+"""The caches of open workspaces, served over HTTP to programs of this machine that hold the token."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import secrets
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from helix_desktop import __version__
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.secrets import SecretStore
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.cache_server.config_snippets import SharingState
+from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
+from helix_desktop.services.cache_server.tools import CacheServerTools
+from helix_desktop.services.own_command import own_command
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.cache.port import CountTokens
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+BorrowStore = Callable[[str], AbstractAsyncContextManager[AnyStore]]
+
+
+class CacheEndpoints:
+    """Starts and ends one endpoint for each workspace that has it switched on."""
+
+    def __init__(
+        self,
+        data_dir: Path,
+        registry: WorkspaceRegistry,
+        token_secrets: SecretStore,
+        borrow_store: BorrowStore,
+        count: CountTokens,
+    ) -> None:
+        """`root` is the data directory, `kept` holds the tokens."""
+        self._data_dir = data_dir
+        self._registry, self._token_secrets, self._borrow_store, self._count = (
+            registry,
+            token_secrets,
+            borrow_store,
+            count,
+        )
+        self._scopes: dict[str, TaskScope] = {}
+        self._states: dict[str, SharingState] = {}
+
+    async def sharing_state(self, workspace_id: str) -> SharingState:
+        """How a workspace's cache is shared now; without an endpoint, as if it were switched off."""
+        return self._states.get(workspace_id, SharingState())
+
+    def stdio_command(self, workspace_id: str) -> tuple[str, ...]:
+        """What another program runs to have a workspace's cache served through its pipes."""
+        usual = DataDir.locate(None, {}).root == self._data_dir
+        place = () if usual else ("--data-dir", str(self._data_dir))
+        return own_command("mcp", *place, "--workspace", self._registry.get(workspace_id).path)
+
+    async def start(self, workspace_id: str) -> None:
+        """Start the endpoint of a workspace that has it switched on."""
+        port = self._registry.get(workspace_id).share_port
+        if port and workspace_id not in self._scopes:
+            await self._start_serving(workspace_id, port)
+
+    async def set_enabled(self, workspace_id: str, enabled: bool) -> None:
+        """Serve a workspace's cache from now on, or no longer."""
+        await self.stop(workspace_id)
+        if not enabled:
+            self._registry.change(workspace_id, share_port=0)
+            return
+        shared = await self._start_serving(workspace_id, 0)
+        if shared.url:
+            self._registry.change(workspace_id, share_port=shared.port)
+
+    async def rotate_token(self, workspace_id: str) -> None:
+        """Make a new token: who holds the former one is shut out."""
+        await self.stop(workspace_id)
+        await self._token_secrets.delete(_secret_name(workspace_id))
+        await self.start(workspace_id)
+
+    async def stop(self, workspace_id: str) -> None:
+        """End the endpoint of a workspace."""
+        self._states.pop(workspace_id, None)
+        scope = self._scopes.pop(workspace_id, None)
+        if scope is not None:
+            await scope.close()
+
+    async def close(self) -> None:
+        """End all endpoints."""
+        for identity in tuple(self._scopes):
+            await self.stop(identity)
+
+    async def _start_serving(self, workspace_id: str, port: int) -> SharingState:
+        """Serve, and wait until it does or cannot."""
+        token = (await self._token_secrets.get(_secret_name(workspace_id))).value
+        if not token:
+            token = secrets.token_urlsafe(32)
+            await self._token_secrets.set(_secret_name(workspace_id), token)
+        scope = self._scopes[workspace_id] = TaskScope()
+        begun: asyncio.Future[SharingState] = asyncio.get_running_loop().create_future()
+        scope.start(self._serve(workspace_id, port, token, begun), f"share cache {workspace_id}")
+        self._states[workspace_id] = await begun
+        return self._states[workspace_id]
+
+    async def _serve(
+        self, workspace_id: str, port: int, token: str, ready: asyncio.Future[SharingState]
+    ) -> None:
+        # Half a second of imports, which must not hold the window up.
+        loopback = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.server.http_server")
+        serving = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.server.cache_server")
+        store = LazyStore(lambda: self._borrow_store(workspace_id))
+        tools = CacheServerTools(store, self._count)
+        server = serving.cache_server(tools, self._registry.get(workspace_id).name, __version__)
+        try:
+            await loopback.serve_loopback(
+                server, token, port, lambda url: ready.set_result(SharingState(True, url, token))
+            )
+        except HelixError as error:
+            ready.set_result(SharingState(True, error=str(error)))
+        finally:
+            if not ready.done():
+                ready.set_result(SharingState())
+            await store.close()
+
+
+def _secret_name(workspace_id: str) -> str:
+    return f"cache-{workspace_id}"

@@ -1,0 +1,55 @@
+"""The cache of a workspace for other programs: the agent's own tools, on a store opened when needed."""
+
+from __future__ import annotations
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.errors import DigestUnknown, StoreClosed, StoreWriteFailed
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
+from helix_desktop.tools.cache.port import CountTokens
+from helix_desktop.tools.cache.registry import cache_registry, cache_specs
+
+CACHE_SERVER_SESSION = "mcp"
+"""In whose name recalls by other programs are counted: no session has such an id."""
+
+
+class CacheServerTools:
+    """The cache's tools on a store that is opened when it is needed."""
+
+    def __init__(self, store: LazyStore, count: CountTokens) -> None:
+        self._store, self._count = store, count
+        self._descriptions = resources_dir() / "prompts" / "tools"
+        self._specs = cache_specs(self._descriptions)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools, always in the same order."""
+        return self._specs
+
+    async def run(self, call: ToolCall) -> ToolResult:
+        """Run a call; once more when the store's owner went away meanwhile. Raises HelixError."""
+        try:
+            return await self._run(call)
+        except StoreClosed:
+            return await self._run(call)
+
+    async def _run(self, call: ToolCall) -> ToolResult:
+        async with self._store.acquire() as store:
+            try:
+                result = await cache_registry(store, self._descriptions, self._count).run(call)
+                await _count_recall(store, result)
+            except StoreClosed:
+                await self._store.discard(store)
+                raise
+        return result
+
+
+async def _count_recall(store: AnyStore, result: ToolResult) -> None:
+    """Count the recall, so that no clean-up takes it for unused; a full disk does not keep it back."""
+    if not result.recalled:
+        return
+    try:
+        await store.commit(CACHE_SERVER_SESSION, recalls=[result.recalled])
+    except (StoreWriteFailed, DigestUnknown):
+        return

@@ -1,0 +1,63 @@
+"""Links into Helix Desktop: a link shows what is there; it never fetches, runs or changes anything.
+
+They read `helix:open?workspace=UUID`, `helix:content/SHA-256?workspace=UUID` and
+`helix:session/ID?workspace=UUID`, and nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from helix_desktop.domain.digest import HEX_DIGITS
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
+
+SCHEME = "helix:"
+MAX_LENGTH = 400  # characters; the longest that there can be has 160
+_SHOWN_CHARS = 80  # characters of a wrong link that are told
+_UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+_LINK = re.compile(
+    rf"(?:open|content/(?P<digest>[0-9a-f]{{{HEX_DIGITS}}})|session/(?P<session>[0-9a-f]{{32}}))"
+    rf"\?workspace=(?P<workspace>{_UUID})"
+)
+_FIX = "Copy it again from the window that it leads to; a link is on one line and complete."
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """What a link leads to: a workspace, or one content or session of it."""
+
+    workspace_id: str
+    digest: str = ""
+    session: str = ""
+
+    @property
+    def text(self) -> str:
+        """The link as it is copied."""
+        place = f"content/{self.digest}" if self.digest else f"session/{self.session}" if self.session else ""
+        return f"{SCHEME}{place or 'open'}?workspace={self.workspace_id}"
+
+
+def is_link(text: str) -> bool:
+    """Whether a text claims to be a link of ours."""
+    return text[: len(SCHEME)].lower() == SCHEME
+
+
+def parse_link(text: str) -> Link:
+    """What a link leads to. Raises InputUnusable for anything that is not exactly one."""
+    if len(text) > MAX_LENGTH:
+        raise InvalidInput("This link is too long.", f"A link has at most {MAX_LENGTH} characters.", _FIX)
+    if first_hidden(text) or not text.isprintable():
+        raise InvalidInput(
+            "This link holds signs that cannot be seen.", "What is read must be what is opened.", _FIX
+        )
+    found = _LINK.fullmatch(text[len(SCHEME) :]) if is_link(text) else None
+    if found is None:
+        raise InvalidInput(
+            "This link cannot be understood.",
+            f"{escape_hidden_name(text[:_SHOWN_CHARS])}{'…' if len(text) > _SHOWN_CHARS else ''} "
+            "names nothing to show.",
+            _FIX,
+        )
+    return Link(found["workspace"], found["digest"] or "", found["session"] or "")

@@ -1,0 +1,1 @@
+"""MCP servers of a workspace: their configuration, consent and state."""

@@ -1,0 +1,164 @@
+"""Servers as people paste them: a command line, a URL, or the JSON that configures other programs."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, suggest_name
+
+_SECRET = re.compile(
+    r"API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTH|BEARER|COOKIE"
+    r"|[-_]KEY$|[-_]PAT$",
+    re.IGNORECASE,
+)
+_PLACEHOLDER = re.compile(r"\$\{[^}]*\}|\$[A-Za-z_]\w*|<[^>]*>|your[-_ ].*", re.IGNORECASE)
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_RUNNERS = frozenset(
+    {"npx", "uvx", "uv", "bunx", "pnpm", "yarn", "node", "python", "python3", "docker", "deno"}
+)
+_RUNNERS_WORDS = frozenset({"run", "dlx", "exec", "tool", "x"})
+_LISTS = ("mcpServers", "servers", "mcp_servers")
+_URLS = ("url", "serverUrl", "httpUrl", "uri")
+
+
+class ServerDraft(msgspec.Struct, frozen=True):
+    """A server as it was pasted; `secrets` holds values by name, empty where one has to be filled in."""
+
+    entry: McpServerConfig
+    secrets: dict[str, str] = {}
+
+
+def parse_server_configs(text: str, used_names: tuple[str, ...] = ()) -> tuple[ServerDraft, ...]:
+    """The servers that a text describes, under names unlike those `taken`. Raises InputUnusable."""
+    text = text.strip()
+    if not text:
+        raise InvalidInput("There is nothing to add.", fix="Paste a command line, a URL, or a JSON block.")
+    if text.startswith(("{", '"')):
+        return _from_json(text, used_names)
+    if re.match(r"https?://", text):
+        return (ServerDraft(McpServerConfig(name=suggest_name(_host(text), used_names), url=text)),)
+    return (_from_line(text, used_names),)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or header of that name usually holds a secret."""
+    return bool(_SECRET.search(name))
+
+
+def _from_line(line: str, used_names: tuple[str, ...]) -> ServerDraft:
+    try:
+        words = shlex.split(line)
+    except ValueError as error:
+        raise InvalidInput("This command line cannot be read.", f"{error}.", "Close every quote.") from None
+    pairs: dict[str, str] = {}
+    while words and (found := _ASSIGNED.fullmatch(words[0])):
+        pairs[found[1]] = found[2]
+        words = words[1:]
+    if not words:
+        raise InvalidInput("There is no command.", "Only variables are set.", "Add what is to be started.")
+    return _build_draft(
+        _guess_name(words), {"command": words[0], "args": words[1:], "env": pairs}, used_names
+    )
+
+
+def _from_json(text: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ...]:
+    try:
+        found = json.loads(text if text.startswith("{") else f"{{{text}}}")
+    except ValueError as error:
+        raise InvalidInput("This is no valid JSON.", f"{error}.", "Paste the whole block.") from None
+    servers = _servers_in(found)
+    if not servers or len(servers) > MAX_SERVERS:
+        raise InvalidInput(
+            "No server is described here.",
+            'Each is to have a "command" or a "url".',
+            'Paste the block that begins with "mcpServers".',
+        )
+    drafts: list[ServerDraft] = []
+    for name, given in servers.items():
+        others = (*used_names, *(one.entry.name for one in drafts))
+        drafts.append(_build_draft(name or _guess_name([str(given.get("command", ""))]), given, others))
+    return tuple(drafts)
+
+
+def _servers_in(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    for key in _LISTS:
+        if isinstance(data.get(key), dict):
+            data = data[key]
+            break
+    if "command" in data or any(key in data for key in _URLS):
+        return {str(data.get("name", "")): dict(data)}
+    return {str(name): given for name, given in data.items() if isinstance(given, dict) and _is_server(given)}
+
+
+def _is_server(config: Mapping[str, Any]) -> bool:
+    return any(isinstance(config.get(key), str) for key in ("command", *_URLS))
+
+
+def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ...]) -> ServerDraft:
+    if str(config.get("type", "")).lower() == "sse":
+        raise InvalidInput(
+            f"The server {name} speaks the old SSE transport.",
+            "It was withdrawn from the protocol in 2025.",
+            "Give the address of its streamable HTTP endpoint, often the same with /mcp at the end.",
+        )
+    url = next((str(config[key]) for key in _URLS if isinstance(config.get(key), str)), "")
+    pairs = _string_pairs(config.get("headers" if url else "env"), name)
+    secrets = {key: _literal_secret(value) for key, value in pairs.items() if is_secret_name(key)}
+    open_ones = {key: value for key, value in pairs.items() if key not in secrets}
+    args = config.get("args", [])
+    if not isinstance(args, list | tuple):
+        raise InvalidInput(f'The "args" of {name} are no list.', fix="Write them as a list of texts.")
+    entry = McpServerConfig(
+        name=suggest_name(name, used_names),
+        command="" if url else str(config.get("command", "")),
+        args=() if url else tuple(map(str, args)),
+        env={} if url else open_ones,
+        secret_env=() if url else tuple(secrets),
+        cwd=str(config.get("cwd") or ""),
+        url=url,
+        headers=open_ones if url else {},
+        secret_headers=tuple(secrets) if url else (),
+        enabled=not config.get("disabled", False),
+    )
+    return ServerDraft(entry, secrets)
+
+
+def _literal_secret(value: str) -> str:
+    """A secret's value; empty for one that only says where it would come from."""
+    return "" if _PLACEHOLDER.fullmatch(value.removeprefix("Bearer ").strip()) else value
+
+
+def _string_pairs(pairs: Any, name: str) -> dict[str, str]:
+    if pairs is None:
+        return {}
+    if not isinstance(pairs, dict) or any(isinstance(one, dict | list) for one in pairs.values()):
+        raise InvalidInput(
+            f"The variables or headers of {name} cannot be read.", fix="Give names with texts."
+        )
+    return {str(key): str(value) for key, value in pairs.items()}
+
+
+def _guess_name(argv: list[str]) -> str:
+    """A name for what a command starts: the last part of the first word that is no runner and no option."""
+    plain = [word for word in argv if not word.startswith("-")]
+    while len(plain) > 1 and (_base_name(plain[0]) in _RUNNERS or plain[0] in _RUNNERS_WORDS):
+        plain = plain[1:]
+    base = _base_name(plain[0]) if plain else ""
+    return re.sub(r"^(mcp-server-|server-|mcp-)|(-mcp-server|-mcp|-server)$", "", base) or base
+
+
+def _base_name(word: str) -> str:
+    return re.sub(r"(?<=.)@[^/]*$|\.(py|js|mjs|ts|exe|cmd)$", "", word.rstrip("/").rpartition("/")[2])
+
+
+def _host(url: str) -> str:
+    host = re.sub(r"^https?://(?:[^/@]*@)?", "", url).partition("/")[0].partition(":")[0]
+    parts = [part for part in host.split(".") if part not in ("www", "mcp", "api")]
+    return parts[-2] if len(parts) > 1 and not host.replace(".", "").isdigit() else host

@@ -1,0 +1,181 @@
+"""The MCP servers of all workspaces: kept in their records, secrets in the keychain, live in open rooms."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.config.secrets import SecretStore
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
+from helix_desktop.mcp.client.hub import Hub
+from helix_desktop.mcp.client.server_actor import START_TIMEOUT_S, ServerContext
+from helix_desktop.services.mcp.config_import import ServerDraft
+from helix_desktop.services.mcp.running_servers import RunningServers
+from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.services.mcp.status_builder import StatusBuilder
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+replace = msgspec.structs.replace
+
+
+class McpServerService(RunningServers):
+    """Adds, changes and removes servers. What is changed holds at once; the record is kept first."""
+
+    def __init__(
+        self,
+        registry: WorkspaceRegistry,
+        secrets: SecretStore,
+        inherited_env: Mapping[str, str],
+        counter: TokenCounter,
+    ) -> None:
+        super().__init__(registry, secrets, inherited_env)
+        self._status_builder = StatusBuilder(counter)
+
+    def entries(self, workspace_id: str) -> tuple[McpServerConfig, ...]:
+        """The servers of a workspace, in order."""
+        return self._registry.get(workspace_id).servers
+
+    async def _save(
+        self, workspace_id: str, servers: Sequence[McpServerConfig], restart_name: str = ""
+    ) -> None:
+        self._registry.change(workspace_id, servers=tuple(servers))
+        await self._apply(workspace_id, restart_name)
+
+    async def add(self, workspace_id: str, drafts: Sequence[ServerDraft]) -> None:
+        """Add servers and start them: who adds one has seen what it starts. Raises HelixError."""
+        known = self.entries(workspace_id)
+        if len(known) + len(drafts) > MAX_SERVERS:
+            raise InvalidInput(f"A workspace can have {MAX_SERVERS} servers.", fix="Remove some first.")
+        for draft in drafts:
+            _check(draft.entry, tuple(one.name for one in known))
+            await self._secrets_of(workspace_id).save(draft)
+            known = (*known, _with_consent(draft.entry))
+        await self._save(workspace_id, known)
+
+    async def change(self, workspace_id: str, name: str, draft: ServerDraft) -> None:
+        """Change a server and start it so: who saves one has seen what it starts. Secrets left empty stay."""
+        known = self.entries(workspace_id)
+        _check(draft.entry, tuple(one.name for one in known if one.name != name))
+        former = self._entry(workspace_id, name)
+        values = await self._secrets_of(workspace_id).load(former)
+        kept = {key: draft.secrets.get(key) or values.get(key, "") for key in draft.entry.secret_names}
+        gone = [
+            key
+            for key in former.secret_names
+            if name != draft.entry.name or key not in draft.entry.secret_names
+        ]
+        await self._secrets_of(workspace_id).delete(name, gone)
+        await self._secrets_of(workspace_id).save(ServerDraft(draft.entry, kept))
+        changed = _with_consent(replace(draft.entry, off=former.off, enabled=former.enabled))
+        await self._save(
+            workspace_id, [changed if one.name == name else one for one in known], draft.entry.name
+        )
+
+    async def consent(self, workspace_id: str, name: str, fingerprint: str) -> None:
+        """Let a server start as the person has just seen it. Raises InputUnusable if it is another by now."""
+        entry = self._entry(workspace_id, name)
+        if entry.fingerprint != fingerprint:
+            raise InvalidInput(f"{name} was changed meanwhile.", fix="Look at it again.")
+        await self._save_entry(workspace_id, _with_consent(entry))
+
+    async def set_enabled(self, workspace_id: str, name: str, enabled: bool) -> None:
+        """Switch a server on or off."""
+        await self._save_entry(workspace_id, replace(self._entry(workspace_id, name), enabled=enabled))
+
+    async def set_disabled_tools(self, workspace_id: str, name: str, tool_names: Sequence[str]) -> None:
+        """Say which tools of a server are not told."""
+        await self._save_entry(
+            workspace_id, replace(self._entry(workspace_id, name), off=tuple(sorted(tool_names)))
+        )
+
+    async def restart(self, workspace_id: str, name: str) -> None:
+        """Start a server anew."""
+        await self._apply(workspace_id, name)
+
+    async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:
+        """Remove a server with its secrets; the returned function brings it back."""
+        before = self.entries(workspace_id)
+        entry = self._entry(workspace_id, name)
+        values = await self._secrets_of(workspace_id).load(entry)
+        await self._save(workspace_id, [one for one in before if one.name != name])
+        await self._secrets_of(workspace_id).delete(name, entry.secret_names)
+
+        async def put_back() -> None:
+            now = self.entries(workspace_id)
+            if any(one.name == name for one in now):
+                raise InvalidInput(
+                    f"There is a server called {name} by now.", fix="Rename or remove it first."
+                )
+            await self._secrets_of(workspace_id).save(ServerDraft(entry, dict(values)))
+            at = min(before.index(entry), len(now))
+            await self._save(workspace_id, (*now[:at], entry, *now[at:]))
+
+        return put_back
+
+    async def _save_entry(self, workspace_id: str, entry: McpServerConfig) -> None:
+        await self._save(
+            workspace_id, [entry if one.name == entry.name else one for one in self.entries(workspace_id)]
+        )
+
+    def _entry(self, workspace_id: str, name: str) -> McpServerConfig:
+        for one in self.entries(workspace_id):
+            if one.name == name:
+                return one
+        raise InvalidInput(f"There is no server called {name}.", fix="It was removed; add it again.")
+
+    async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
+        """How the servers of a workspace are doing, in order."""
+        hub, found = self._hubs.get(workspace_id), []
+        if hub is not None and hub.entries != self.entries(
+            workspace_id
+        ):  # somebody else has changed the record
+            await self._apply(workspace_id)
+        for entry in self.entries(workspace_id):
+            kept = await self._secrets_of(workspace_id).load(entry)
+            missing = tuple(name for name in entry.secret_names if name not in kept)
+            found.append(await self._status_builder.build(hub, entry, missing))
+        return tuple(found)
+
+    async def secret_storage_text(self) -> str:
+        """Where secrets are kept, for people."""
+        backend = await self._secrets.keychain_name()
+        if backend:
+            return f"Kept in the {backend}."
+        why = self._secrets.problem or "there is no keychain"
+        return f"Kept for this run only: {why}".rstrip(".") + "."
+
+    async def test(self, workspace_id: str, name: str, draft: ServerDraft) -> McpServerStatus:
+        """Start a server once as it would be kept, and end it again; `name`: the one whose secrets it has."""
+        entry = _with_consent(replace(draft.entry, enabled=True))
+        _check(entry)
+        values = await self._secrets_of(workspace_id).load(replace(entry, name=name)) if name else {}
+        given = {**values, **{key: value for key, value in draft.secrets.items() if value}}
+
+        async def secrets(_: McpServerConfig) -> Mapping[str, str]:
+            return given
+
+        scope = TaskScope()
+        root = Path(self._registry.get(workspace_id).path)
+        hub = Hub(ServerContext(root, self._inherited_env, secrets), scope.start)
+        try:
+            await hub.set_servers((entry,), True)
+            await hub.wait_settled(START_TIMEOUT_S)
+            return await self._status_builder.build(hub, entry)
+        finally:
+            await hub.close()
+            await scope.close()
+
+
+def _with_consent(entry: McpServerConfig) -> McpServerConfig:
+    return replace(entry, approved=entry.fingerprint)
+
+
+def _check(entry: McpServerConfig, used_names: tuple[str, ...] = ()) -> None:
+    faults = validate_server(entry, used_names)
+    if faults:
+        raise InvalidInput(f"{entry.name or 'This server'} cannot be used yet.", " ".join(faults.values()))

@@ -1,0 +1,52 @@
+"""How MCP servers are doing, with what their tools cost in tokens."""
+
+from __future__ import annotations
+
+import json
+
+import msgspec
+
+from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.mcp.client.hub import Hub
+from helix_desktop.mcp.client.server_actor import ServerActor
+from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
+
+
+class StatusBuilder:
+    """Makes reports. What a schema costs is counted once."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._token_counts: dict[str, int] = {}
+
+    async def build(
+        self, hub: Hub | None, entry: McpServerConfig, missing_secrets: tuple[str, ...] = ()
+    ) -> McpServerStatus:
+        """How a server is doing; without a hub its workspace is not open. `missing` secrets are not known."""
+        if hub is None:
+            return McpServerStatus(
+                entry, "waiting" if entry.enabled else "off", missing_secrets=missing_secrets
+            )
+        condition, actor = hub.status(entry), hub.actor(entry.name)
+        return McpServerStatus(
+            *(entry, condition.state, condition.reason, condition.retry_in_s),
+            reported_name=actor.server_title if actor else "",
+            tools=await self._tool_statuses(actor, entry) if actor else (),
+            log=actor.stderr_log.text if actor else "",
+            missing_secrets=missing_secrets,
+        )
+
+    async def _tool_statuses(self, actor: ServerActor, entry: McpServerConfig) -> tuple[McpToolStatus, ...]:
+        texts = [json.dumps(msgspec.to_builtins(one.spec)) for one in actor.tools]
+        new = [text for text in texts if text not in self._token_counts]
+        self._token_counts.update(zip(new, await self._counter.count(new), strict=True))
+        return tuple(
+            McpToolStatus(
+                *(one.tool, one.spec.description.partition("] ")[2], self._token_counts[text]),
+                is_enabled=one.tool not in entry.off,
+                is_read_only=one.claims_read_only,
+                refusal=one.rejection,
+            )
+            for one, text in zip(actor.tools, texts, strict=True)
+        )

@@ -1,0 +1,266 @@
+"""Which model answers: from a label, the settings and the keys. Nothing is contacted here."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from urllib.parse import urlsplit
+
+import msgspec
+
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.ports import Model
+from helix_desktop.config.model_catalog import ModelCatalog
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.config.secrets import ApiKey, SecretStore
+from helix_desktop.config.settings import (
+    Provider,
+    Settings,
+    has_standard_variable,
+    key_variable,
+    parse_label,
+)
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.model_spec import SourcedSpec
+from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
+from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.http import HttpClient, Timeouts
+from helix_desktop.providers.local_servers import DEFAULT_PORTS, LocalServer, find_servers, identify
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.model_list import LIST_PATHS, list_models
+from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy
+from helix_desktop.services.provider_check import ProviderCheck
+from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.workspaces.record import MAIN, WorkspaceRecord
+
+log = logging.getLogger(__name__)
+
+DEMO_PAUSE_S = 0.012  # between the demo model's pieces: about the pace of a fast model
+_ADHOC_PROVIDER = "server"
+_LOCAL_TIMEOUTS = Timeouts(connect_s=1.0, read_s=5.0, write_s=5.0)  # a server of this machine answers at once
+
+
+class ModelService:
+    """Makes models by label PROVIDER/NAME; an empty label is the person's default, at first the demo."""
+
+    def __init__(
+        self,
+        settings: Callable[[], Settings],
+        secrets: SecretStore,
+        demo_pause_s: float = DEMO_PAUSE_S,
+        local_ports: Sequence[int] = DEFAULT_PORTS,
+        response_timeout_s: float = PATIENCE_S,
+    ) -> None:
+        """`ports` are those of this machine where model servers are looked for, when somebody asks.
+
+        `patience_s` is how long a turn waits for a server that does not answer, in seconds.
+        """
+        self._retries = RetryPolicy(response_timeout_s)
+        self._settings, self._secrets, self._demo_pause_s = settings, secrets, demo_pause_s
+        self.local_ports = local_ports
+        self._http, self._local_http = HttpClient(), HttpClient(_LOCAL_TIMEOUTS)
+
+    @cached_property
+    def catalog(self) -> ModelCatalog:
+        """What is published of models."""
+        return ModelCatalog.load(resources_dir() / "models.toml")
+
+    async def by_label(self, label: str) -> Model:
+        """The model of a label. Raises HelixError when there is no such provider."""
+        wanted = label or self._settings().model or DEMO_LABEL
+        if wanted == DEMO_LABEL:
+            return DemoModel(resources_dir() / "demo", self._demo_pause_s)
+        provider, info = self._settings().find_model(wanted, self.catalog)
+        return self._create_model(provider, info, await self._key_for(provider))
+
+    async def roles(self, record: WorkspaceRecord, main_label: str = "") -> ModelRoles:
+        """Which model does what in a workspace, under its own main model or the one of a label.
+
+        Raises HelixError when the main model is not to be had.
+
+        A role whose model is gone falls to the main one; beside the offline demo model nobody else is asked.
+        """
+        main = await self.by_label(main_label or record.model)
+        if main.info.demo:
+            return ModelRoles(main)
+        settings = self._settings()
+        fast = await self._role_model(record.fast or settings.fast)
+        summary = await self._role_model(record.summary or settings.summary)
+        return ModelRoles(main, fast, summary, await self._role_model(record.long or settings.long))
+
+    async def _role_model(self, label: str) -> Model | None:
+        if label in {"", MAIN}:
+            return None
+        try:
+            return await self.by_label(label)
+        except HelixError as error:
+            log.warning("a role falls to the main model: %s", error)
+            return None
+
+    async def adhoc(self, label: str, base_url: str, window: int) -> Model:
+        """A model at an address that no settings name; `window` in tokens, 0 for the usual.
+
+        A key that is kept for a provider goes to that provider's own address only. Elsewhere goes what the
+        environment holds: somebody set it for this run; see `typed_key`. Raises HelixError when label or
+        address are no use.
+        """
+        if not base_url:
+            self._require_provider(label)
+            model = await self.by_label(label)
+            if not window or model.info.demo:
+                return model
+            provider, info = self._settings().find_model(label or self._settings().model, self.catalog)
+            return self._create_model(provider, _with_window(info, window), await self._key_for(provider))
+        if not _is_http_url(base_url):
+            raise InvalidInput(f"{base_url!r} is no address.", fix="Give it as http://HOST:PORT/v1.")
+        name, model_name = _split_label(label)
+        if not model_name:
+            raise InvalidInput(
+                "No model is named.", f"A server at {base_url} was.", "Add --model PROVIDER/NAME."
+            )
+        try:
+            provider = Provider(name=name, base_url=base_url)
+        except ValueError as error:
+            raise InvalidInput(
+                f"{label!r} names no model.", f"{error}.", "Write it as PROVIDER/NAME."
+            ) from error
+        info = _with_window(provider.model_info(model_name, self.catalog), window)
+        if self._has_stored_key_for(provider):
+            return self._create_model(provider, info, await self._key_for(provider))
+        variables = self._key_variables(name)
+        advice = f"Set {' or '.join(variables)} to the right key."
+        return self._create_model(provider, info, self._secrets.from_variables(variables).value, advice)
+
+    def _require_provider(self, label: str) -> None:
+        """Raise InputUnusable for a typed label of a provider that is not set up."""
+        name = label.partition("/")[0].strip()
+        if not name or label == DEMO_LABEL or self._settings().provider(name) is not None:
+            return
+        known = ", ".join(provider.name for provider in self._settings().providers) or "none yet"
+        variables = " or ".join(self._key_variables(name))
+        raise InvalidInput(
+            f"There is no provider {name}.",
+            f"Known: {known}.",
+            f"Add it in Settings, Providers, or add --base-url URL; its key is read from {variables}.",
+        )
+
+    def environment_key(self, label: str, base_url: str) -> ApiKey:
+        """Return the key from the environment that a typed address gets; empty when it gets none of these."""
+        name, _ = _split_label(label)
+        if self._has_stored_key_for(Provider(name=name, base_url=base_url)):
+            return ApiKey()
+        return self._secrets.from_variables(self._key_variables(name))
+
+    def _key_variables(self, name: str) -> tuple[str, ...]:
+        """List the variables that may hold the key for a typed address.
+
+        Where nothing is known of the provider, OPENAI_API_KEY counts too: its servers expect it.
+        """
+        known = has_standard_variable(name) or self._settings().provider(name) is not None
+        return (key_variable(name),) if known else (key_variable(name), key_variable("openai"))
+
+    def _has_stored_key_for(self, provider: Provider) -> bool:
+        own = self._settings().provider(provider.name)
+        return own is not None and _same_origin(own.base_url, provider.base_url)
+
+    async def _key_for(self, provider: Provider) -> str:
+        """The kept key at the provider's own saved address, else what the environment holds."""
+        if self._has_stored_key_for(provider):
+            return (await self._secrets.get(provider.name)).value
+        return self._secrets.from_environment(provider.name).value
+
+    def _create_model(
+        self,
+        provider: Provider,
+        info: ModelInfo,
+        key: str,
+        key_advice: str = "",
+        retries: RetryPolicy | None = None,
+    ) -> Model:
+        return create_model(
+            provider.dialect,
+            info,
+            provider.base_url,
+            key,
+            http=self._http,
+            retry_policy=retries or self._retries,
+            key_advice=key_advice or _key_advice(provider.name),
+        )
+
+    async def list_models(self, provider: Provider, key: str = "") -> dict[str, SourcedSpec]:
+        """The models that a server has, and what it says of each; without `key` by the one that is kept.
+
+        Raises ModelError.
+        """
+        if _is_http_url(provider.base_url) and provider.base_url.strip().startswith("http:"):
+            here = await identify(self._local_http, server_root(provider.base_url))
+            if here is not None and here.kind != "other":
+                return {model.name: SourcedSpec("server", model.source, model.spec) for model in here.models}
+        value = key or await self._key_for(provider)
+        listed = await list_models(
+            provider.name, provider.base_url, value, http=self._http, dialect=provider.dialect
+        )
+        source = f"{provider.name}: its list of models"
+        return {name: SourcedSpec("server", source, figures) for name, figures in listed.items()}
+
+    async def find_local_servers(self) -> tuple[LocalServer, ...]:
+        """The servers on this machine's usual ports; asked only because somebody wants to know."""
+        return await find_servers(self._local_http, self.local_ports)
+
+    async def test(
+        self, provider: Provider, model: str, key: str, on_step: Callable[[tuple[CheckStep, ...]], None]
+    ) -> bool:
+        """Try a server out and tell each step as it goes; whether all that could be tried is well."""
+        value = key or await self._key_for(provider)
+        info = provider.model_info(model, self.catalog)
+        asked = self._create_model(provider, info, value, retries=QUICK_RETRY_POLICY) if model else None
+        advice = _key_advice(provider.name)
+        endpoint = Endpoint(provider.name, provider.base_url, value, self._http, provider.dialect, advice)
+        return await ProviderCheck(endpoint, LIST_PATHS[provider.dialect], asked, on_step).run()
+
+    async def close(self) -> None:
+        """Close all connections."""
+        await self._http.aclose()
+        await self._local_http.aclose()
+
+
+def _split_label(label: str) -> tuple[str, str]:
+    """Split a typed label into provider and model; one without a provider gets a stand-in."""
+    return parse_label(label) if "/" in label else (_ADHOC_PROVIDER, label)
+
+
+def _key_advice(provider: str) -> str:
+    return f"Enter the right key in Settings, Providers, or set {key_variable(provider)}."
+
+
+def server_root(base_url: str) -> str:
+    """An OpenAI-like base URL without its /v1: where a local server's own questions are answered."""
+    return base_url.strip().rstrip("/").removesuffix("/v1")
+
+
+def _is_http_url(text: str) -> bool:
+    try:
+        parts = urlsplit(text)
+        port = parts.port  # looked at here, because only looking tells a port that is none
+    except ValueError:
+        return False
+    return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
+
+
+def _same_origin(url: str, other_url: str) -> bool:
+    """Whether requests to two addresses go to the same place, so that they may carry the same key."""
+    return _is_http_url(url.strip()) and _origin(url) == _origin(other_url)
+
+
+def _origin(url: str) -> tuple[str, str, int | None]:
+    parts = urlsplit(url.strip())
+    usual = {"http": 80, "https": 443}
+    return parts.scheme, parts.hostname or "", parts.port or usual.get(parts.scheme)
+
+
+def _with_window(info: ModelInfo, window: int) -> ModelInfo:
+    if not window:
+        return info
+    return msgspec.structs.replace(info, window=window, reserve=min(info.reserve, max(256, window // 10)))

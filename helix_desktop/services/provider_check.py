@@ -1,0 +1,216 @@
+"""Tries a model's server out, step by step: reach, TLS, key, streaming, tools; each is told as it goes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping
+from contextlib import aclosing
+from http import HTTPStatus
+
+import msgspec
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.domain.digest import ellipsize
+from helix_desktop.domain.errors import AuthenticationFailed, HelixError, ModelError
+from helix_desktop.domain.messages import (
+    Message,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    RetryScheduled,
+    TextDelta,
+    ToolSpec,
+)
+from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.http import HttpError, is_loopback
+from helix_desktop.providers.model_list import as_model_error
+from helix_desktop.services.provider_check_result import (
+    UNTESTED_STEPS,
+    CheckStep,
+    CheckStepName,
+    CheckStepState,
+)
+
+_WORD = "lighthouse"
+_COUNT_PROMPT = "Count from one to ten in words, separated by commas. Write nothing else."
+_CALL_PROMPT = f"Call the tool report_word with the word {_WORD}. Do not answer in words."
+_TOOL = ToolSpec(
+    "report_word",
+    "Reports one word.",
+    {
+        "type": "object",
+        "properties": {"word": {"type": "string", "description": "The word to report."}},
+        "required": ["word"],
+    },
+)
+_NO_TOOLS_ADVICE = (
+    "Choose a model that can use tools. llama.cpp needs --jinja, vLLM --enable-auto-tool-choice with the "
+    "--tool-call-parser of the model."
+)
+_EXCERPT_CHARS = 60  # characters of an answer that are shown
+
+
+class ProviderCheck:
+    """One test of one server; `told` hears all five ticks whenever one changes.
+
+    Without a model, or before one is chosen, only the first three can be tried.
+    """
+
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        list_path: str,
+        model: Model | None,
+        on_step: Callable[[tuple[CheckStep, ...]], None],
+    ) -> None:
+        """`list_path` is where the server lists its models."""
+        self._endpoint, self._list_path, self._model, self._on_step = endpoint, list_path, model, on_step
+        self._steps: dict[CheckStepName, CheckStep] = {tick.name: tick for tick in UNTESTED_STEPS}
+
+    async def run(self) -> bool:
+        """Try everything; whether all that could be tried is well. Cancelling ends the call under way."""
+        if not await self._check_reach():
+            self._skip("an earlier step failed")
+        elif self._model is None:
+            self._skip("no model is chosen yet")
+        elif await self._check_streaming(self._model):
+            await self._check_tool_call(self._model)
+        else:
+            self._skip("an earlier step failed")
+        return all(tick.state in {"ok", "skipped"} for tick in self._steps.values())
+
+    def _mark(
+        self, name: CheckStepName, state: CheckStepState, result: str = "", error: HelixError | None = None
+    ) -> None:
+        told = CheckStep(name, state, result)
+        if error is not None:
+            told = msgspec.structs.replace(told, detail=error.what, why=error.why, fix=error.fix)
+        self._steps[name] = told
+        self._on_step(tuple(self._steps.values()))
+
+    def _skip(self, why: str) -> None:
+        for name, tick in tuple(self._steps.items()):
+            if tick.state in {"waiting", "running"}:
+                self._mark(name, "skipped", why)
+
+    async def _check_reach(self) -> bool:
+        """Ask for the list of models: what comes back tells of the way, of TLS and of the key."""
+        began = time.perf_counter()
+        self._mark("reach", "running")
+        try:
+            async with self._endpoint.send("GET", self._list_path) as reply:
+                took = round((time.perf_counter() - began) * 1000)
+                status, tls, body, headers = reply.status, reply.tls, await reply.text(), reply.headers
+        except HttpError as fault:
+            error = as_model_error(self._endpoint.network_error(fault))
+            if fault.kind == "tls":
+                self._mark("reach", "ok", "something answers there")
+            self._mark("tls" if fault.kind == "tls" else "reach", "failed", error=error)
+            return False
+        except ModelError as error:  # a key that cannot even be sent
+            self._mark("reach", "skipped", "nothing was sent")
+            self._mark("auth", "failed", error=error)
+            return False
+        self._mark("reach", "ok", f"answered in {took:,} ms")
+        self._mark("tls", "ok", _encryption_text(tls, self._endpoint.base_url))
+        return self._check_auth(status, body, headers)
+
+    def _check_auth(self, status: int, body: str, headers: Mapping[str, str]) -> bool:
+        if status == HTTPStatus.OK:
+            self._mark("auth", "running", "the list of models was given; the model decides")
+        elif status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
+            self._mark(
+                "auth", "failed", error=as_model_error(self._endpoint.error_for_status(status, body, headers))
+            )
+            return False
+        else:
+            self._mark("auth", "running", "there is no list of models; the model decides")
+        if self._model is None:
+            self._mark("auth", "ok" if status == HTTPStatus.OK else "skipped", "as far as the list of models")
+        return True
+
+    async def _check_streaming(self, model: Model) -> bool:
+        """Let the model count: a stream arrives in pieces."""
+        self._mark("streaming", "running", f"asking {model.info.name}")
+        pieces, first, began = 0, 0.0, time.perf_counter()
+        answer: ModelResponse | None = None
+        try:
+            async with aclosing(model.stream(ModelRequest((Message("user", _COUNT_PROMPT),)))) as arrivals:
+                async for arrival in arrivals:
+                    match arrival:
+                        case TextDelta() | ReasoningDelta():
+                            first = first or time.perf_counter() - began
+                            pieces += 1
+                            if pieces == 1:
+                                self._mark_accepted()
+                        case RetryScheduled(wait_s=wait, reason=reason):
+                            self._mark("streaming", "running", f"{reason}; again in {wait:.0f} s")
+                        case ModelResponse():
+                            answer = arrival
+        except AuthenticationFailed as error:
+            self._mark("auth", "failed", error=error)
+            return False
+        except ModelError as error:
+            self._mark("auth", "skipped", "the model did not come to answer")
+            self._mark("streaming", "failed", error=error)
+            return False
+        self._mark_accepted()
+        self._mark("streaming", "ok", _streaming_text(pieces, first, answer))
+        return True
+
+    def _mark_accepted(self) -> None:
+        self._mark("auth", "ok", "the key is accepted" if self._endpoint.has_key else "no key is needed")
+
+    async def _check_tool_call(self, model: Model) -> None:
+        """Ask for one tool call, with one argument."""
+        self._mark("tools", "running", "asking for a tool call")
+        answer: ModelResponse | None = None
+        try:
+            asked = ModelRequest((Message("user", _CALL_PROMPT),), (_TOOL,))
+            async with aclosing(model.stream(asked)) as arrivals:
+                async for arrival in arrivals:
+                    if isinstance(arrival, ModelResponse):
+                        answer = arrival
+        except ModelError as error:
+            fix = f"{error.fix} {_NO_TOOLS_ADVICE}".strip()
+            self._mark("tools", "failed", error=ModelError(error.what, error.why, fix))
+            return
+        wrong = _tool_call_problem(answer)
+        if wrong:
+            failure = ModelError(f"{model.info.name} did not call the tool.", wrong, _NO_TOOLS_ADVICE)
+            self._mark("tools", "failed", error=failure)
+        else:
+            self._mark("tools", "ok", f"called {_TOOL.name} as it was asked to")
+
+
+def _encryption_text(tls: str, base_url: str) -> str:
+    if tls:
+        return f"{tls.replace('TLSv', 'TLS ')}, certificate trusted by this system"
+    return (
+        "not used: the way stays on this machine"
+        if is_loopback(base_url)
+        else "not used: anybody on the way can read along"
+    )
+
+
+def _streaming_text(chunks: int, first_chunk_s: float, response: ModelResponse | None) -> str:
+    words = (
+        f"{chunks:,} pieces, the first after {first_chunk_s:.1f} s" if chunks > 1 else "arrived all at once"
+    )
+    counted = response is not None and response.usage is not None and response.usage.input > 0
+    return words if counted else f"{words}; it reports no token usage, so the gauge estimates"
+
+
+def _tool_call_problem(response: ModelResponse | None) -> str:
+    """What is wrong with the answer to the wish for a call; empty when it is the call that was wanted."""
+    if response is None or not response.calls:
+        said = ellipsize(" ".join(response.text.split()), _EXCERPT_CHARS) if response is not None else ""
+        return f"It answered in words: {said}" if said else "It answered with nothing."
+    call = response.calls[0]
+    try:
+        arguments = json.loads(call.arguments or "{}")
+    except ValueError:
+        return "Its arguments are no JSON."
+    named = call.name == _TOOL.name and isinstance(arguments, dict) and "word" in arguments
+    return "" if named else f"It called {call.name} with {ellipsize(call.arguments, _EXCERPT_CHARS)}."

@@ -1,0 +1,26 @@
+"""What a test of a model's server finds, in five ticks."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+
+CheckStepName = Literal["reach", "tls", "auth", "streaming", "tools"]
+CheckStepState = Literal["waiting", "running", "ok", "failed", "skipped"]
+
+
+class CheckStep(msgspec.Struct, frozen=True):
+    """One step of the test: what was found, or what failed, why, and what to do."""
+
+    name: CheckStepName
+    state: CheckStepState = "waiting"
+    detail: str = ""
+    why: str = ""
+    fix: str = ""
+
+
+UNTESTED_STEPS: tuple[CheckStep, ...] = tuple(
+    CheckStep(name) for name in ("reach", "tls", "auth", "streaming", "tools")
+)
+"""The ticks before the test begins."""

@@ -1,0 +1,147 @@
+"""Forgetting beyond the store: saved rules and MCP servers of the workspace, and the app's logs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+import msgspec
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.workspace_maintenance import redact
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.errors import StoreLocked
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+log = logging.getLogger(__name__)
+OnProgress = Callable[[int, int], None]
+
+
+class AppData(Protocol):
+    """What is kept beside the store."""
+
+    @property
+    def registry(self) -> WorkspaceRegistry:
+        """The workspaces and their saved rules."""
+        ...
+
+    @property
+    def data(self) -> DataDir:
+        """Where the logs lie."""
+        ...
+
+
+def _no_progress(done: int, total: int) -> None:
+    """Nobody listens."""
+
+
+async def preview_redaction(
+    app_data: AppData,
+    workspace: OpenWorkspace,
+    request: RedactionRequest,
+    on_progress: OnProgress = _no_progress,
+) -> RedactionMatches:
+    """Where it stands, in the store and beside it; changes nothing. Raises InputUnusable."""
+    redaction = Redaction(request, workspace.clock())
+    finds = await workspace.store.redaction.preview(request, on_progress)
+    return await _add_outside_store(app_data, workspace.id, redaction, finds)
+
+
+async def redact_workspace(
+    app_data: AppData,
+    workspace: OpenWorkspace,
+    request: RedactionRequest,
+    on_progress: OnProgress = _no_progress,
+) -> RedactionMatches:
+    """Remove it for good, from the store and beside it; what was changed. The room's turns are ended.
+
+    Raises InputUnusable, StoreWriteFailed; StoreLocked when another process owns the store.
+    """
+    redaction = Redaction(request, workspace.clock())
+    if isinstance(workspace.store, RemoteStore):  # its owner's open conversations would go on saying it
+        raise StoreLocked(
+            "Nothing was forgotten: this workspace is open in another Helix Desktop.",
+            workspace.store.owner_pid,
+            "What it holds in memory would be written again.",
+            "Forget it in that window, or close that and try again.",
+        )
+    beside = await _add_outside_store(app_data, workspace.id, redaction, RedactionMatches())
+    finds = await redact(workspace, request, on_progress)
+    if beside.rules:
+        rules = app_data.registry.get(workspace.id).rules
+        clean = tuple(one for one in rules if redaction.redact_text(one.subject) == one.subject)
+        app_data.registry.change(workspace.id, rules=clean)
+    if beside.servers:
+        servers = tuple(
+            _redact_server(one, redaction.redact_text) for one in app_data.registry.get(workspace.id).servers
+        )
+        app_data.registry.change(workspace.id, servers=servers)
+    for name in beside.logs:
+        await asyncio.to_thread(_redact_log, app_data.data.logs_dir / name, redaction)
+    return msgspec.structs.replace(finds, rules=beside.rules, logs=beside.logs, servers=beside.servers)
+
+
+async def _add_outside_store(
+    app_data: AppData, workspace_id: str, redaction: Redaction, matches: RedactionMatches
+) -> RedactionMatches:
+    if not redaction.needles:
+        return matches
+    said, record = redaction.redact_text, app_data.registry.get(workspace_id)
+    rules = (said(one.text) for one in record.rules if said(one.subject) != one.subject)
+    servers = tuple(one.name for one in record.servers if _redact_server(one, said) != one)
+    logs = await asyncio.to_thread(_logs_containing, app_data.data.logs_dir, redaction)
+    return msgspec.structs.replace(matches, rules=tuple(rules), logs=logs, servers=servers)
+
+
+def _redact_server(entry: McpServerConfig, redact_text: Callable[[str], str]) -> McpServerConfig:
+    """A server without the secret; what the person agreed to was another."""
+    return msgspec.structs.replace(
+        entry,
+        command=redact_text(entry.command),
+        args=tuple(map(redact_text, entry.args)),
+        env={name: redact_text(value) for name, value in entry.env.items()},
+        cwd=redact_text(entry.cwd),
+        url=redact_text(entry.url),
+        headers={name: redact_text(value) for name, value in entry.headers.items()},
+    )
+
+
+def _logs_containing(folder: Path, redaction: Redaction) -> tuple[str, ...]:
+    found = []
+    for path in sorted(folder.iterdir()) if folder.is_dir() else ():
+        try:
+            if path.is_file() and redaction.matches(path.read_bytes()):
+                found.append(path.name)
+        except OSError as error:
+            log.warning("a log could not be looked through: %s", error)
+    return tuple(found)
+
+
+def _redact_log(path: Path, redaction: Redaction) -> None:
+    # In place: the app goes on writing to the end of this very file.
+    with path.open("r+b") as file:
+        clean = redaction.redact_data(file.read())
+        file.seek(0)
+        file.write(clean)
+        file.truncate()
+
+
+class WorkspaceRedaction:
+    """Forgetting in one open workspace and beside its store, as the window has it."""
+
+    def __init__(self, app_data: AppData, workspace: OpenWorkspace) -> None:
+        self._app_data, self._workspace = app_data, workspace
+
+    async def preview(self, request: RedactionRequest, on_progress: OnProgress) -> RedactionMatches:
+        """Where it stands; changes nothing. Raises InputUnusable."""
+        return await preview_redaction(self._app_data, self._workspace, request, on_progress)
+
+    async def carry_out(self, request: RedactionRequest, on_progress: OnProgress) -> RedactionMatches:
+        """Remove it for good; what was changed. Raises InputUnusable, StoreWriteFailed."""
+        return await redact_workspace(self._app_data, self._workspace, request, on_progress)

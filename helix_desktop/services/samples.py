@@ -1,0 +1,67 @@
+"""The sample projects: copied out of the resources, listed as workspaces, whose demo model asks once."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.workspaces.record import WorkspaceRecord
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+SAMPLES = ("tidewatch", "pagemill")
+DEMO_MODEL = "demo/offline"
+DEMO_POLICY = msgspec.structs.replace(
+    PROFILES["balanced"],
+    protect_steps=8,
+    protect_tokens=48_000,
+    sweep_min=10_000,
+    sweep_max=24_000,
+    fold_after_steps=6,
+    fold_least=6_000,
+    observe_at=0.5,
+    observe_place_at=0.9,
+    handover_cooldown_s=5,
+)
+"""The demo model's window is small, and its work short: with these numbers every mechanism is seen in it."""
+
+
+def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> WorkspaceRecord:
+    """Copy a sample project under `folder` unless it is there, and list it.
+
+    In the copy the demo model asks once before it changes or runs something, to show how that looks. A folder
+    that was there before is nobody's copy: each call in it is asked about. Raises HelixError when the copy
+    cannot be made.
+    """
+    place = folder / name
+    copied = not os.path.lexists(place)
+    try:
+        if copied:
+            folder.mkdir(parents=True, exist_ok=True)
+            _copy(resources_dir() / "demo" / name, place)
+    except OSError as error:
+        raise HelixError(
+            "The sample project could not be copied.", f"{error}.", f"Make room in {folder}, or free it."
+        ) from error
+    known = registry.find_by_path(place)
+    record = registry.add(place, demo=True, trusted=copied)
+    if known is None:
+        record = registry.change(record.id, demo_calls="once" if copied else "ask", model=DEMO_MODEL)
+        registry.save_policy(record.id, DEMO_POLICY)
+    return record
+
+
+def _copy(source: Path, place: Path) -> None:
+    """Copy a folder; it is there as a whole or not at all, also when the app ends half-way."""
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as half:
+        made = Path(half) / place.name
+        shutil.copytree(source, made)
+        for path in (made, *made.rglob("*")):  # the program may lie where nothing may be written
+            path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
+        made.rename(place)

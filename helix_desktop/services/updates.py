@@ -1,0 +1,67 @@
+"""Releases: what a place that is asked says of the newest one, and how versions compare."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.unicode_safety import first_hidden
+
+_NUMBER = r"(0|[1-9][0-9]{0,8})"
+_VERSION = re.compile(
+    rf"v?{_NUMBER}\.{_NUMBER}\.{_NUMBER}(?:-([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+)*))?(?:\+[0-9A-Za-z.-]+)?"
+)
+_LONGEST = 64  # characters of a version
+_PAGE = re.compile(r"https://[a-z0-9.-]{1,253}(?:/[!-~]{0,1000})?")
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
+VersionKey = tuple[tuple[int, int, int], int, tuple[tuple[int, int, str], ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A release: its version, the page that offers it, and the day it came out; both empty when not said."""
+
+    version: str
+    page: str = ""
+    day: str = ""
+
+
+def version_key(version: str) -> VersionKey:
+    """What versions are compared by, as Semantic Versioning has it. Raises ValueError for any other text."""
+    found = _VERSION.fullmatch(version) if len(version) <= _LONGEST else None
+    if found is None:
+        raise ValueError(version[:_LONGEST])
+    major, minor, patch, before = found.groups()
+    parts = tuple(
+        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in (before or "").split(".") if part
+    )
+    return (int(major), int(minor), int(patch)), 0 if before else 1, parts
+
+
+def parse_release(answer: str) -> Release:
+    """What an answer in JSON says: `tag_name`, `html_url`, `published_at`. Raises HelixError."""
+    try:
+        said = json.loads(answer)
+        version = str(said["tag_name"])
+        version_key(version)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise HelixError("the answer names no release") from error
+    page, day = str(said.get("html_url") or ""), str(said.get("published_at") or "")[:10]
+    shown = page if _PAGE.fullmatch(page) and not first_hidden(page) else ""
+    return Release(version.removeprefix("v"), shown, day if _DAY.fullmatch(day) else "")
+
+
+def update_status(release: Release, current_version: str) -> tuple[str, bool]:
+    """What a person is told of the newest release, and whether it is newer than their own version."""
+    day = f" ({release.day})" if release.day else ""
+    if version_key(release.version) > version_key(current_version):
+        return f"{release.version} is out{day}. You have {current_version}.", True
+    if version_key(release.version) < version_key(current_version):
+        return (
+            f"You have {current_version}, which is newer than the newest release, {release.version}{day}.",
+            False,
+        )
+    return f"You have the newest ({current_version}).", False

@@ -1,0 +1,25 @@
+"""Fetching pages for the agent's tool: names by the system, pages by the HTTP client."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Sequence
+
+from helix_desktop.providers.web_fetch import fetch_page
+from helix_desktop.tools.web.fetch_url import HttpReply
+
+
+class WebFetcher:
+    """Asks machines of the open internet for pages."""
+
+    async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
+        """The reply of the machine at a numeric address. Raises OSError."""
+        page = await fetch_page(url, address, max_bytes)
+        return HttpReply(page.status, dict(page.headers), page.body, page.is_complete)
+
+
+async def resolve(host: str, port: int) -> Sequence[str]:
+    """The numeric addresses of a host, as this system knows them. Raises OSError."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(where[0]) for *_, where in found))

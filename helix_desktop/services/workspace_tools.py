@@ -1,0 +1,87 @@
+"""The tools of a workspace, with what its person lets them do."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+from helix_desktop.agent.tool_calls.toolset import Toolset
+from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.services.sample_python import with_sample_python
+from helix_desktop.services.web_fetcher import WebFetcher, resolve
+from helix_desktop.tools.access import ToolAccess
+from helix_desktop.tools.cache.port import Cache, CountTokens
+from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.scratch import temporary_base
+from helix_desktop.tools.workspace_tools import WorkspaceTools
+from helix_desktop.workspaces.record import Grant
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+
+NO_SANDBOX_ADVICE = (
+    "Install bubblewrap to have a sandbox."
+    if sys.platform == "linux"
+    else "This system has no sandbox for them."
+)
+
+
+class ToolService:
+    """Makes toolboxes; what a workspace's record grants holds from the next call on."""
+
+    def __init__(self, data: DataDir, registry: WorkspaceRegistry, count: CountTokens) -> None:
+        self._data, self._registry, self._count = data, registry, count
+        self.sandboxes = SandboxProvider(hidden=(data.root, temporary_base()))
+        self._toolsets: dict[str, Toolset] = {}
+
+    def create_tools(self, workspace_id: str, root: Path, store: Cache) -> WorkspaceTools:
+        """The tools of the workspace whose folder is `root`."""
+        data = self._data
+        return WorkspaceTools(
+            root,
+            store,
+            resources_dir() / "prompts" / "tools",
+            self._count,
+            protected=(data.settings_file, data.workspaces_dir, data.logs_dir),
+            environ=with_sample_python(os.environ) if self._registry.get(workspace_id).demo else None,
+            access=ToolAccess(self.sandboxes, lambda: self.grants(workspace_id), (WebFetcher(), resolve)),
+        )
+
+    def register(self, workspace_id: str, toolset: Toolset) -> None:
+        """A workspace is open with these tools, which follow what it is granted."""
+        self._toolsets[workspace_id] = toolset
+
+    def unregister(self, workspace_id: str) -> None:
+        """It is open no longer."""
+        self._toolsets.pop(workspace_id, None)
+
+    async def set_grant(self, workspace_id: str, grant: Grant, allowed: bool) -> None:
+        """Let a workspace's agent have one thing more, or less, from its next call on. Raises HelixError."""
+        self._registry.change(workspace_id, **{grant: allowed})
+        if workspace_id in self._toolsets:
+            await self._toolsets[workspace_id].refresh()
+
+    async def is_sandboxed(self, workspace_id: str) -> bool:
+        """Whether commands of a workspace stay in its folder and off the network."""
+        kind, cell = await self._sandbox(workspace_id)
+        return confines(kind, cell, self.grants(workspace_id).network)
+
+    async def sandbox_status(self, workspace_id: str) -> tuple[str, bool]:
+        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        kind, cell = await self._sandbox(workspace_id)
+        said = describe_sandbox(kind, self.grants(workspace_id).network, cell.contains_home)
+        missing = kind == "none" and self.grants(workspace_id).sandbox
+        return (f"{said} {NO_SANDBOX_ADVICE}" if missing else said), kind != "none"
+
+    async def _sandbox(self, workspace_id: str) -> tuple[SandboxKind, SandboxScope]:
+        root = await asyncio.to_thread(Path(self._registry.get(workspace_id).path).resolve)
+        cell = await asyncio.to_thread(self.sandboxes.scope_for, root, root)
+        kind = (await self.sandboxes.detect()).kind if self.grants(workspace_id).sandbox else "none"
+        return kind, cell
+
+    def grants(self, workspace_id: str) -> ToolGrants:
+        """What holds in a workspace now."""
+        record = self._registry.get(workspace_id)
+        return ToolGrants(record.sandbox, record.network, record.fetch)

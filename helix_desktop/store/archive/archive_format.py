@@ -1,0 +1,86 @@
+"""What an archive of a workspace holds. A file `.helix` is a tar, compressed with zstd, in this order:
+
+    manifest.json              format, workspace, what is to come
+    contents/DIGEST.json       what is known of a content      \\ by digest,
+    contents/DIGEST            its bytes                        / each once
+    sessions/N/session.json    its id, summary and draft       \\ N counts
+    sessions/N/events-K.jsonl  its log, in parts                / from 1
+    end.json                   what really came
+
+A tar and not a zip: it is written and read in one pass with the same little memory, however many contents
+there are; `tar --zstd -xf` opens it. It holds no key, no rule, and no path of the machine but those within
+what was said and put out.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+
+from helix_desktop.domain.errors import ArchiveWriteFailed, InvalidArchive
+from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.store.archive_report import SUFFIX
+from helix_desktop.domain.store.entries import SessionSummary
+
+FORMAT = 1
+MAX_NOTE_BYTES = 16 * 1024 * 1024  # largest manifest, record or description of a session, in bytes
+MAX_LOG_PART_BYTES = 256 * 1024 * 1024  # largest part of a log, in bytes: one event may hold a long text
+MAX_SESSION_BYTES = (
+    2 * 1024 * 1024 * 1024
+)  # largest log of one session, in bytes: it is held in memory as a whole
+LOG_PART_BYTES = 4 * 1024 * 1024  # bytes after which a log goes on in another part
+_NAME_BYTES = 120  # of a workspace's name that go into a file's: systems take 255 with all that is added
+MANIFEST, END = "manifest.json", "end.json"
+
+_NonNegative = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
+
+
+class ArchiveManifest(msgspec.Struct, frozen=True):
+    """The first words of an archive: whose it is, and how much is to come; sizes in bytes, time in ms."""
+
+    format: int
+    version: str
+    workspace: str
+    name: str
+    created: _NonNegative
+    entries: _NonNegative
+    size: _NonNegative
+    sessions: _NonNegative
+
+
+class SessionHeader(msgspec.Struct, frozen=True):
+    """A session without its log."""
+
+    id: str
+    events: _NonNegative
+    summary: SessionSummary | None = None
+    draft: str = ""
+    attachments: tuple[Attachment, ...] = ()
+
+
+def file_name(name: str, stamp: str = "") -> str:
+    """A file's name for an archive of the workspace `name`, on every system."""
+    plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "workspace"
+    short = plain.encode()[:_NAME_BYTES].decode(errors="ignore")
+    return f"{short}{'-' if stamp else ''}{stamp}{SUFFIX}"
+
+
+def invalid_archive(why: str) -> InvalidArchive:
+    """A file that is not what an export wrote."""
+    return InvalidArchive(
+        "This file cannot be imported.",
+        f"{why[:1].upper()}{why[1:]}.",
+        "Nothing was changed. Use another copy of the file, or export it again.",
+    )
+
+
+def write_failed(path: Path, error: Any) -> ArchiveWriteFailed:
+    """A file that the disk did not take."""
+    return ArchiveWriteFailed(
+        f"{path} was not written.",
+        f"{getattr(error, 'strerror', None) or error}.",
+        "Nothing of it was left. Choose another place, or free some room there.",
+    )

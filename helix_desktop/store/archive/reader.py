@@ -1,0 +1,212 @@
+"""Reads an archive, piece by piece, and lets nothing pass that is not verified."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from helix_desktop.domain.digest import digest_of, is_digest
+from helix_desktop.domain.errors import InvalidArchive
+from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.store.archive_report import ArchiveInfo, ArchiveTotals, Progress
+from helix_desktop.store.archive.archive_format import (
+    END,
+    FORMAT,
+    MANIFEST,
+    MAX_LOG_PART_BYTES,
+    MAX_NOTE_BYTES,
+    MAX_SESSION_BYTES,
+    ArchiveManifest,
+    SessionHeader,
+    invalid_archive,
+)
+from helix_desktop.store.archive.tar_stream import TarStreamReader
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+
+_MAX_COUNT = 2**62  # of anything that is counted
+_MAX_TIME_MS = 253_370_764_800_000  # milliseconds, the year 9999: calendars end there
+# By names: rows hold a record as an array, which a field that another version does not know would shift.
+_RECORD_NOTE = msgspec.defstruct(
+    "RecordNote",
+    [
+        (one.name, one.type) if one.required else (one.name, one.type, one.default)
+        for one in msgspec.structs.fields(EntryRecord)
+    ],
+    frozen=True,
+)
+_EVENT_DECODER = msgspec.json.Decoder(RecordedEvent)
+T = TypeVar("T")
+
+
+class Stopped(Exception):
+    """Somebody asked to end the work."""
+
+
+class ArchivedContent(msgspec.Struct, frozen=True):
+    """A content as it was stored; its bytes have its digest."""
+
+    digest: str
+    record: EntryRecord
+    data: bytes
+
+
+class ArchivedSession(msgspec.Struct, frozen=True):
+    """A session with its whole log."""
+
+    header: SessionHeader
+    events: list[RecordedEvent]
+
+
+ArchivePart = ArchiveManifest | ArchivedContent | ArchivedSession | ArchiveTotals
+
+
+def read_archive(
+    path: Path, stop: threading.Event, on_progress: Progress = lambda *_: None
+) -> Iterator[ArchivePart]:
+    """The manifest, every content, every session, and the end. Raises ArchiveUnusable, Stopped, OSError."""
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise invalid_archive(
+            "it is a pipe or a device, and a file is read twice"
+        )  # opening a pipe may never end
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        tape = TarStreamReader(file, size)
+        for piece in _read_parts(tape):
+            if stop.is_set():
+                raise Stopped
+            yield piece
+            on_progress(file.tell(), size)
+
+
+def read_info(path: Path) -> ArchiveInfo:
+    """What a file says of itself; what follows is not looked at. Raises ArchiveUnusable."""
+    pieces = read_archive(path, threading.Event())
+    try:
+        manifest = next(pieces)
+    except OSError as error:
+        raise InvalidArchive(f"{path} cannot be read.", f"{error.strerror or error}.") from error
+    assert isinstance(manifest, ArchiveManifest)  # the first piece is, or there is none
+    return ArchiveInfo(
+        manifest.name, manifest.workspace, manifest.created, manifest.entries, manifest.sessions
+    )
+
+
+def check_archive(
+    path: Path, stop: threading.Event, on_progress: Progress = lambda *_: None
+) -> ArchiveTotals:
+    """Read an archive to its end; what it holds. Raises ArchiveUnusable, Stopped, OSError."""
+    for piece in read_archive(path, stop, on_progress):
+        if isinstance(piece, ArchiveTotals):
+            return piece
+    raise invalid_archive("it has no end")
+
+
+def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
+    yield _read_manifest(tar)
+    entries = size = sessions = events = 0
+    last = ""
+    held: set[bytes] = set()
+    lacking: set[str] = set()
+    while tar.next_name().startswith("contents/"):
+        kept = _read_content(tar, last)
+        last = kept.digest
+        held.add(bytes.fromhex(last))
+        entries, size = entries + 1, size + len(kept.data)
+        yield kept
+    while tar.next_name().startswith("sessions/"):
+        sessions += 1
+        log = _read_session(tar, sessions)
+        events += len(log.events)
+        named = {digest for one in log.events for digest in digests_in(one.event)}
+        lacking |= {digest for digest in named if not is_digest(digest) or bytes.fromhex(digest) not in held}
+        yield log
+    end = _read_note(tar, END, ArchiveTotals)
+    if (end.entries, end.size, end.sessions, end.events) != (entries, size, sessions, events):
+        raise invalid_archive("it does not hold what its end says")
+    for digest in lacking.difference(end.missing):
+        raise invalid_archive(f"an event names the content {digest[:80]!r}, which is not stored in it")
+    tar.finish()
+    yield end
+
+
+def _read_manifest(tar: TarStreamReader) -> ArchiveManifest:
+    manifest = _read_note(tar, MANIFEST, ArchiveManifest)
+    if manifest.format != FORMAT:
+        raise invalid_archive(
+            f"it has format {manifest.format}, written by Helix Desktop {manifest.version[:20]}; "
+            f"this version reads format {FORMAT}"
+        )
+    return manifest
+
+
+def _read_content(tar: TarStreamReader, previous_digest: str) -> ArchivedContent:
+    digest = tar.next_name().removeprefix("contents/").removesuffix(".json")
+    if not is_digest(digest) or digest <= previous_digest:
+        raise invalid_archive(f"its content {digest[:70]!r} is not in order")
+    record = EntryRecord(**msgspec.structs.asdict(_read_note(tar, f"contents/{digest}.json", _RECORD_NOTE)))
+    data = tar.read_member(f"contents/{digest}", MAX_CONTENT_BYTES)
+    if digest_of(data) != digest:
+        raise invalid_archive(f"its content {digest} has other bytes")
+    times = (record.created, record.last_used, record.trashed)
+    if not _are_valid_times(*times) or not all(
+        0 <= one < _MAX_COUNT for one in (record.tokens, record.recalls)
+    ):
+        raise invalid_archive(f"its content {digest} has an impossible record")
+    return ArchivedContent(digest, record, data)
+
+
+def _read_session(tar: TarStreamReader, number: int) -> ArchivedSession:
+    place = f"sessions/{number}"
+    note = _read_note(tar, f"{place}/session.json", SessionHeader)
+    try:
+        keys.session_bytes(note.id)
+    except ValueError as error:
+        raise invalid_archive(str(error)) from error
+    if note.summary is not None and note.summary.id != note.id:
+        raise invalid_archive(f"its session {number} has the summary of another one")
+    if note.summary and not _are_valid_times(
+        note.summary.created, note.summary.updated, note.summary.trashed
+    ):
+        raise invalid_archive(f"its session {number} has an impossible time")
+    events: list[RecordedEvent] = []
+    part = size = 0
+    while len(events) < note.events:
+        part += 1
+        data = tar.read_member(f"{place}/events-{part}.jsonl", MAX_LOG_PART_BYTES)
+        events += _decode(_decode_events, data, f"session {number}")
+        size += len(data)
+        if size > MAX_SESSION_BYTES:
+            raise invalid_archive(f"its session {number} is too long")
+        if not data:
+            raise invalid_archive(f"its session {number} has too few events")
+    if [one.seq for one in events] != list(range(1, note.events + 1)):
+        raise invalid_archive(f"the events of its session {number} are not in order")
+    if not _are_valid_times(*(one.at for one in events)):
+        raise invalid_archive(f"an event of its session {number} has an impossible time")
+    return ArchivedSession(note, events)
+
+
+def _are_valid_times(*times: int) -> bool:
+    """Whether a calendar knows all of these: milliseconds since 1970, or 0 for never."""
+    return all(0 <= one < _MAX_TIME_MS for one in times)
+
+
+def _read_note(tar: TarStreamReader, name: str, note_type: type[T]) -> T:
+    return _decode(msgspec.json.Decoder(note_type).decode, tar.read_member(name, MAX_NOTE_BYTES), name)
+
+
+def _decode_events(data: bytes) -> list[RecordedEvent]:
+    return [_EVENT_DECODER.decode(line) for line in data.splitlines()]
+
+
+def _decode(decode: Callable[[bytes], T], data: bytes, name: str) -> T:
+    try:
+        return decode(data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+        raise invalid_archive(f"its {name} is not understood ({error})") from error

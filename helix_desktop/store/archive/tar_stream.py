@@ -1,0 +1,120 @@
+"""A tar in a zstd stream, written and read member by member in one pass.
+
+The reader believes nothing: only plain files, only whole ones, none longer than its caller allows, and not
+more in all than so small a file could honestly hold. No name of a member is ever a path that is opened.
+"""
+
+from __future__ import annotations
+
+import tarfile
+from typing import BinaryIO
+
+import zstandard
+
+from helix_desktop.store.archive.archive_format import invalid_archive
+
+_ZSTD_LEVEL = 3
+_BLOCK_BYTES = 512
+_MAX_WINDOW_BYTES = 16 * 1024 * 1024  # bytes that unpacking may look back
+_MAX_RATIO = 1000  # how often smaller than its content a file may be, beyond _FREE
+_FEED_BYTES = 2048  # bytes that are unpacked at a time: they cannot become more than about 64 MB
+_ALWAYS_ALLOWED_BYTES = 1024 * 1024 * 1024  # bytes
+
+
+class TarStreamWriter:
+    """Appends members to a file; `close` makes it whole."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._packed = zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).stream_writer(
+            file, closefd=False
+        )
+
+    def add(self, name: str, data: bytes) -> None:
+        """Append one member. Raises OSError."""
+        member = tarfile.TarInfo(name)
+        member.size, member.mode = len(data), 0o600
+        self._packed.write(member.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict"))
+        self._packed.write(data)
+        self._packed.write(bytes(-len(data) % _BLOCK_BYTES))
+
+    def close(self) -> None:
+        """Write the end marks. Raises OSError."""
+        self._packed.write(bytes(2 * _BLOCK_BYTES))
+        self._packed.flush(zstandard.FLUSH_FRAME)
+
+
+class TarStreamReader:
+    """Reads members in order. Every method raises ArchiveUnusable for what no TapeWriter writes."""
+
+    def __init__(self, file: BinaryIO, file_size: int) -> None:
+        self._file = file
+        self._packed = zstandard.ZstdDecompressor(max_window_size=_MAX_WINDOW_BYTES).decompressobj()
+        self._unpacked = bytearray()
+        self._bytes_left = _ALWAYS_ALLOWED_BYTES + _MAX_RATIO * file_size
+        self._next_header: tuple[str, int] | None = None
+
+    def next_name(self) -> str:
+        """The name of the next member."""
+        return self._read_header()[0]
+
+    def read_member(self, name: str, max_bytes: int) -> bytes:
+        """The bytes of the next member, which must have this name and at most `cap` bytes."""
+        found, size = self._read_header()
+        if found != name:
+            raise invalid_archive(f"it holds {found[:100]!r} where {name!r} belongs")
+        if size > max_bytes:
+            raise invalid_archive(f"its {name} claims {size} bytes")
+        self._next_header = None
+        data = self._read(size)
+        self._read(-size % _BLOCK_BYTES)
+        return data
+
+    def finish(self) -> None:
+        """Read to the end, where nothing more may stand; the stream's own checksum is compared there."""
+        if (
+            any(self._read(2 * _BLOCK_BYTES))
+            or self._unpack_more()
+            or self._packed.unused_data
+            or self._file.read(1)
+        ):
+            raise invalid_archive("something follows its end")
+        if not self._packed.eof:
+            raise invalid_archive("it ends early: its last bytes are missing")
+
+    def _read_header(self) -> tuple[str, int]:
+        if self._next_header is None:
+            block = self._read(_BLOCK_BYTES)
+            if not any(block):
+                raise invalid_archive("it ends early: its last part is missing")
+            try:
+                member = tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+            except (tarfile.HeaderError, UnicodeDecodeError) as error:
+                raise invalid_archive(f"a part of it has no name ({error})") from error
+            if member.type != tarfile.REGTYPE or member.size < 0:
+                raise invalid_archive(f"it holds {member.name[:100]!r}, which is no plain file")
+            self._next_header = member.name, member.size
+        return self._next_header
+
+    def _read(self, size: int) -> bytes:
+        self._bytes_left -= size
+        if self._bytes_left < 0:
+            raise invalid_archive("it claims to hold more than a file of its size can")
+        while len(self._unpacked) < size:
+            if not self._unpack_more():
+                raise invalid_archive("it ends early: a part of it is missing")
+        data = bytes(memoryview(self._unpacked)[:size])
+        del self._unpacked[:size]
+        return data
+
+    def _unpack_more(self) -> bool:
+        """Unpack a little more; false at the end."""
+        while not self._packed.eof:
+            packed = self._file.read(_FEED_BYTES)
+            try:
+                plain = self._packed.decompress(packed)
+            except zstandard.ZstdError as error:
+                raise invalid_archive(f"it does not unpack ({error})") from error
+            self._unpacked += plain
+            if plain or not packed:
+                return bool(plain)
+        return False

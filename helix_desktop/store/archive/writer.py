@@ -1,0 +1,185 @@
+"""Writes an archive from a snapshot of a store, then reads it again before it gets its name."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix_desktop import __version__
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidArchive
+from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
+from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult, Progress
+from helix_desktop.store.archive.archive_format import (
+    END,
+    FORMAT,
+    LOG_PART_BYTES,
+    MANIFEST,
+    ArchiveManifest,
+    SessionHeader,
+    invalid_archive,
+    write_failed,
+)
+from helix_desktop.store.archive.reader import Stopped, check_archive
+from helix_desktop.store.archive.tar_stream import TarStreamWriter
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
+from helix_desktop.store.leveldb.counters import read_totals
+from helix_desktop.store.leveldb.draft_rows import read_draft
+from helix_desktop.store.leveldb.entry_record import read_record
+from helix_desktop.store.leveldb.event_log import read_events
+from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.threads.bulk_access import StoreSnapshot
+
+_PART_FILE = re.compile(r"\.[0-9a-f]{32}\.part")  # an export that has no name yet
+_ABANDONED_S = 24 * 3600  # without a word written to it
+_STAGES = 5  # of the whole work, of which checking the file is the last: it takes a quarter of writing it
+
+
+def write_archive(
+    snapshot: StoreSnapshot, path: Path, name: str, at_ms: int, on_progress: Progress = lambda *_: None
+) -> ExportResult:
+    """Write a store as it is in the survey to `path`, verified; a file of that name is replaced at the end.
+
+    Raises ArchiveNotWritten, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
+    """
+    part = path.with_name(f".{uuid.uuid4().hex}.part")
+    _clear_abandoned(path.parent)
+    try:
+        part.touch(mode=0o600, exist_ok=False)
+        with part.open("wb") as file:
+            tape = TarStreamWriter(file)
+            held = _ArchiveWriter(snapshot, tape, on_progress).write(name, at_ms)
+            tape.close()
+            file.flush()
+            os.fsync(file.fileno())
+        if check_archive(part, snapshot.stop_event, _last_stage_progress(on_progress)) != held:
+            raise invalid_archive("it was not written as it should be")
+        size = part.stat().st_size
+        part.replace(path)
+    except InvalidArchive as error:
+        raise write_failed(path, f"What was written reads otherwise: {error.why}") from error
+    except OSError as error:
+        raise write_failed(path, error) from error
+    finally:
+        part.unlink(missing_ok=True)
+    return ExportResult(str(path), size, held)
+
+
+def _clear_abandoned(folder: Path) -> None:
+    """Delete what a process that was killed left of an export: nobody sees it, and it may be large."""
+    for one in folder.glob(".*.part"):
+        with suppress(OSError):
+            if _PART_FILE.fullmatch(one.name) and time.time() - one.stat().st_mtime > _ABANDONED_S:
+                one.unlink()
+
+
+def _last_stage_progress(on_progress: Progress) -> Progress:
+    return lambda done, size: on_progress((_STAGES - 1) * size + done, _STAGES * size)
+
+
+class _ArchiveWriter:
+    """One archive in the making: what came so far."""
+
+    def __init__(self, snapshot: StoreSnapshot, tar: TarStreamWriter, on_progress: Progress) -> None:
+        self._snapshot, self._tar, self._on_progress = snapshot, tar, on_progress
+        self._view, self._codec = snapshot.view, snapshot.codec
+        self._entries = self._size = self._sessions = self._events = 0
+        self._missing: dict[str, None] = {}
+        self._left_out: list[str] = []
+
+    def write(self, name: str, at_ms: int) -> ArchiveTotals:
+        totals = read_totals(self._view.get, self._codec)
+        sessions = list(self._session_ids())
+        workspace = self._view.get(keys.IDENTITY)
+        identity = "" if workspace is None else self._codec.decode(keys.IDENTITY, workspace, TEXT_TYPE)
+        planned = (totals.entries, totals.size, len(sessions))
+        self._write_note(MANIFEST, ArchiveManifest(FORMAT, __version__, identity, name, at_ms, *planned))
+        for digest in self._all_digests():
+            self._write_content(digest)
+            self._report_progress(totals.size)
+        for session in sessions:
+            self._write_session(session)
+            self._report_progress(totals.size)
+        counts = (self._entries, self._size, self._sessions, self._events)
+        end = ArchiveTotals(*counts, tuple(self._missing), tuple(self._left_out))
+        self._write_note(END, end)
+        return end
+
+    def _all_digests(self) -> Iterator[str]:
+        return (keys.digest_in(key) for key, _ in self._view.scan(keys.RECORDS))
+
+    def _session_ids(self) -> Iterator[str]:
+        """Every session that has a log, a summary or a draft, each once."""
+        spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
+        names = {keys.session_of(key, span) for span in spans for key, _ in self._view.scan(span)}
+        return iter(sorted(names))
+
+    def _write_content(self, digest: str) -> None:
+        try:
+            record = read_record(self._view.get, self._codec, digest)
+            data = self._snapshot.contents.read(self._view, digest)
+        except (ContentDamaged, DigestUnknown, RowDamaged):
+            record, data = None, b""
+        if record is None:
+            self._missing[digest] = None
+            return
+        self._write_note(f"contents/{digest}.json", msgspec.structs.asdict(record))
+        self._tar.add(f"contents/{digest}", data)
+        self._entries += 1
+        self._size += len(data)
+
+    def _write_session(self, session: str) -> None:
+        try:
+            events = read_events(self._view, self._codec, session)
+            note = SessionHeader(session, len(events), *self._summary_and_draft(session))
+        except RowDamaged:
+            self._left_out.append(session)
+            return
+        self._sessions += 1
+        self._events += len(events)
+        place = f"sessions/{self._sessions}"
+        self._write_note(f"{place}/session.json", note)
+        for number, part in enumerate(_log_parts(events), 1):
+            self._tar.add(f"{place}/events-{number}.jsonl", part)
+        for digest in (digest for one in events for digest in digests_in(one.event)):
+            if digest not in self._missing and self._view.get(keys.record(digest)) is None:
+                self._missing[digest] = None
+
+    def _summary_and_draft(self, session: str) -> tuple[Any, str, tuple[Attachment, ...]]:
+        """Return a session's summary, and its draft: the text and what goes along."""
+        key, draft_key = keys.summary(session), keys.draft(session)
+        row = self._view.get(key)
+        summary = None if row is None else self._codec.decode(key, row, SUMMARY_TYPE)
+        draft = read_draft(self._codec, draft_key, self._view.get(draft_key))
+        return summary, draft.text, draft.attachments
+
+    def _write_note(self, name: str, note: object) -> None:
+        self._tar.add(name, msgspec.json.encode(note))
+
+    def _report_progress(self, total: int) -> None:
+        if self._snapshot.stop_event.is_set():
+            raise Stopped
+        self._on_progress((_STAGES - 1) * self._size, _STAGES * max(total, self._size))
+
+
+def _log_parts(events: list[RecordedEvent]) -> Iterator[bytes]:
+    """The log as JSON lines, in parts of about LOG_PART bytes."""
+    lines: list[bytes] = []
+    size = 0
+    for one in events:
+        lines.append(msgspec.json.encode(one) + b"\n")
+        size += len(lines[-1])
+        if size >= LOG_PART_BYTES:
+            yield b"".join(lines)
+            lines, size = [], 0
+    if lines:
+        yield b"".join(lines)

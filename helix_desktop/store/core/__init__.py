@@ -1,0 +1,1 @@
+"""What all of the store builds on: keys, row encoding, write batches, commits."""

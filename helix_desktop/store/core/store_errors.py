@@ -1,0 +1,87 @@
+"""What the store tells a person when it says no: the same words from both stores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from helix_desktop.domain.digest import MIN_PREFIX, format_bytes, is_digest_prefix
+from helix_desktop.domain.errors import (
+    ContentDamaged,
+    ContentRedacted,
+    ContentTooLarge,
+    DigestUnknown,
+    StoreClosed,
+)
+from helix_desktop.domain.redaction.redaction import utc_day
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
+
+_MAX_NEAR_MATCHES = 5  # near matches that are listed
+_MIN_NEAR_DIGITS = 4  # hex digits that a near match shares at least
+
+
+def store_closed() -> StoreClosed:
+    """A call after close."""
+    return StoreClosed("The workspace's store is closed.", fix="Open the workspace again.")
+
+
+def content_too_large(content: Content) -> ContentTooLarge:
+    """A content over the cap."""
+    size, most = _format_sizes(len(content.data), MAX_CONTENT_BYTES)
+    return ContentTooLarge(
+        f"{content.tool or 'An output'} gave {size}, which is not stored.",
+        f"One content may have at most {most}.",
+        "Ask for less: a part of the file, fewer lines, or a search in it.",
+    )
+
+
+def request_too_large(size: int, max_bytes: int) -> ContentTooLarge:
+    """A commit that does not fit one message to the store's owner."""
+    found, most = _format_sizes(size, max_bytes)
+    return ContentTooLarge(
+        f"What was to be stored at once has {found}.",
+        f"Beside the window that owns the workspace, at most {most} can be stored at once.",
+        "Close the window and try again, or store it in parts.",
+    )
+
+
+def _format_sizes(size: int, max_bytes: int) -> tuple[str, str]:
+    """Both in words; to the byte where rounded ones would be the same."""
+    if format_bytes(size) == format_bytes(max_bytes):
+        return f"{size:,} bytes", f"{max_bytes:,} bytes"
+    return format_bytes(size), format_bytes(max_bytes)
+
+
+def digest_unknown(digest: str, find_digests: Callable[[str, int], list[str]]) -> DigestUnknown:
+    """A digest this workspace does not hold, with those that begin alike."""
+    near: tuple[str, ...] = ()
+    for length in (MIN_PREFIX, _MIN_NEAR_DIGITS):
+        if not near and is_digest_prefix(digest[:length]):
+            near = tuple(find_digests(digest[:length], _MAX_NEAR_MATCHES))
+    return DigestUnknown(
+        f"This workspace holds no content {digest[:64]}.",
+        "Contents are kept per workspace, under the SHA-256 of their bytes.",
+        f"Near matches: {', '.join(near)}." if near else "Search the cache for what it was about.",
+        near=near,
+    )
+
+
+def content_redacted(digest: str, at_ms: int, successor: str = "") -> ContentRedacted:
+    """A digest whose content was removed on the person's word."""
+    instead = f"Without what was removed it is {successor}." if successor else "Go on without it."
+    return ContentRedacted(
+        f"The content {digest} was forgotten on the person's word on {utc_day(at_ms)}.",
+        "It held something that must not be kept.",
+        instead,
+        near=(successor,) if successor else (),
+    )
+
+
+def content_damaged(digest: str, why: str, quarantined_as: str = "") -> ContentDamaged:
+    """A content that is no longer what was stored; `kept` names the copy of the damaged row."""
+    return ContentDamaged(
+        f"The stored content {digest} is damaged and was not used.",
+        f"{why[:1].upper()}{why[1:]}."
+        + (f" The damaged row is kept as {quarantined_as}." if quarantined_as else ""),
+        "Run again what made it: storing the same bytes heals the entry.",
+    )

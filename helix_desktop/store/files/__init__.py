@@ -1,0 +1,1 @@
+"""The files around a database: atomic writes, the owner's lock, quarantine."""

@@ -1,0 +1,118 @@
+"""Who may open a workspace's store: one process, once. A lock that its holder's death releases."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _BYTE = 1 << 30  # far behind the pid, which must stay readable: Windows locks forbid reading
+
+    def _lock(file: int) -> None:
+        os.lseek(file, _BYTE, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(file: int) -> None:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+class _ProcessLocks:
+    """The locks of this process.
+
+    Network file systems turn flock into a lock per process, which a second opening here would pass, and its
+    closing would drop: so this process asks itself before it touches the file.
+    """
+
+    def __init__(self) -> None:
+        self._paths: set[Path] = set()
+        self._guard = threading.Lock()
+
+    def add(self, path: Path) -> bool:
+        with self._guard:
+            if path in self._paths:
+                return False
+            self._paths.add(path)
+            return True
+
+    def remove(self, path: Path) -> None:
+        with self._guard:
+            self._paths.discard(path)
+
+
+# Process-wide state by nature: it stands for the process towards the file system.
+_PROCESS_LOCKS = _ProcessLocks()
+
+
+class OwnerLock:
+    """Ownership of one folder, from `take` to `release`; the file stays and names the last owner's pid."""
+
+    def __init__(self, path: Path, file: int) -> None:
+        self._path = path
+        self._file = file
+
+    @classmethod
+    def acquire(cls, path: Path) -> OwnerLock:
+        """Own the folder that `path` lies in. Raises StoreLocked with the owner's pid, DataDirUnusable.
+
+        A lock left by a process that died is simply taken.
+        """
+        path = path.resolve()
+        if not _PROCESS_LOCKS.add(path):
+            raise _store_locked(os.getpid())
+        try:
+            return cls(path, _lock_file(path))
+        except BaseException:
+            _PROCESS_LOCKS.remove(path)
+            raise
+
+    def release(self) -> None:
+        """Let another process, or a later opening, have it."""
+        os.close(self._file)
+        _PROCESS_LOCKS.remove(self._path)
+
+
+def _lock_file(path: Path) -> int:
+    try:
+        file = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    except OSError as error:
+        raise DataDirUnavailable(
+            f"The workspace's store cannot be opened for writing: {path.parent}.",
+            f"{error.strerror}.",
+            "Make the folder writable, or choose another data directory.",
+        ) from error
+    try:
+        _lock(file)
+    except OSError as error:
+        os.close(file)
+        raise _store_locked(_read_pid(path)) from error
+    os.lseek(file, 0, os.SEEK_SET)
+    os.ftruncate(file, 0)
+    os.write(file, f"{os.getpid()}\n".encode())
+    return file
+
+
+def _read_pid(path: Path) -> int | None:
+    try:
+        return int(path.read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _store_locked(pid: int | None) -> StoreLocked:
+    if pid == os.getpid():
+        return StoreLocked("This workspace is open here already.", pid, fix="Use the window it is open in.")
+    by = f"by another running Helix Desktop (process {pid})" if pid else "by another process"
+    return StoreLocked(
+        f"This workspace is in use {by}.",
+        pid,
+        "Only one process at a time may write a workspace's store.",
+        "Use that window, or close it and try again.",
+    )

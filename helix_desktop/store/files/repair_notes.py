@@ -1,0 +1,76 @@
+"""What is known of a store's damage between two openings: doubt, reports nobody was told, what was kept."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.store.files.atomic_files import read_struct, write_struct
+
+
+class RepairNotes:
+    """Files in a store's folder; see its layout."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @property
+    def backups(self) -> Path:
+        """Damaged databases as they were found, one numbered folder for each."""
+        return self._folder / "kept"
+
+    def create_backup_folder(self) -> Path:
+        """An empty folder for the next damaged database. Raises OSError."""
+        number = 1
+        while (self.backups / str(number) / "db").exists():
+            number += 1
+        folder = self.backups / str(number)
+        shutil.rmtree(folder, ignore_errors=True)  # of a mending that was cut off
+        folder.mkdir(parents=True)
+        return folder
+
+    def back_up_torn_log(self, log: Path) -> None:
+        """Copy a log whose torn end will be dropped. Raises OSError."""
+        number = 1
+        while (folder := self.backups / f"torn-{number}").exists():
+            number += 1
+        folder.mkdir(parents=True)
+        shutil.copy2(log, folder / log.name)
+
+    @property
+    def suspicion(self) -> str:
+        """What damage was met while the store was open; empty when none was."""
+        try:
+            return (self._folder / "doubt").read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            return ""
+
+    def mark_suspect(self, why: str) -> None:
+        """Have the store mended when it is opened next. Raises OSError."""
+        (self._folder / "doubt").write_text(why, encoding="utf-8")
+
+    def clear_suspect(self) -> None:
+        """The store is sound as far as is known. Raises OSError."""
+        (self._folder / "doubt").unlink(missing_ok=True)
+
+    def read_unreported(self) -> RepairReport | None:
+        """The report of a mending that nobody was told yet."""
+        try:
+            report = read_struct(self._folder / "untold", RepairReport)
+        except (msgspec.DecodeError, OSError):
+            return None
+        # Without its copy the mending was cut off before it came into force.
+        return report if report and (not report.copy or Path(report.copy).exists()) else None
+
+    def write_unreported(self, report: RepairReport) -> None:
+        """Keep a report until somebody is told, and beside its copy for good. Raises OSError."""
+        if report.aside:
+            write_struct(Path(report.aside) / "report.json", report)
+        write_struct(self._folder / "untold", report)
+
+    def mark_reported(self) -> None:
+        """Somebody was told. Raises OSError."""
+        (self._folder / "untold").unlink(missing_ok=True)

@@ -1,0 +1,157 @@
+"""The files of a workspace's store, and the two small ones that say what it is and how it was left.
+
+owner.lock   who has it open          db/           the LevelDB
+format       schema and workspace     quarantine/   damaged rows
+doubt        damage was met: mend     kept/1/ ...   damaged databases as they were found
+db.mend/     made of a damaged one    former/       the LevelDB before a migration
+untold       a mending's report that nobody was told yet
+clean        sequence, ends of logs and files at the last close: less than that means that something was lost
+search.db    the index for searching and sorting: made of db/, and made again whenever it is missing
+"""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.errors import DataDirUnavailable, StoreUnreadable
+from helix_desktop.store.files.atomic_files import read_struct, sync_folder, write_struct
+from helix_desktop.store.files.repair_notes import RepairNotes
+from helix_desktop.store.files.sqlite_files import delete_database
+
+CURRENT_SCHEMA = 1
+
+
+class StoreFormat(msgspec.Struct, frozen=True):
+    """What `format` says."""
+
+    schema: int
+    workspace: str
+
+
+class CleanState(msgspec.Struct, frozen=True):
+    """What `clean` says of the store when it was last closed.
+
+    Writes seen, entries and sessions held, the last seq of each session, the size in bytes of each file, and
+    what CURRENT held: every opening changes that, so as long as it holds the same, so must all the files.
+    """
+
+    sequence: int
+    entries: int
+    sessions: int
+    ends: dict[str, int] = msgspec.field(default_factory=dict)
+    files: dict[str, int] = msgspec.field(default_factory=dict)
+    current: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFiles:
+    """Where things lie in a store's folder."""
+
+    folder: Path
+
+    @property
+    def owner_lock(self) -> Path:
+        """The owner lock."""
+        return self.folder / "owner.lock"
+
+    @property
+    def db(self) -> Path:
+        """The LevelDB."""
+        return self.folder / "db"
+
+    @property
+    def new_db(self) -> Path:
+        """A LevelDB in the making; it becomes `db` when it is whole."""
+        return self.folder / "db.new"
+
+    @property
+    def repair_db(self) -> Path:
+        """A LevelDB that is being made of a damaged or an older one."""
+        return self.folder / "db.mend"
+
+    @property
+    def old_db(self) -> Path:
+        """A LevelDB that another one has replaced, until it is deleted."""
+        return self.folder / "db.old"
+
+    @property
+    def quarantine(self) -> Path:
+        """Damaged rows."""
+        return self.folder / "quarantine"
+
+    @property
+    def before_migration(self) -> Path:
+        """The LevelDB as it was before a migration, until the store was closed well once."""
+        return self.folder / "former"
+
+    @property
+    def repair_notes(self) -> RepairNotes:
+        """What is known of damage."""
+        return RepairNotes(self.folder)
+
+    @property
+    def search_index(self) -> Path:
+        """The index for searching and sorting."""
+        return self.folder / "search.db"
+
+    def create_folders(self) -> None:
+        """Make the folders. Raises DataDirUnusable."""
+        try:
+            self.quarantine.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise DataDirUnavailable(
+                f"The folder for the workspace's store cannot be made: {self.folder}.",
+                f"{error.strerror}.",
+                "Make its parent writable, or choose another data directory.",
+            ) from error
+
+    def read_format(self) -> StoreFormat | None:
+        """What `format` says; None when it is absent. Raises StoreUnreadable."""
+        try:
+            return read_struct(self.folder / "format", StoreFormat)
+        except (msgspec.DecodeError, OSError) as error:
+            raise StoreUnreadable(
+                "The workspace's store cannot be read.",
+                f"Its file `format` is damaged ({error}).",
+                "Nothing was changed. Put a backup of its folder in place.",
+            ) from error
+
+    def write_format(self, store_format: StoreFormat) -> None:
+        """Write `format` durably. Raises OSError."""
+        write_struct(self.folder / "format", store_format)
+
+    def read_clean(self) -> CleanState | None:
+        """What `clean` says; None when it is absent or says nothing."""
+        try:
+            return read_struct(self.folder / "clean", CleanState)
+        except (msgspec.DecodeError, OSError):
+            return None
+
+    def write_clean(self, clean_state: CleanState) -> None:
+        """Write `clean` durably. Raises OSError."""
+        write_struct(self.folder / "clean", clean_state)
+
+    def swap_in_repair_db(self, backup_folder: Path) -> None:
+        """Put the LevelDB into a folder, and the one that was made of it in its place. Raises OSError.
+
+        Cut off before the old one is gone, it is all done again; after that the new one is adopted.
+        """
+        backup_folder.mkdir(parents=True, exist_ok=True)
+        delete_database(self.search_index)  # made of rows that may be gone
+        shutil.rmtree(self.new_db, ignore_errors=True)
+        self.repair_db.rename(self.new_db)
+        self.db.rename(backup_folder / "db")
+        sync_folder(backup_folder)
+        self.adopt_new_db()
+
+    def adopt_new_db(self) -> None:
+        """Give the new LevelDB its name. Raises OSError."""
+        clean = self.read_clean()
+        if clean is not None and clean.files:  # those of the LevelDB that was there before
+            self.write_clean(msgspec.structs.replace(clean, files={}, current=""))
+        self.new_db.rename(self.db)
+        sync_folder(self.folder)

@@ -1,0 +1,1 @@
+"""Rows in LevelDB: contents, event logs, counters, listings."""

@@ -1,0 +1,374 @@
+"""The one open LevelDB of a workspace, and the only module that imports its binding.
+
+Closing LevelDB while another thread is inside it crashes the process, so every use goes through a gate.
+After a failed write LevelDB refuses all further ones until it is reopened; that happens here, before the next
+write.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any, TypeVar
+
+import plyvel
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
+from helix_desktop.store.core import store_errors
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.leveldb.rw_lock import ReadWriteLock
+from helix_desktop.system.files import ansi_path
+
+_log = logging.getLogger(__name__)
+
+MAX_SLICE_BYTES = 4 * 1024 * 1024  # bytes of early rows per synced write
+_PROBE_BYTES = 64 * 1024  # bytes written to see whether the disk takes writes at all
+_RESERVED_BYTES = 1024 * 1024  # room that must be left beyond what reopening needs, in bytes
+
+_FREE_SPACE_HINT = "Make the folder writable, or free some room on the disk."
+_READABLE_HINT = "Make its files readable, and check the disk that they lie on."
+
+Rows = Iterator[tuple[bytes, bytes]]
+T = TypeVar("T")
+
+
+class ReadView:
+    """Reads of an open LevelDB, or of a snapshot of it; valid only inside `Handle.read`."""
+
+    def __init__(self, db: Any) -> None:
+        self._db = db
+
+    def get(self, key: bytes) -> bytes | None:
+        """One row as it is on disk, unchecked. Raises RowDamaged, StoreUnreadable."""
+        try:
+            row: bytes | None = self._db.get(key)
+        except plyvel.Error as error:
+            raise _read_error(error) from error
+        return row
+
+    def get_verified(self, key: bytes) -> bytes | None:
+        """One row whose block's checksum was verified. Raises RowDamaged, StoreUnreadable."""
+        try:
+            row: bytes | None = self._db.get(key, verify_checksums=True)
+        except plyvel.Error as error:
+            raise _read_error(error) from error
+        return row
+
+    def scan(self, span: tuple[bytes, bytes], reverse: bool = False, verify_checksums: bool = True) -> Rows:
+        """The rows of a range of keys, in order or from its end. Raises RowDamaged.
+
+        Not `checked`, rows of a block with a wrong checksum come too, for who checks each by itself.
+        By the raw iterator: the plain one ends silently at a damaged block, and backwards it omits a lone
+        first key.
+        """
+        first, stop = span
+        # Never shared: one iterator used by two threads crashes the process.
+        rows = self._db.raw_iterator(verify_checksums=verify_checksums)
+        try:
+            yield from _scan_backward(rows, first, stop) if reverse else _scan_forward(rows, first, stop)
+        except plyvel.Error as error:
+            raise RowDamaged(_error_text(error)) from error
+        finally:
+            rows.close()
+
+    def count(self, span: tuple[bytes, bytes]) -> int:
+        """How many rows a range of keys has. Raises RowDamaged."""
+        return sum(1 for _ in self.scan(span))
+
+
+class Database:
+    """An open LevelDB that any thread may read, one thread writes, and nobody can close under a reader."""
+
+    def __init__(self, path: Path, create: bool = False, strict: bool = True) -> None:
+        """Open `path`. Raises StoreUnreadable. `create` is for a path where nothing is: see `create_db`.
+
+        Not `strict`, LevelDB passes over what is damaged in the logs.
+        """
+        self._path = path
+        self._lock = ReadWriteLock()
+        self._closed = False
+        self._write_error = ""
+        self._rollback_rows: dict[bytes, bytes | None] = {}
+        self._set_db(_open_leveldb(path, create, strict))
+
+    def read(self, query: Callable[[ReadView], T]) -> T:
+        """What `ask` makes of the stored rows as they are now, whatever is written meanwhile.
+
+        The view ends with it. Raises StoreClosed, StoreUnreadable.
+        """
+        self._reopen_if_closed()
+        with self._lock.shared:
+            snapshot = self._open_db().snapshot()
+            try:
+                return query(ReadView(snapshot))
+            finally:
+                snapshot.close()
+
+    def get(self, key: bytes) -> bytes | None:
+        """One row. Raises RowDamaged, StoreClosed, StoreUnreadable."""
+        self._reopen_if_closed()
+        with self._lock.shared:
+            self._open_db()
+            return self._view.get(key)
+
+    def get_verified(self, key: bytes) -> bytes | None:
+        """One row whose block's checksum was verified. Raises RowDamaged, StoreClosed, StoreUnreadable."""
+        self._reopen_if_closed()
+        with self._lock.shared:
+            self._open_db()
+            return self._view.get_verified(key)
+
+    def write(self, batch: WriteBatch) -> None:
+        """Write a batch durably: its early rows in parts, then everything else at once; one thread only.
+
+        Raises StoreWriteFailed; then nothing of the batch is visible, nor comes back while this handle lives.
+        """
+        if self._write_error:
+            self._reopen_for_write(batch)
+        try:
+            with self._lock.shared:
+                for part in _slices(batch.unreferenced_rows):
+                    self._write_synced(part)
+                self._write_synced(batch.rows)
+        except plyvel.Error as error:
+            self._write_error = _error_text(error)
+            self._rollback_rows = self._stored_rows(batch)
+            _log.warning("A write to the store failed: %s", self._write_error)
+            raise _write_failed(self._write_error) from error
+        for act in batch.durable_callbacks:
+            act()
+
+    def replace_files(self, replace: Callable[[], None]) -> None:
+        """Close the files, let `change` put others in their place, and open these; on the writer's thread.
+
+        Raises what `change` raises, StoreUnreadable.
+        """
+        with self._lock.exclusive:
+            self._close_db()
+            try:
+                replace()
+            finally:
+                self._set_db(_open_leveldb(self._path))
+
+    def close(self) -> None:
+        """Let go of the files once nobody reads; idempotent."""
+        with self._lock.exclusive:
+            self._closed = True
+            self._close_db()
+
+    def _write_synced(self, rows: dict[bytes, bytes | None] | dict[bytes, bytes]) -> None:
+        # Always synced: a synced write does not cover earlier unsynced ones. Not a `with` block, which would
+        # commit half a batch when an exception passes through it.
+        written = self._open_db().write_batch(sync=True)
+        for key, row in rows.items():
+            if row is None:
+                written.delete(key)
+            else:
+                written.put(key, row)
+        written.write()
+
+    def _open_db(self) -> Any:
+        if self._closed:
+            raise store_errors.store_closed()
+        if self._db is None:
+            raise store_unreadable(self._write_error, _FREE_SPACE_HINT)
+        return self._db
+
+    def ensure_open(self) -> None:
+        """Open the files again if a failure closed them, for who means to write. Raises StoreWriteFailed."""
+        try:
+            self._reopen_if_closed()
+        except StoreUnreadable as error:
+            raise _write_failed(error.why.rstrip(".")) from error
+
+    def _reopen_for_write(self, batch: WriteBatch) -> None:
+        """Open the files anew, if there is room for it: on a full disk a closed LevelDB stays closed."""
+        needed = (
+            sum(one.stat().st_size for one in self._path.glob("*.log")) + _bytes_in(batch) + _RESERVED_BYTES
+        )
+        _check_free_space(self._path, needed)
+        with self._lock.exclusive:
+            self._close_db()
+        self.ensure_open()
+
+    def _reopen_if_closed(self) -> None:
+        """Open closed files and undo the refused batch before anybody sees it. Raises StoreUnreadable."""
+        if self._db is not None or self._closed:
+            return
+        with self._lock.exclusive:
+            if self._db is not None or self._closed:
+                return
+            self._set_db(_open_leveldb(self._path))
+            try:
+                # The refused batch may have reached the log whole before the disk said no.
+                self._write_synced(self._rollback_rows)
+            except plyvel.Error as error:
+                self._close_db()
+                raise store_unreadable(_error_text(error), _FREE_SPACE_HINT) from error
+            self._rollback_rows = {}
+            self._write_error = ""
+            _log.info("The store takes writes again.")
+
+    def _stored_rows(self, batch: WriteBatch) -> dict[bytes, bytes | None]:
+        rows: dict[bytes, bytes | None] = {}
+        for key in batch.rows:
+            with suppress(RowDamaged, StoreUnreadable):
+                rows[key] = self.get(key)
+        return rows
+
+    def _set_db(self, db: Any) -> None:
+        self._db = db
+        self._view = ReadView(db)
+
+    def _close_db(self) -> None:
+        if self._db is not None:
+            self._db.close()
+            self._set_db(None)
+
+
+def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
+    """Make a new LevelDB at `path`, where nothing may be, holding `rows` durably. Raises StoreUnreadable."""
+    # LevelDB told to create deletes the tables of a database whose CURRENT is missing.
+    if path.exists():
+        raise store_unreadable(f"{path.name} exists already")
+    handle = Database(path, create=True)
+    try:
+        batch = WriteBatch(handle.get)
+        for key, row in rows.items():
+            batch.put(key, row)
+        handle.write(batch)
+    finally:
+        handle.close()
+
+
+def store_unreadable(why: str, fix: str = "Put a backup of its folder in place.") -> StoreUnreadable:
+    """The files cannot be used as they are."""
+    return StoreUnreadable("The workspace's store cannot be read.", f"{why}.", f"Nothing was changed. {fix}")
+
+
+def store_damaged(why: str) -> StoreDamaged:
+    """The files are not what was written."""
+    said = store_unreadable(why)
+    return StoreDamaged(said.what, said.why, said.fix)
+
+
+def _read_error(error: Exception) -> RowDamaged | StoreUnreadable:
+    """Why one row cannot be read."""
+    said = _error_text(error)
+    return (
+        RowDamaged(said)
+        if isinstance(error, plyvel.CorruptionError)
+        else store_unreadable(said, _READABLE_HINT)
+    )
+
+
+def _open_leveldb(path: Path, create: bool = False, strict: bool = True) -> Any:
+    try:
+        return plyvel.DB(
+            ansi_path(path),
+            create_if_missing=create,
+            error_if_exists=create,
+            paranoid_checks=strict,
+            compression=None,  # values are compressed by our codec
+            write_buffer_size=16 * 1024 * 1024,
+            max_file_size=8 * 1024 * 1024,
+            bloom_filter_bits=10,
+        )
+    except plyvel.CorruptionError as error:
+        raise store_damaged(_error_text(error)) from error
+    except plyvel.IOError as error:
+        raise store_unreadable(_error_text(error), _FREE_SPACE_HINT) from error
+    except plyvel.Error as error:
+        raise store_unreadable(_error_text(error)) from error
+
+
+def _scan_forward(rows: Any, first: bytes, stop: bytes) -> Rows:
+    rows.seek(first)
+    while rows.valid():
+        key, row = rows.item()
+        if key >= stop:
+            return
+        yield key, row
+        rows.next()
+
+
+def _scan_backward(rows: Any, first: bytes, stop: bytes) -> Rows:
+    rows.seek(stop)
+    if rows.valid():
+        rows.prev()
+    else:
+        rows.seek_to_last()
+    while rows.valid():
+        key, row = rows.item()
+        if key < first:
+            return
+        yield key, row
+        rows.prev()
+
+
+def _slices(rows: dict[bytes, bytes]) -> Iterator[dict[bytes, bytes]]:
+    """The rows in parts of about WRITE_SLICE bytes."""
+    left = iter(rows.items())
+    while first := dict(islice(left, 1)):
+        size = sum(map(len, first.values()))
+        for key, row in left:
+            first[key] = row
+            size += len(row)
+            if size >= MAX_SLICE_BYTES:
+                break
+        yield first
+
+
+def _bytes_in(batch: WriteBatch) -> int:
+    return sum(len(row or b"") for part in (batch.rows, batch.unreferenced_rows) for row in part.values())
+
+
+def _check_free_space(folder: Path, needed: int) -> None:
+    """Raises StoreWriteFailed when the disk has less than `needed` bytes, or takes no writes."""
+    try:
+        free = shutil.disk_usage(folder).free
+        if free < needed:
+            raise _write_failed(f"the disk has {format_bytes(free)} left, {format_bytes(needed)} are needed")
+        _probe_write(folder.parent / "probe")
+    except OSError as error:
+        raise _write_failed(error.strerror or str(error)) from error
+
+
+# What LevelDB itself asks of the system, so that the probe fails where it would.
+if sys.platform == "linux":
+    _sync = os.fdatasync
+else:
+    _sync = os.fsync
+
+
+def _probe_write(path: Path) -> None:
+    try:
+        with path.open("wb") as file:
+            file.write(bytes(_PROBE_BYTES))
+            file.flush()
+            _sync(file.fileno())
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def _write_failed(why: str) -> StoreWriteFailed:
+    return StoreWriteFailed(
+        "The workspace's store could not be written; this was not saved, everything before it is safe.",
+        f"{why[:1].upper()}{why[1:]}.",
+        "Free some room on the disk, or make the folder writable, and try again: writing resumes by itself.",
+    )
+
+
+def _error_text(error: Exception) -> str:
+    """What LevelDB said; the binding hands it over as bytes."""
+    said = error.args[0] if error.args else ""
+    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    return text.rstrip(". ") or type(error).__name__

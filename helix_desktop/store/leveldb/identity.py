@@ -1,0 +1,84 @@
+"""What a store says it is, and in what state it is: rows that are read at every opening."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from helix_desktop.domain.errors import StoreUnreadable
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.files.store_files import CleanState, StoreFormat
+from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
+from helix_desktop.store.leveldb.counters import INTEGER_TYPE, read_sequence, read_totals
+from helix_desktop.store.leveldb.database import Database, ReadView
+
+
+def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> None:
+    """Raises StoreUnreadable for another workspace's store, or a schema that is not known."""
+    if actual_format.schema != expected_format.schema:
+        raise StoreUnreadable(
+            "The workspace's store was written by another version of Helix Desktop.",
+            f"It has schema {actual_format.schema}; this version reads schema {expected_format.schema}.",
+            "Nothing was changed. Open it with the newest version.",
+        )
+    if actual_format.workspace != expected_format.workspace:
+        raise StoreUnreadable(
+            "The store found here belongs to another workspace.",
+            f"It is of workspace {actual_format.workspace}, not {expected_format.workspace}.",
+            "Nothing was changed. Put each store's folder back where it was.",
+        )
+
+
+def identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
+    """The rows that say what a new store is."""
+    codec = Codec()
+    return {
+        keys.SCHEMA: codec.encode(keys.SCHEMA, store_format.schema),
+        keys.IDENTITY: codec.encode(keys.IDENTITY, store_format.workspace),
+    }
+
+
+def read_stored_format(database: Database, codec: Codec) -> StoreFormat:
+    """What the rows say that the store is. Raises RowDamaged."""
+    schema, workspace = database.get(keys.SCHEMA), database.get(keys.IDENTITY)
+    if schema is None or workspace is None:
+        raise RowDamaged("they are missing")
+    return StoreFormat(
+        codec.decode(keys.SCHEMA, schema, INTEGER_TYPE), codec.decode(keys.IDENTITY, workspace, TEXT_TYPE)
+    )
+
+
+def read_format_from_db(db: Path) -> StoreFormat | None:
+    """What the rows of a closed database say that the store is; None when they cannot be read."""
+    try:
+        handle = Database(db)
+    except StoreUnreadable:
+        return None
+    try:
+        return read_stored_format(handle, Codec())
+    except (RowDamaged, StoreUnreadable):
+        return None
+    finally:
+        handle.close()
+
+
+def check_identity(database: Database, codec: Codec, expected_format: StoreFormat) -> None:
+    """Raises StoreUnreadable for a database that is another store's, RowDamaged."""
+    check_format(read_stored_format(database, codec), expected_format)
+
+
+def read_clean_state(database: Database, codec: Codec) -> CleanState:
+    """Counters as the rows say. Raises RowDamaged."""
+    totals = read_totals(database.get, codec)
+    return CleanState(read_sequence(database.get, codec), totals.entries, totals.sessions)
+
+
+def read_last_seqs(database: Database, codec: Codec) -> dict[str, int]:
+    """The seq of each session's last event. Raises RowDamaged."""
+
+    def ask(view: ReadView) -> dict[str, int]:
+        # The value first: its checksum covers the key, which may be no text any more.
+        rows = ((codec.decode(key, row, INTEGER_TYPE), key) for key, row in view.scan(keys.LAST_EVENTS))
+        return {keys.session_of(key, keys.LAST_EVENTS): seq for seq, key in rows}
+
+    return database.read(ask)

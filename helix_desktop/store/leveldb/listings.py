@@ -1,0 +1,107 @@
+"""Lists of what is stored, read from LevelDB: entries in any order, tools, sessions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import suppress
+
+from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, EntryPage, SessionSummary
+from helix_desktop.domain.store.entry_order import matches_filter, tiebreak_prefix
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.entry_query import EntryQuery, page_from_ordered, page_from_unordered
+from helix_desktop.store.core.row_codec import Codec, RowDamaged, RowType
+from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.leveldb.entry_record import RECORD_TYPE, read_record
+
+SUMMARY_TYPE = RowType(SessionSummary)
+_AFTER_EVERY_DIGEST = b"\xff" * keys.DIGEST_BYTES  # sorts behind every digest
+
+_log = logging.getLogger(__name__)
+
+
+def read_page(view: ReadView, codec: Codec, entry_query: EntryQuery) -> EntryPage:
+    """The page of a listing. By age or by digest it is read off an index; another order costs a scan of all.
+
+    Raises RowDamaged.
+    """
+    sort = entry_query.sort
+    if sort.column == "created" and not entry_query.wanted.prefix:
+        entries = _entries(view, codec, _time_index_span(entry_query), backwards=not sort.descending)
+    elif sort.column == "digest":
+        entries = _entries(view, codec, _digest_span(entry_query), backwards=sort.descending)
+    else:
+        return page_from_unordered(entry_query, _entries(view, codec, _record_span(entry_query)))
+    found: list[CacheEntry] = []
+    plain = entry_query.wanted == EntryFilter(prefix=entry_query.wanted.prefix)
+    for entry in entries:
+        if not entry.trashed if plain else matches_filter(entry, entry_query.wanted):
+            found.append(entry)
+            if len(found) > entry_query.limit:
+                break
+    return page_from_ordered(entry_query, found)
+
+
+def read_digests(codec: Codec, entry_query: EntryQuery, view: ReadView) -> bytes:
+    """The digests of all that a listing lists, in order, joined. Raises RowDamaged."""
+    found = bytearray()
+    while True:
+        page = read_page(view, codec, entry_query)
+        found += b"".join([bytes.fromhex(entry.digest) for entry in page.entries])
+        if not page.cursor:
+            return bytes(found)
+        entry_query = entry_query.continue_after(page.entries[-1])
+
+
+def read_tools(view: ReadView, codec: Codec) -> list[str]:
+    """The tools by whose name something is stored, in order. Raises RowDamaged."""
+    return sorted({entry.tool for entry in _entries(view, codec, keys.RECORDS)})
+
+
+def read_sessions(view: ReadView, codec: Codec) -> list[SessionSummary]:
+    """All sessions but those in the trash, last updated first. Raises RowDamaged."""
+    found = [codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES)]
+    listed = [one for one in found if not one.trashed]
+    return sorted(listed, key=lambda one: (-one.updated, one.id))
+
+
+def _record_span(entry_query: EntryQuery) -> keys.Span:
+    return keys.records_of(entry_query.wanted.prefix) if entry_query.wanted.prefix else keys.RECORDS
+
+
+def _time_index_span(entry_query: EntryQuery) -> keys.Span:
+    """What is left of the index by time, which lies newest first."""
+    first, stop = keys.TIME_INDEX
+    if entry_query.after is None:
+        return first, stop
+    created, tied = entry_query.after
+    shown = keys.time_index_from(int(created), tiebreak_prefix(int(tied)))
+    return (shown + _AFTER_EVERY_DIGEST, stop) if entry_query.sort.descending else (first, shown)
+
+
+def _digest_span(entry_query: EntryQuery) -> keys.Span:
+    first, stop = _record_span(entry_query)
+    if entry_query.after is None:
+        return first, stop
+    shown = keys.record(str(entry_query.after[0]))
+    return (first, min(stop, shown)) if entry_query.sort.descending else (max(first, shown + b"\0"), stop)
+
+
+def _entries(view: ReadView, codec: Codec, span: keys.Span, backwards: bool = False) -> Iterator[CacheEntry]:
+    for key, row in view.scan(span, backwards):
+        entry = _read_entry(view, codec, key, row)
+        if entry is not None:
+            yield entry
+
+
+def _read_entry(view: ReadView, codec: Codec, key: bytes, row: bytes) -> CacheEntry | None:
+    """The entry of a record or index row; a damaged one must not hide the others."""
+    digest = keys.digest_in(key)
+    try:
+        return codec.decode(key, row, RECORD_TYPE).to_entry(digest)
+    except RowDamaged as error:
+        _log.warning("A record of %s is damaged: %s", digest, error)
+    with suppress(RowDamaged):
+        record = read_record(view.get, codec, digest)
+        return record.to_entry(digest) if record else None
+    return None

@@ -1,0 +1,301 @@
+"""The store of a workspace on disk: one LevelDB, one writer thread, verified reads."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
+from pathlib import Path
+from typing import Self, TypeVar
+
+from helix_desktop.domain.digest import is_digest
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.errors import ContentDamaged, StoreError
+from helix_desktop.domain.events.session import Attachment, RecordedEvent
+from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.store.entries import CacheEntry, Content, SessionSummary, StoreTotals
+from helix_desktop.store.core import keys, store_errors
+from helix_desktop.store.core.commit import Clock, Commit, now_ms
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.leveldb.commit_rows import stage_commit
+from helix_desktop.store.leveldb.compression import CompressionWorker, ContentEncoding
+from helix_desktop.store.leveldb.contents import ContentStore, find_digests, missing_error
+from helix_desktop.store.leveldb.counters import StoreCounters, read_totals
+from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.leveldb.draft_rows import read_draft, stage_draft
+from helix_desktop.store.leveldb.entry_record import read_record
+from helix_desktop.store.leveldb.event_log import read_events
+from helix_desktop.store.leveldb.listings import read_sessions
+from helix_desktop.store.open.health import LevelDbHealth
+from helix_desktop.store.open.open_files import OpenFiles, open_files
+from helix_desktop.store.redaction.leveldb_redaction import LevelDbRedaction
+from helix_desktop.store.redaction.secure_delete import finish_pending_deletion
+from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
+from helix_desktop.store.search.index_thread import SearchThread
+from helix_desktop.store.search.indexer import Indexer
+from helix_desktop.store.search.leveldb_search import LevelDbSearch
+from helix_desktop.store.threads.backpressure import Backpressure
+from helix_desktop.store.threads.bulk_access import BulkAccess
+from helix_desktop.store.threads.loop_bridge import LoopBridge
+from helix_desktop.store.threads.reader_threads import ReaderThreads
+from helix_desktop.store.threads.writer_thread import WriteJob, WriterThread
+
+INDEX_AFTER_S = 0.5  # seconds without a commit or a question, after which texts are indexed
+
+T = TypeVar("T")
+
+
+class LevelDbStore(LevelDbSearch):
+    """One workspace's durable memory, for one event loop. Made by `open`; must be closed."""
+
+    def __init__(
+        self,
+        files: OpenFiles,
+        readers: ReaderThreads,
+        loop_bridge: LoopBridge,
+        clock: Clock,
+        index_after_s: float | None,
+    ) -> None:
+        folder = files.store_files.folder.name
+        contents = ContentStore(files.database, files.codec, Quarantine(files.store_files.quarantine))
+        mended = files.report is not None
+        work = Indexer(files.store_files.search_index, files.database, files.codec, contents, mended)
+        super().__init__(files.codec, SearchThread(f"helix-store-index-{folder}", work, index_after_s))
+        self._files = files
+        self._loop_bridge = loop_bridge
+        self._readers = readers
+        self._clock = clock
+        self._contents = contents
+        self.retention = LevelDbRetention(
+            self._run_query, self._write_rows, files.database, files.codec, self._contents, clock
+        )
+        self.redaction = LevelDbRedaction(
+            *(
+                self._run_query,
+                self._write_rows,
+                files.database,
+                files.store_files,
+                files.codec,
+                self._contents,
+                clock,
+            ),
+            # The index is begun anew when something is forgotten: answering, it has done so.
+            lambda: asyncio.wrap_future(self._index.submit(lambda _: None)),
+        )
+        self._backpressure = Backpressure()
+        self._counters = StoreCounters(files.codec)
+        self.bulk_access = BulkAccess(
+            files.store_files.folder, files.codec, self._contents, self._run_query_now, self._write_rows
+        )
+        self.health = LevelDbHealth(files, self._contents, self._run_query)
+        self._compression_worker = CompressionWorker(
+            f"helix-store-pack-{folder}",
+            lambda digest: files.database.get(keys.record(digest)) is not None,
+        )
+        self._closing: Future[None] | None = None
+        name = f"helix-store-write-{folder}"
+        self._writer = WriterThread(
+            name,
+            files.database.get,
+            _reporting_damage(files, self._write_batch),
+            loop_bridge.complete,
+            self._finish,
+        )
+
+    @classmethod
+    async def open(
+        cls,
+        folder: Path,
+        workspace_id: str,
+        clock: Clock = now_ms,
+        *,
+        index_after_s: float | None = INDEX_AFTER_S,
+        on_progress: Progress = no_progress,
+    ) -> Self:
+        """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
+
+        A damaged one is mended as far as it can be: `told` hears how far that is, on another thread; `health`
+        says what became of it.
+        Texts are indexed after `index_after` seconds of quiet; None: only when `indexed` is awaited.
+        Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
+        """
+        readers = ReaderThreads(f"helix-store-read-{folder.name}")
+        opening: Future[OpenFiles] = Future()
+        readers.submit(
+            lambda: _run_into_future(opening, lambda: _open_files(folder, workspace_id, clock, on_progress))
+        )
+        try:
+            files = await asyncio.wrap_future(opening)
+        except BaseException:
+            opening.add_done_callback(_close_abandoned)
+            readers.close(wait=False)
+            raise
+        return cls(files, readers, LoopBridge(asyncio.get_running_loop()), clock, index_after_s)
+
+    async def commit(
+        self,
+        session: str,
+        events: Sequence[RecordedEvent] = (),
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+        summary: SessionSummary | None = None,
+    ) -> None:
+        """Store all of it, or nothing, durably; returns when it would survive a power cut.
+
+        Cancelled, it is stored as a whole or not at all. Raises StoreWriteFailed, ContentTooLarge,
+        StoreClosed; ValueError when the events leave a gap, or something names a content that is not stored.
+        """
+        self._check_open()
+        made = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
+        made.validate()
+        if made.is_empty:
+            return
+        packings = [self._contents.encoding(content) for content in made.contents]
+        await self._write_rows(
+            lambda batch: stage_commit(batch, self._codec, self._contents, made, packings),
+            made.size,
+            packings,
+        )
+        self.health.damage_notifier.forget_digests(one.digest for one in made.contents)
+
+    async def events(self, session: str) -> list[RecordedEvent]:
+        """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
+        return await self._run_query(lambda view: read_events(view, self._codec, session))
+
+    async def sessions(self) -> list[SessionSummary]:
+        """All sessions, last updated first."""
+        return await self._run_query(lambda view: read_sessions(view, self._codec))
+
+    async def get(self, digest: str) -> bytes:
+        """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
+        try:
+            return await self._run_query(lambda view: self._contents.read(view, digest))
+        except ContentDamaged as error:
+            self.health.damage_notifier.notify(digest, error)
+            raise
+
+    async def entry(self, digest: str) -> CacheEntry:
+        """What is known of a content. Raises DigestUnknown, ContentDamaged."""
+
+        def ask(view: ReadView) -> CacheEntry:
+            try:
+                record = read_record(view.get, self._codec, digest) if is_digest(digest) else None
+            except RowDamaged as error:
+                raise store_errors.content_damaged(digest, f"its record cannot be read: {error}") from error
+            if record is None:
+                raise missing_error(view, self._codec, digest)
+            return record.to_entry(digest)
+
+        return await self._run_query(ask)
+
+    async def find(self, prefix: str, limit: int = 20) -> list[str]:
+        """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
+        return await self._run_query(lambda view: find_digests(view, prefix, limit))
+
+    async def totals(self) -> StoreTotals:
+        """Counts and sizes of the whole store."""
+        return await self._run_query(lambda view: read_totals(view.get, self._codec))
+
+    async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
+        """Save what was typed and attached, and not sent; nothing of both deletes it.
+
+        Raises StoreWriteFailed.
+        """
+        self._check_open()
+        keys.session_bytes(session)
+        draft = Draft(text, tuple(attachments))
+        await self._write_rows(lambda batch: stage_draft(batch, self._codec, session, draft), draft.size)
+
+    async def draft(self, session: str) -> Draft:
+        """Return what was typed and attached, and not sent."""
+        key = keys.draft(session)
+        return await self._run_query(lambda view: read_draft(self._codec, key, view.get(key)))
+
+    async def close(self) -> None:
+        """Write what is queued, wait for readers, let go of the files, end the threads. Idempotent."""
+        if self._closing is None:
+            self._backpressure.close()
+            self.bulk_access.close()
+            self._closing = self._writer.close()
+        await asyncio.shield(asyncio.wrap_future(self._closing))
+        self._writer.join()
+
+    def _check_open(self) -> None:
+        if self._closing is not None:
+            raise store_errors.store_closed()
+
+    async def _write_rows(
+        self, stage: Callable[[WriteBatch], None], size: int, encodings: Sequence[ContentEncoding] = ()
+    ) -> None:
+        await self._backpressure.acquire(size)
+        try:
+            self._compression_worker.precompute(encodings)
+            place: asyncio.Future[None] = self._loop_bridge.create_future()
+            self._writer.submit(WriteJob(_reporting_damage(self._files, stage), size, place))
+            await place
+        finally:
+            self._backpressure.release(size)
+
+    async def _run_query(self, query: Callable[[ReadView], T]) -> T:
+        self._check_open()
+        return await self._readers.submit_async(self._loop_bridge, lambda: self._run_query_now(query))
+
+    def _run_query_now(self, query: Callable[[ReadView], T]) -> T:
+        try:
+            return self._files.database.read(query)
+        except RowDamaged as error:
+            raise self._files.mark_suspect(error) from error
+
+    def _write_batch(self, batch: WriteBatch) -> None:
+        try:
+            self._counters.stage(batch)
+            self._files.database.write(batch)
+        except BaseException:
+            self._counters.reset()
+            raise
+        self._index.changed(batch)
+
+    def _finish(self) -> None:
+        # On the writer's thread: reads that were asked before the close are answered first.
+        self._readers.close()
+        self._index.close()
+        self._compression_worker.close()
+        self._files.close()
+
+
+def _open_files(folder: Path, workspace_id: str, clock: Clock, on_progress: Progress) -> OpenFiles:
+    files = open_files(folder, workspace_id, clock, on_progress=on_progress)
+    finish_pending_deletion(files.database, files.store_files, files.codec)
+    return files
+
+
+def _reporting_damage(files: OpenFiles, stage: Callable[[WriteBatch], None]) -> Callable[[WriteBatch], None]:
+    """The same, on open files, and a damaged row reaches the caller as an error for people."""
+
+    def run(batch: WriteBatch) -> None:
+        files.database.ensure_open()
+        try:
+            stage(batch)
+        except RowDamaged as error:
+            raise files.mark_suspect(error) from error
+
+    return run
+
+
+def _run_into_future(opening: Future[OpenFiles], open_store_files: Callable[[], OpenFiles]) -> None:
+    if not opening.set_running_or_notify_cancel():
+        return
+    try:
+        opening.set_result(open_store_files())
+    except Exception as error:  # noqa: BLE001 - handed to whoever opens the store
+        opening.set_exception(error)
+
+
+def _close_abandoned(opening: Future[OpenFiles]) -> None:
+    """Close what was opened for a caller who no longer waits."""
+    if not opening.cancelled() and opening.exception() is None:
+        with suppress(StoreError):
+            opening.result().close()

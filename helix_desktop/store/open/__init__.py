@@ -1,0 +1,1 @@
+"""Opening a store: migration, and the steps of a repair."""

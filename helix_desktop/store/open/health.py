@@ -1,0 +1,95 @@
+"""The health of a store: what was mended, what damage is met, and the full check."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Iterable
+from typing import Protocol, TypeVar
+
+from helix_desktop.domain.errors import ContentDamaged, HelixError
+from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.open.open_files import OpenFiles
+from helix_desktop.store.repair.integrity_check import IntegrityChecker
+
+_log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+Listener = Callable[[HelixError], None]
+OnProgress = Callable[[int, int], None]
+"""Contents verified, of how many."""
+
+
+class DamageNotifier:
+    """Tells listeners of damaged contents, of each once."""
+
+    def __init__(self) -> None:
+        self._listeners: list[Listener] = []
+        self._notified: set[str] = set()
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Hear of damage from now on. Call the returned function to stop."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def notify(self, digest: str, error: ContentDamaged) -> None:
+        """Somebody met damaged bytes."""
+        if digest not in self._notified:
+            self._notified.add(digest)
+            _log.warning("%s", error)
+            for listener in tuple(self._listeners):
+                listener(error)
+
+    def forget_digests(self, digests: Iterable[str]) -> None:
+        """These contents were stored again: damage to come is news."""
+        self._notified.difference_update(digests)
+
+
+class RunQuery(Protocol):
+    """Runs a read of the store off the event loop."""
+
+    def __call__(self, query: Callable[[ReadView], T]) -> Awaitable[T]:
+        """What `ask` makes of the stored rows."""
+        ...
+
+
+class LevelDbHealth:
+    """The health of a store on disk."""
+
+    def __init__(self, files: OpenFiles, contents: ContentStore, run_query: RunQuery) -> None:
+        self._files, self._contents, self._run_query = files, contents, run_query
+        self._report = files.report
+        self.damage_notifier = DamageNotifier()
+
+    @property
+    def report(self) -> RepairReport | None:
+        """What had to be mended at this opening, or at a former one, until somebody was told; else None."""
+        return self._report
+
+    async def acknowledge(self) -> None:
+        """Somebody was told what the report says."""
+        self._report = None
+        await self._run_query(lambda _: self._files.store_files.repair_notes.mark_reported())
+
+    def listen(self, listener: Listener) -> Callable[[], None]:
+        """Hear of each damaged content once, with what to do. Call the returned function to stop."""
+        return self.damage_notifier.listen(listener)
+
+    async def check(self, progress: OnProgress | None = None) -> IntegrityReport:
+        """Check everything, in slices between which others are served; cancelled, it ends after a slice.
+
+        What is wrong with other rows than contents is mended at the next opening.
+        """
+        checker = IntegrityChecker(self._files.codec, self._contents)
+        total = await self._run_query(checker.count_entries)
+        while await self._run_query(checker.check_next_slice):
+            if progress is not None:
+                progress(checker.result.contents, total)
+        found = checker.result
+        if progress is not None:
+            progress(found.contents, max(total, found.contents))
+        if found.problems:
+            self._files.mark_suspect(RowDamaged(found.problems[0]))
+        return found

@@ -1,0 +1,163 @@
+"""Opens and closes a store's files: owner lock, creation only where nothing is, identity, lost tail."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.errors import DataDirUnavailable, StoreDamaged, StoreUnreadable
+from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.store.repair_report import RepairReport
+from helix_desktop.store.core.commit import Clock, now_ms
+from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.files.owner_lock import OwnerLock
+from helix_desktop.store.files.store_files import CURRENT_SCHEMA, StoreFiles, StoreFormat
+from helix_desktop.store.leveldb.database import Database, create_db, store_unreadable
+from helix_desktop.store.leveldb.identity import (
+    check_format,
+    identity_rows,
+    read_clean_state,
+    read_format_from_db,
+    read_last_seqs,
+)
+from helix_desktop.store.open.migration import (
+    MIGRATION_STEPS,
+    MigrationStep,
+    Repair,
+    migrate,
+    needs_migration,
+)
+from helix_desktop.store.open.repair_ladder import RepairLadder
+from helix_desktop.store.repair.preflight import file_sizes, read_current_name
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFiles:
+    """A store's open files, and the report of what had to be mended if nobody was told of it yet."""
+
+    store_files: StoreFiles
+    lock: OwnerLock
+    database: Database
+    codec: Codec
+    report: RepairReport | None
+
+    def close(self) -> None:
+        """Say how the store was left, then let go of everything; for when nobody reads any more."""
+        try:
+            state, ends = (
+                read_clean_state(self.database, self.codec),
+                read_last_seqs(self.database, self.codec),
+            )
+            self.database.close()
+            db = self.store_files.db
+            files, current = file_sizes(db), read_current_name(db)
+            clean = msgspec.structs.replace(state, ends=ends, files=files, current=current)
+            self.store_files.write_clean(clean)
+            shutil.rmtree(self.store_files.before_migration, ignore_errors=True)
+        except RowDamaged as error:
+            self.mark_suspect(error)
+        except (OSError, StoreUnreadable) as error:
+            # Everything acknowledged is durable already; only the notice of a clean end is missing.
+            _log.warning("The store was closed without a note of its state: %s", error)
+        finally:
+            self.database.close()
+            self.lock.release()
+
+    def mark_suspect(self, error: RowDamaged) -> StoreDamaged:
+        """Have the store mended at its next opening; what a person is told meanwhile."""
+        why = str(error)[:1].upper() + str(error)[1:]
+        try:
+            self.store_files.repair_notes.mark_suspect(why)
+        except OSError as refused:
+            _log.warning("It could not be noted that the store is damaged: %s", refused)
+        return StoreDamaged(
+            "A part of the workspace's store is damaged.",
+            f"{why}.",
+            "Close the workspace and open it again: it is mended then, and the damaged files are kept.",
+        )
+
+
+def open_files(
+    folder: Path,
+    workspace_id: str,
+    clock: Clock = now_ms,
+    schema_number: int = CURRENT_SCHEMA,
+    steps: Mapping[int, MigrationStep] = MIGRATION_STEPS,
+    on_progress: Progress = no_progress,
+) -> OpenFiles:
+    """Open, or where nothing is create, the store of the workspace with this UUID.
+
+    One of an older schema is brought to `schema` by `steps`, a damaged one is mended as far as it can be, and
+    `told` hears how far that is.
+    Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
+    """
+    form = StoreFormat(schema_number, str(uuid.UUID(workspace_id)))
+    layout = StoreFiles(folder)
+    layout.create_folders()
+    lock = OwnerLock.acquire(layout.owner_lock)
+    try:
+        codec = Codec()
+
+        def climb(wanted: StoreFormat) -> Database:
+            return RepairLadder(layout, wanted, codec, clock, on_progress).open_database()
+
+        _create_or_migrate(layout, form, steps, lambda found: climb(found).close())
+        handle = climb(form)
+        return OpenFiles(layout, lock, handle, codec, layout.repair_notes.read_unreported())
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _read_or_restore_format(store_files: StoreFiles) -> StoreFormat | None:
+    """What the store is; a lost or damaged `format` is written again from the rows that say the same."""
+    try:
+        found = store_files.read_format()
+    except StoreUnreadable:
+        found = read_format_from_db(store_files.db)
+        if found is None:
+            raise
+    else:
+        if found is not None or not store_files.db.exists():
+            return found
+        found = read_format_from_db(store_files.db)
+    if found is not None:
+        _log.warning("The store's file `format` was lost or damaged, and was written again.")
+        store_files.write_format(found)
+    return found
+
+
+def _create_or_migrate(
+    store_files: StoreFiles, store_format: StoreFormat, steps: Mapping[int, MigrationStep], repair: Repair
+) -> None:
+    """Create what is not there yet. Each step can be cut off and is then taken up, or done again."""
+    try:
+        found = _read_or_restore_format(store_files)
+        if found is None:
+            if store_files.db.exists() and any(store_files.db.iterdir()):
+                raise store_unreadable(
+                    "Its file `format` is missing, and tables are there that must not be overwritten"
+                )
+            shutil.rmtree(store_files.new_db, ignore_errors=True)
+            create_db(store_files.new_db, identity_rows(store_format))
+            store_files.write_format(store_format)
+        elif needs_migration(found, store_format, steps):
+            migrate(store_files, found, store_format, steps, repair)
+        else:
+            check_format(found, store_format)
+        if store_files.new_db.exists() and not store_files.db.exists():
+            store_files.adopt_new_db()
+    except OSError as error:
+        raise DataDirUnavailable(
+            f"The workspace's store cannot be written: {store_files.folder}.",
+            f"{error.strerror}.",
+            "Make the folder writable, or free some room on the disk.",
+        ) from error

@@ -1,0 +1,185 @@
+"""Opens a LevelDB that may be damaged: as it is; without a torn end of its log; else what is left, made anew.
+
+Nothing damaged is changed or thrown away: a database that had to be made anew stands aside as it was found.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
+from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
+from helix_desktop.store.core.commit import Clock
+from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.files.store_files import CleanState, StoreFiles, StoreFormat
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.database import Database, store_unreadable
+from helix_desktop.store.leveldb.identity import check_identity, read_clean_state, read_last_seqs
+from helix_desktop.store.repair.integrity_check import IntegrityChecker
+from helix_desktop.store.repair.preflight import find_torn_log, inspect_files
+from helix_desktop.store.repair.progress import StagedProgress
+from helix_desktop.store.repair.salvage import Salvage, SalvageResult
+
+_log = logging.getLogger(__name__)
+
+_STAGES = 3  # of a mending: reading the files, verifying what was in them, checking what was made of it
+
+
+class RepairLadder:
+    """One opening of a store whose files are there."""
+
+    def __init__(
+        self,
+        store_files: StoreFiles,
+        store_format: StoreFormat,
+        codec: Codec,
+        clock: Clock,
+        on_progress: Progress = no_progress,
+    ) -> None:
+        """`told` hears how far a mending is."""
+        self._progress = StagedProgress(on_progress, _STAGES)
+        self._store_files, self._store_format, self._codec, self._clock = (
+            store_files,
+            store_format,
+            codec,
+            clock,
+        )
+        self._clean_state = store_files.read_clean()
+
+    def open_database(self) -> Database:
+        """The open database; a report of what was done stays in the layout until somebody is told.
+
+        Raises StoreUnreadable when nothing can be read, or when the disk, not its content, is the trouble.
+        """
+        layout = self._store_files
+        doubt = layout.repair_notes.suspicion
+        seen = inspect_files(layout.db, self._clean_state)
+        wrong = [*([doubt] if doubt else []), *seen.problems]
+        if not wrong:
+            try:
+                return self._open_verified()
+            except StoreDamaged as error:
+                wrong = [error.why.rstrip(".")]
+            try:
+                if self._drop_torn_tail():
+                    return self._open_verified(
+                        f"The end of the log is torn, as a power cut leaves it ({wrong[0]})"
+                    )
+            except StoreDamaged as error:
+                wrong.append(error.why.rstrip("."))
+        self._salvage(wrong, seen.has_unknown_losses)
+        return self._open_verified()
+
+    def _open_verified(self, torn_reason: str = "") -> Database:
+        handle = Database(self._store_files.db)
+        try:
+            check_identity(handle, self._codec, self._store_format)
+            found = read_clean_state(handle, self._codec)
+        except RowDamaged as error:
+            handle.close()
+            raise StoreDamaged("", f"Its identity or its counters are damaged ({error})") from error
+        except BaseException:
+            handle.close()
+            raise
+        lost = max(0, self._clean_state.sequence - found.sequence) if self._clean_state else 0
+        if lost:
+            self._report_lost_writes(lost, found, read_last_seqs(handle, self._codec))
+        elif torn_reason:
+            _log.warning("%s. It was dropped.", torn_reason)
+        return handle
+
+    def _report_lost_writes(self, lost: int, state: CleanState, last_seqs: dict[str, int]) -> None:
+        """`clean` stays valid as a lower bound after a crash."""
+        _log.warning("The store has lost its last %d writes: a file of it is missing or was cut.", lost)
+        had = self._clean_state.ends if self._clean_state else {}
+        pairs = ((name, last_seqs.get(name, 0), last) for name, last in had.items())
+        cut = [TruncatedSession(name, "", end, lost=last - end) for name, end, last in pairs if end < last]
+        report = RepairReport(
+            self._clock(),
+            ("A file of its database is missing or was cut short",),
+            state.entries,
+            state.sessions,
+            sum(last_seqs.values()),
+            cut=tuple(cut),
+            writes=lost,
+            vanished=max(0, self._clean_state.entries - state.entries) if self._clean_state else 0,
+        )
+        self._store_files.repair_notes.write_unreported(report)
+
+    def _drop_torn_tail(self) -> bool:
+        """Drop a torn end of the log, if that is all that is wrong; a copy of the log stays."""
+        log = find_torn_log(self._store_files.db, self._codec)
+        if log is None:
+            return False
+        self._store_files.repair_notes.back_up_torn_log(log)
+        Database(self._store_files.db, strict=False).close()
+        return True
+
+    def _salvage(self, problems: list[str], uncounted: bool) -> None:
+        """Make a new database of what is left, and put it in the place of the damaged one."""
+        layout = self._store_files
+        _log.warning("The store is damaged and is being mended: %s.", "; ".join(problems))
+        shutil.rmtree(layout.repair_db, ignore_errors=True)
+        keeping = layout.repair_notes.create_backup_folder()
+        try:
+            report = self._rebuild(problems, uncounted, keeping)
+            layout.repair_notes.write_unreported(report)
+            layout.swap_in_repair_db(keeping)
+            layout.repair_notes.clear_suspect()
+        except (OSError, StoreWriteFailed) as error:
+            shutil.rmtree(layout.repair_db, ignore_errors=True)
+            raise StoreUnreadable(
+                "The workspace's store is damaged, and could not be mended.",
+                f"{'; '.join(problems)}. {error}",
+                "Nothing was changed. Make its folder writable, or free room on the disk, and try again.",
+            ) from error
+        _log.warning("%s", report.notice)
+
+    def _rebuild(self, problems: list[str], uncounted: bool, backup_folder: Path) -> RepairReport:
+        layout = self._store_files
+        target = Database(layout.repair_db, create=True)
+        try:
+            salvage = Salvage(
+                layout.db, target, self._codec, layout.quarantine, backup_folder, self._progress
+            )
+            found = salvage.run(self._store_format, self._clean_state)
+            self._check_rebuilt(target)
+        finally:
+            target.close()
+        report = self._build_report(problems, found, backup_folder)
+        return msgspec.structs.replace(report, uncounted=uncounted)
+
+    def _check_rebuilt(self, target: Database) -> None:
+        """Look at all of the new database before it takes the other's place. Raises StoreUnreadable."""
+        checker = IntegrityChecker(
+            self._codec, ContentStore(target, self._codec, Quarantine(self._store_files.quarantine))
+        )
+        entries = target.read(checker.count_entries)
+        while target.read(checker.check_next_slice):
+            self._progress.report(_STAGES - 1, checker.result.contents, entries)
+        if checker.result.problems:
+            raise store_unreadable(f"What could be saved does not fit together: {checker.result.problems[0]}")
+
+    def _build_report(
+        self, problems: list[str], salvaged: SalvageResult, backup_folder: Path
+    ) -> RepairReport:
+        return RepairReport(
+            self._clock(),
+            tuple(dict.fromkeys([*problems, *salvaged.problems])),
+            salvaged.totals.entries,
+            salvaged.totals.sessions,
+            salvaged.events,
+            tuple(salvaged.lost_contents),
+            tuple(salvaged.truncated_sessions),
+            writes=salvaged.lost_writes,
+            rows=salvaged.lost_rows,
+            vanished=salvaged.lost_entries,
+            copy=str(backup_folder / "db"),
+            aside=str(backup_folder),
+        )

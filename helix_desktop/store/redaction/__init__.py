@@ -1,0 +1,1 @@
+"""Removing a secret from a store, and from its files."""

@@ -1,0 +1,145 @@
+"""Forgetting in a workspace on disk: preview, removal, tombstones, and files that hold it no longer."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import msgspec
+
+from helix_desktop.domain.errors import StoreDamaged, StoreWriteFailed
+from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.commit import Clock
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.core.tombstone import Tombstone, read_tombstone, write_tombstone
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.database import Database
+from helix_desktop.store.redaction.redactor import Redactor
+from helix_desktop.store.redaction.secret_search import OnProgress, RunQuery, SecretMatches, find_secret
+from helix_desktop.store.redaction.secure_delete import (
+    PendingDeletion,
+    delete_copies,
+    find_copies,
+    rewrite_all_files,
+)
+from helix_desktop.store.retention.leveldb_retention import WriteRows
+
+_MAX_ROUNDS = 3  # what is written while the search runs is found by the next one
+
+
+class LevelDbRedaction:
+    """Removes what the person names from one workspace's LevelDB; lives as long as its store."""
+
+    def __init__(
+        self,
+        run_query: RunQuery,
+        write: WriteRows,
+        database: Database,
+        store_files: StoreFiles,
+        codec: Codec,
+        contents: ContentStore,
+        clock: Clock,
+        wait_for_index: Callable[[], Awaitable[object]],
+    ) -> None:
+        self._run_query, self._write, self._store_files = run_query, write, store_files
+        self._database, self._codec, self._contents, self._clock = database, codec, contents, clock
+        self._wait_for_index = wait_for_index
+
+    async def preview(
+        self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
+    ) -> RedactionMatches:
+        """Where it stands; changes nothing. Raises InputUnusable."""
+        redaction = Redaction(request, self._clock())
+        return await self._matches(await self._search(redaction, on_progress), redaction)
+
+    async def carry_out(
+        self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
+    ) -> RedactionMatches:
+        """Remove it everywhere in this store, also from its files; what was changed. Raises InputUnusable."""
+        at = self._clock()
+        first: RedactionMatches | None = None
+        for _ in range(_MAX_ROUNDS):
+            finds = await self._run_round(
+                Redaction(request, at), at, on_progress, is_repeat=first is not None
+            )
+            first = first or finds
+            if _without_own_quarantine(finds).is_empty and first is not finds:
+                break
+        else:
+            raise StoreWriteFailed(
+                "It was removed, and is being written again.",
+                "A running turn goes on mentioning it.",
+                "Stop what runs in this workspace, and forget it again.",
+            )
+        await self._wait_for_index()  # before the note is deleted that has the next opening begin it anew
+        try:
+            await self._write(self._rewrite_files, 0)
+        except StoreDamaged as error:
+            raise StoreDamaged(
+                "What was removed may still be in the store's files: they are damaged.",
+                error.why,
+                "Close the workspace and open it again, which mends it; then forget it once more.",
+            ) from error
+        assert first is not None  # there is a first round
+        return first
+
+    async def when(self, digest: str) -> int:
+        """When a content was forgotten, in milliseconds since 1970; 0 when it was not, or may come back."""
+        keys.digest_bytes(digest)
+        found = await self._run_query(lambda view: read_tombstone(view.get, self._codec, digest))
+        return found.at if found is not None and not found.lifted else 0
+
+    async def lift(self, digest: str) -> bool:
+        """Let a forgotten content be stored again; whether it was forgotten."""
+        lifted: list[bool] = []
+
+        def stage(batch: WriteBatch) -> None:
+            found = read_tombstone(batch.get, self._codec, digest)
+            lifted.append(found is not None and not found.lifted)
+            if found is not None:
+                write_tombstone(batch, self._codec, digest, Tombstone(found.at, found.successor, lifted=True))
+
+        keys.digest_bytes(digest)
+        await self._write(stage, 0)
+        return lifted[0]
+
+    async def _search(self, redaction: Redaction, on_progress: OnProgress) -> SecretMatches:
+        return await find_secret(self._run_query, self._codec, self._contents, redaction, on_progress)
+
+    async def _matches(self, search_result: SecretMatches, redaction: Redaction) -> RedactionMatches:
+        def aside() -> tuple[list[str], list[str]]:
+            gone = {one.digest for one in (*search_result.contents, *search_result.indexes)}
+            here = redaction.matches if redaction.needles else None
+            damaged = self._contents.quarantine.find_suspects(gone, self._contents.content_of, here)
+            return damaged, [one.name for one in find_copies(self._store_files)]
+
+        return search_result.to_matches(*await self._run_query(lambda _: aside()))
+
+    async def _run_round(
+        self, redaction: Redaction, at_ms: int, on_progress: OnProgress, is_repeat: bool
+    ) -> RedactionMatches:
+        """Search, and change what was found; a second search that finds nothing changes nothing."""
+        found = await self._search(redaction, on_progress)
+        finds = await self._matches(found, redaction)
+
+        def stage(batch: WriteBatch) -> None:
+            due = PendingDeletion(at_ms, finds.damaged, finds.aside)
+            Redactor(batch, self._database, self._codec, self._contents, redaction, at_ms).stage(found)
+            batch.put(keys.PENDING_DELETION, self._codec.encode(keys.PENDING_DELETION, due))
+
+        if not (is_repeat and _without_own_quarantine(finds).is_empty):
+            await self._write(stage, 0)
+        await self._run_query(lambda _: delete_copies(self._store_files, finds.damaged, finds.aside))
+        return finds
+
+    def _rewrite_files(self, batch: WriteBatch) -> None:
+        rewrite_all_files(self._database, self._store_files)
+        batch.delete(keys.PENDING_DELETION)
+
+
+def _without_own_quarantine(finds: RedactionMatches) -> RedactionMatches:
+    """Without the damaged rows that the search itself set aside once more: those are no new mention."""
+    rows = (one for one in finds.damaged if one.partition(".")[0] not in finds.unreadable)
+    return msgspec.structs.replace(finds, damaged=tuple(rows))

@@ -1,0 +1,124 @@
+"""Turns what a search for a secret found into rows: all changes of one forgetting are one batch."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.redaction.redaction import Redaction
+from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.core.tombstone import Tombstone, write_tombstone
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.database import Database
+from helix_desktop.store.leveldb.draft_rows import read_draft, stage_draft
+from helix_desktop.store.leveldb.entry_record import EntryRecord, read_record, write_record
+from helix_desktop.store.leveldb.event_log import EVENT_TYPE, add_reference, remove_reference
+from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.redaction.secret_search import SecretMatches
+from helix_desktop.store.retention.garbage_collection import remove_content
+
+
+class Redactor:
+    """Stages the changes of one forgetting at the time `at`, in milliseconds since 1970."""
+
+    def __init__(
+        self,
+        batch: WriteBatch,
+        database: Database,
+        codec: Codec,
+        contents: ContentStore,
+        redaction: Redaction,
+        at_ms: int,
+    ) -> None:
+        self._batch, self._database, self._codec = batch, database, codec
+        self._contents, self._redaction, self._at_ms = contents, redaction, at_ms
+
+    def stage(self, search_result: SecretMatches) -> None:
+        """Put everything into the batch."""
+        for digest, data in search_result.rewritten_indexes.items():
+            self._stage_rewritten(digest, data)
+        for place in search_result.events:
+            self._redact_event(
+                place.session, place.seq, search_result.muted_seqs.get(place.session, frozenset())
+            )
+        for digest in search_result.labels:
+            self._clean_labels(digest)
+        for session in search_result.titles:
+            self._redact_title(session)
+        for session in search_result.drafts:
+            self._redact_draft(session)
+        for entry in search_result.contents:
+            self._replace_by_tombstone(entry.digest)
+        for digest in search_result.rewritten_indexes:
+            self._replace_by_tombstone(digest, self._redaction.new_digests[digest])
+
+    def _stage_rewritten(self, digest: str, data: bytes) -> None:
+        record = read_record(self._batch.get, self._codec, digest)
+        if record is not None:
+            named = self._with_clean_labels(record)
+            made = Content(
+                digest_of(data),
+                data,
+                named.tool,
+                named.target,
+                named.first_line,
+                record.tokens,
+                record.kind,
+            )
+            self._contents.stage(self._batch, made, self._at_ms)
+
+    def _with_clean_labels(self, record: EntryRecord) -> EntryRecord:
+        said = self._redaction.redact_text
+        return msgspec.structs.replace(
+            record,
+            tool=said(record.tool),
+            target=said(record.target),
+            first_line=said(record.first_line),
+        )
+
+    def _clean_labels(self, digest: str) -> None:
+        record = read_record(self._batch.get, self._codec, digest)
+        if record is not None:
+            write_record(self._batch, self._codec, digest, self._with_clean_labels(record))
+
+    def _redact_event(self, session: str, seq: int, muted_seqs: frozenset[int]) -> None:
+        key = keys.event(session, seq)
+        row = self._batch.get(key)
+        if row is None:
+            return
+        former = self._codec.decode(key, row, EVENT_TYPE)
+        now = self._redaction.redact_event(former, muted_seqs)
+        self._batch.put(key, self._codec.encode(key, now))
+        self._update_references(session, former, now)
+
+    def _update_references(self, session: str, previous: RecordedEvent, redacted: RecordedEvent) -> None:
+        before, after = set(digests_in(previous.event)), set(digests_in(redacted.event))
+        for digest in before - after:
+            remove_reference(self._batch, self._codec, session, redacted.seq, digest)
+        for digest in after - before:
+            add_reference(self._batch, self._codec, session, redacted.seq, digest)
+
+    def _redact_title(self, session: str) -> None:
+        key = keys.summary(session)
+        row = self._batch.get(key)
+        if row is not None:
+            summary: SessionSummary = self._codec.decode(key, row, SUMMARY_TYPE)
+            clean = msgspec.structs.replace(summary, title=self._redaction.redact_text(summary.title))
+            self._batch.put(key, self._codec.encode(key, clean))
+
+    def _redact_draft(self, session: str) -> None:
+        key = keys.draft(session)
+        row = self._batch.get(key)
+        if row is not None:
+            clean = self._redaction.redact_draft(read_draft(self._codec, key, row))
+            stage_draft(self._batch, self._codec, session, clean)
+
+    def _replace_by_tombstone(self, digest: str, successor: str = "") -> None:
+        record = read_record(self._batch.get, self._codec, digest)
+        if record is not None:
+            remove_content(self._batch, self._database, self._codec, digest, record)
+        write_tombstone(self._batch, self._codec, digest, Tombstone(self._at_ms, successor))

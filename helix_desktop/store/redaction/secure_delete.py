@@ -1,0 +1,151 @@
+"""Makes sure that what was removed is gone from the files too.
+
+LevelDB keeps old versions of rows until it happens to compact them, and its compaction by hand leaves alone
+what lies deepest. So every live row is copied into new files, and the old ones are deleted: what is not live
+is not copied, nor are chunks that a write left which never came to its end.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+import msgspec
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec, RowDamaged, RowType
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.files.sqlite_files import delete_database
+from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.leveldb.database import Database, ReadView
+
+_SLICE_BYTES = 4 * 1024 * 1024  # bytes per synced write
+_RESERVED_BYTES = 16 * 1024 * 1024  # room that must be left, in bytes
+
+_log = logging.getLogger(__name__)
+
+
+class PendingDeletion(msgspec.Struct, array_like=True, frozen=True):
+    """What a written forgetting still has to remove: damaged rows and copies of the store, by name."""
+
+    at: int
+    damaged: tuple[str, ...] = ()
+    aside: tuple[str, ...] = ()
+
+
+_PENDING_DELETION_TYPE = RowType(PendingDeletion)
+
+
+def rewrite_all_files(database: Database, store_files: StoreFiles) -> None:
+    """Rewrite all files of the LevelDB; on the writer's thread, readers go on meanwhile.
+
+    Cut off at any moment it leaves the old files whole, or the new ones; the note that it is due stays until
+    it is done. Raises StoreWriteFailed when there is no room, RowDamaged for a damaged row.
+    """
+    _check_free_space(store_files)
+    shutil.rmtree(store_files.new_db, ignore_errors=True)
+    new = Database(store_files.new_db, create=True)
+    try:
+        database.read(lambda view: _copy_rows(view, new))
+    finally:
+        new.close()
+    database.replace_files(lambda: _swap_in_new_db(store_files))
+    delete_replaced_db(store_files)
+
+
+def delete_copies(store_files: StoreFiles, damaged: Iterable[str], copies: Iterable[str]) -> None:
+    """Delete damaged rows and copies of the store that hold what is forgotten. Raises OSError."""
+    for name in damaged:
+        Quarantine(store_files.quarantine).delete(name)
+    for name in copies:
+        shutil.rmtree(store_files.folder / name, ignore_errors=True)
+    if (
+        store_files.repair_notes.read_unreported() is None
+    ):  # a report without its copy counts for nothing: its words go
+        store_files.repair_notes.mark_reported()
+
+
+def finish_pending_deletion(database: Database, store_files: StoreFiles, codec: Codec) -> None:
+    """Do what a crash or a full disk kept from being done, at the opening of a store."""
+    if store_files.old_db.exists():
+        delete_replaced_db(store_files)
+    row = database.get(keys.PENDING_DELETION)
+    if row is None:
+        return
+    try:
+        due = _read_pending_deletion(codec, row)
+        delete_copies(store_files, due.damaged, due.aside)
+        delete_database(store_files.search_index)
+        rewrite_all_files(database, store_files)
+        batch = WriteBatch(database.get)
+        batch.delete(keys.PENDING_DELETION)
+        database.write(batch)
+    except (StoreWriteFailed, RowDamaged, OSError) as error:
+        _log.warning("Files that may hold what was forgotten could not be rewritten: %s", error)
+
+
+def _read_pending_deletion(codec: Codec, row: bytes) -> PendingDeletion:
+    try:
+        return codec.decode(keys.PENDING_DELETION, row, _PENDING_DELETION_TYPE)
+    except RowDamaged:  # or of a version that noted the time alone: the files are rewritten all the same
+        return PendingDeletion(0)
+
+
+def delete_replaced_db(store_files: StoreFiles) -> None:
+    """Delete the files that were replaced."""
+    shutil.rmtree(store_files.old_db, ignore_errors=True)
+    if store_files.old_db.exists():
+        _log.warning("%s could not be deleted; it is tried again at the next start.", store_files.old_db.name)
+
+
+def find_copies(store_files: StoreFiles) -> list[Path]:
+    """Copies of the LevelDB that were kept in the store's folder, and what was saved out of it."""
+    own = {store_files.db, store_files.new_db, store_files.old_db, store_files.quarantine}
+    folders = (one for one in store_files.folder.iterdir() if one.is_dir() and one not in own)
+    return sorted(one for one in folders if any(_is_leveldb_file(part) for part in one.rglob("*")))
+
+
+def _is_leveldb_file(path: Path) -> bool:
+    return path.suffix in (".ldb", ".sst") or (path.suffix == ".log" and path.stem.isdigit())
+
+
+def _copy_rows(view: ReadView, target: Database) -> None:
+    batch, size = WriteBatch(target.get), 0
+    for key, row in view.scan(keys.ALL_ROWS):
+        if key[:1] == keys.CHUNKS[0] and not _has_content(view, key):
+            continue
+        batch.put(key, row)
+        size += len(key) + len(row)
+        if size >= _SLICE_BYTES:
+            target.write(batch)
+            batch, size = WriteBatch(target.get), 0
+    target.write(batch)
+
+
+def _has_content(view: ReadView, chunk_key: bytes) -> bool:
+    """Whether anything is known of the content that a chunk belongs to."""
+    name = chunk_key[1 : 1 + keys.DIGEST_BYTES]
+    return any(view.get(kind + name) is not None for kind in (keys.CONTENTS[0], keys.RECORDS[0]))
+
+
+def _swap_in_new_db(store_files: StoreFiles) -> None:
+    shutil.rmtree(store_files.old_db, ignore_errors=True)
+    store_files.db.rename(store_files.old_db)
+    store_files.adopt_new_db()
+
+
+def _check_free_space(store_files: StoreFiles) -> None:
+    needed = sum(one.stat().st_size for one in store_files.db.iterdir()) + _RESERVED_BYTES
+    free = shutil.disk_usage(store_files.folder).free
+    if free < needed:
+        raise StoreWriteFailed(
+            "What was removed may still be in the store's files.",
+            f"They must be written anew, for which the disk has {format_bytes(free)} left; "
+            f"{format_bytes(needed)} are needed.",
+            "Free some room on the disk; it is done at the next start of this workspace.",
+        )

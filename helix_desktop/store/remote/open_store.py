@@ -1,0 +1,139 @@
+"""Opens a store for this process: as its owner, or through the process that owns it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from pathlib import Path
+
+from helix_desktop.domain.errors import StoreLocked, StoreUnreadable
+from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.store.core.commit import Clock, now_ms
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
+from helix_desktop.store.remote.endpoint_file import OwnerEndpoint, read_endpoint
+from helix_desktop.store.remote.failover import Backend
+from helix_desktop.store.remote.frames import InvalidFrame, UnsupportedVersion, encode_frame
+from helix_desktop.store.remote.handshake import Challenge, OwnerProof, check_owner, prove_client
+from helix_desktop.store.remote.shared_store import SharedStore
+
+_OPEN_TIMEOUT_S = 3.0  # for an owner that is just opening or closing, or does not answer
+_PAUSE_S = 0.05
+
+
+async def open_store(
+    folder: Path,
+    workspace_id: str,
+    clock: Clock = now_ms,
+    timeout_s: float = _OPEN_TIMEOUT_S,
+    *,
+    on_progress: Progress = no_progress,
+) -> SharedStore | RemoteStore:
+    """Own the store in `folder`, or use it through its owner; `told` hears how far a mending is.
+
+    Raises StoreLocked, naming the owner, when that does not answer in time; else as LevelStore.open does.
+    """
+    loop = asyncio.get_running_loop()
+    until = loop.time() + timeout_s
+    while True:
+        try:
+            return await SharedStore.open(folder, workspace_id, clock, on_progress=on_progress)
+        except StoreLocked as locked:
+            if locked.owner_pid == os.getpid():
+                raise
+            joined = await _try_connect(folder, workspace_id, until - loop.time())
+            if joined is not None:
+                joined.enable_failover(lambda: _reopen(folder, workspace_id, clock, timeout_s))
+                return joined
+            if loop.time() + _PAUSE_S > until:
+                raise _owner_not_answering(locked, timeout_s) from locked
+        await asyncio.sleep(_PAUSE_S)  # the owner may be about to listen, or about to end
+
+
+async def open_as_owner(
+    folder: Path,
+    workspace_id: str,
+    clock: Clock = now_ms,
+    timeout_s: float = _OPEN_TIMEOUT_S,
+    *,
+    on_progress: Progress = no_progress,
+) -> SharedStore:
+    """Own the store in `folder`; one that another process is about to let go of is waited for.
+
+    `told` hears how far a mending is.
+    Raises StoreLocked, naming the owner, when it does not in time; else as LevelStore.open does.
+    """
+    loop = asyncio.get_running_loop()
+    until = loop.time() + timeout_s
+    while True:
+        try:
+            return await SharedStore.open(folder, workspace_id, clock, on_progress=on_progress)
+        except StoreLocked as locked:
+            if locked.owner_pid == os.getpid() or loop.time() + _PAUSE_S > until:
+                raise
+        await asyncio.sleep(_PAUSE_S)
+
+
+async def connect(folder: Path, workspace_id: str) -> RemoteStore:
+    """Use a store through its owner. Raises ConnectionGone, OSError, StoreUnreadable; FrameRefused."""
+    address = read_endpoint(folder)
+    if address is None:
+        raise ConnectionClosed
+    connection = await _open_connection(address)
+    try:
+        greeted = (await connection.receive_handshake()).decode(Challenge)
+        proof = prove_client(address.secret, greeted)
+        connection.send_handshake(encode_frame(proof))
+        answer = (await connection.receive_handshake()).decode(OwnerProof)
+        check_owner(address.secret, greeted, proof, answer)
+        connection.mark_authenticated()
+        if answer.workspace != workspace_id:
+            raise StoreUnreadable(
+                "The store found here belongs to another workspace.",
+                f"Its owner serves workspace {answer.workspace}, not {workspace_id}.",
+                "Nothing was changed. Put each store's folder back where it was.",
+            )
+    except BaseException:
+        await connection.close()
+        raise
+    return RemoteStore(connection, answer.pid)
+
+
+async def _try_connect(folder: Path, workspace_id: str, timeout_s: float) -> RemoteStore | None:
+    """The store through its owner; None when that does not answer. Raises StoreUnreadable, StoreLocked."""
+    try:
+        async with asyncio.timeout(max(timeout_s, _PAUSE_S)):
+            return await connect(folder, workspace_id)
+    except UnsupportedVersion as error:
+        raise StoreLocked(
+            "This workspace is in use by another version of Helix Desktop.",
+            None,
+            f"Between the two, {error}.",
+            "Close that one, or use the same version.",
+        ) from error
+    except (ConnectionClosed, InvalidFrame, OSError, TimeoutError):
+        return None
+
+
+async def _reopen(folder: Path, workspace_id: str, clock: Clock, timeout_s: float) -> Backend:
+    """Where a store is used when its former owner has ended. Raises as `open_store` does."""
+    found = await open_store(folder, workspace_id, clock, timeout_s)
+    return found.backend if isinstance(found, RemoteStore) else found
+
+
+async def _open_connection(endpoint: OwnerEndpoint) -> OwnerConnection:
+    loop = asyncio.get_running_loop()
+    if endpoint.path:
+        _, connection = await loop.create_unix_connection(OwnerConnection, endpoint.path)
+    else:
+        _, connection = await loop.create_connection(OwnerConnection, endpoint.host, endpoint.port)
+    return connection
+
+
+def _owner_not_answering(locked: StoreLocked, timeout_s: float) -> StoreLocked:
+    return StoreLocked(
+        locked.what,
+        locked.owner_pid,
+        f"It has not answered for {timeout_s:.0f} s, and only one process at a time may write a store.",
+        locked.fix,
+    )

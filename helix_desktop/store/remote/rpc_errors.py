@@ -1,0 +1,91 @@
+"""Errors as they cross the wire: the same kind, with the same words, on the other side."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.domain import errors
+from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, HelixError, StoreError, StoreLocked
+
+_VALUE_ERROR = "ValueError"
+# By the names they had when they first crossed the wire: programs of two releases understand each other.
+_ERROR_CLASSES: dict[str, type[HelixError]] = {
+    "HelixError": errors.HelixError,
+    "InputUnusable": errors.InvalidInput,
+    "DataDirUnusable": errors.DataDirUnavailable,
+    "SettingsDamaged": errors.SettingsDamaged,
+    "WorkspaceMissing": errors.WorkspaceMissing,
+    "WorkspaceUntrusted": errors.WorkspaceUntrusted,
+    "WindowSilent": errors.InstanceNotResponding,
+    "RecordingUnusable": errors.InvalidRecording,
+    "ArchiveUnusable": errors.InvalidArchive,
+    "ArchiveNotWritten": errors.ArchiveWriteFailed,
+    "StoreError": errors.StoreError,
+    "StoreLocked": errors.StoreLocked,
+    "StoreClosed": errors.StoreClosed,
+    "StoreUnreadable": errors.StoreUnreadable,
+    "StoreDamaged": errors.StoreDamaged,
+    "StoreMended": errors.StoreRepaired,
+    "StoreWriteFailed": errors.StoreWriteFailed,
+    "DigestUnknown": errors.DigestUnknown,
+    "ContentForgotten": errors.ContentRedacted,
+    "DigestAmbiguous": errors.DigestAmbiguous,
+    "ContentDamaged": errors.ContentDamaged,
+    "ContentTooLarge": errors.ContentTooLarge,
+    "ModelError": errors.ModelError,
+    "ModelUnreachable": errors.ModelUnreachable,
+    "ModelRefused": errors.ModelRequestRejected,
+    "KeyRefused": errors.AuthenticationFailed,
+    "ImagesRefused": errors.ImagesRejected,
+    "ModelOverflow": errors.ContextWindowExceeded,
+    "ModelNonsense": errors.InvalidModelResponse,
+    "ToolError": errors.ToolError,
+    "SubagentFailed": errors.SubagentFailed,
+    "ModelUnchosen": errors.ModelNotChosen,
+    "BudgetSpent": errors.BudgetExhausted,
+    "RequestInvalid": errors.RequestInvalid,
+    "RequestTooLarge": errors.RequestTooLarge,
+    "CompactionRefused": errors.CompactionRefused,
+    "SummaryRefused": errors.SummaryRefused,
+    "FormRefused": errors.OutputFormUnavailable,
+}
+_NAMES = {kind: name for name, kind in _ERROR_CLASSES.items()}
+
+
+class RpcError(msgspec.Struct, frozen=True):
+    """An error without its class: its name, its words, and what it carries beside them."""
+
+    kind: str
+    what: str
+    why: str = ""
+    fix: str = ""
+    near: tuple[str, ...] = ()
+    owner_pid: int | None = None
+
+
+def to_rpc_error(error: HelixError | ValueError) -> RpcError:
+    """What is sent of an error."""
+    if isinstance(error, ValueError):
+        return RpcError(_VALUE_ERROR, str(error))
+    return RpcError(
+        _NAMES.get(type(error), type(error).__name__),
+        error.what,
+        error.why,
+        error.fix,
+        error.near if isinstance(error, DigestUnknown | DigestAmbiguous) else (),
+        error.owner_pid if isinstance(error, StoreLocked) else None,
+    )
+
+
+def from_rpc_error(rpc_error: RpcError) -> HelixError | ValueError:
+    """The error that was sent; of a kind that is not known here, a StoreError with its words."""
+    if rpc_error.kind == _VALUE_ERROR:
+        return ValueError(rpc_error.what)
+    kind = _ERROR_CLASSES.get(rpc_error.kind, StoreError)
+    if issubclass(kind, DigestUnknown | DigestAmbiguous):
+        return kind(rpc_error.what, rpc_error.why, rpc_error.fix, rpc_error.near)
+    if issubclass(kind, StoreLocked):
+        return kind(rpc_error.what, rpc_error.owner_pid, rpc_error.why, rpc_error.fix)
+    if kind.__init__ is not HelixError.__init__:
+        kind = StoreError  # it carries something that does not travel
+    return kind(rpc_error.what, rpc_error.why, rpc_error.fix)

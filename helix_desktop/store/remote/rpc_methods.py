@@ -1,0 +1,143 @@
+"""The methods of a store that cross the wire, with the types of what is given and what comes back.
+
+The types are those of the methods themselves: a new parameter with a default needs no word here, and a caller
+that does not know it yet leaves it out.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Container, Coroutine
+from typing import Any, Generic, TypeVar, get_type_hints
+
+import msgspec
+
+from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.open.health import LevelDbHealth
+from helix_desktop.store.redaction.leveldb_redaction import LevelDbRedaction
+from helix_desktop.store.remote.frames import Frame, InvalidFrame, encode_frame
+from helix_desktop.store.remote.rpc_errors import RpcError
+from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
+
+_RETENTION, _REDACTION, _HEALTH = "retention", "redaction", "health"
+T = TypeVar("T")
+
+
+class RpcRequest(msgspec.Struct, frozen=True, array_like=True):
+    """A method's name, its arguments in order, still encoded, and whether to tell how far the answer is."""
+
+    method: str
+    args: msgspec.Raw
+    wants_progress: bool = False
+
+
+class RpcAnswer(msgspec.Struct, frozen=True, array_like=True):
+    """A fault, or what the method gave, still encoded."""
+
+    fault: RpcError | None
+    value: msgspec.Raw
+
+
+class RpcMethod(Generic[T]):
+    """One method as a guest calls it and the owner reads it.
+
+    `name` is what crosses the wire, whatever the method is called here: programs of two releases understand
+    each other. `part` names the part of the store that has it; `local_params` stay at home, as does
+    `progress_param`, the callback for progress.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        method: Callable[..., Coroutine[Any, Any, T]],
+        part: str = "",
+        local_params: Container[str] = (),
+        progress_param: str = "",
+    ) -> None:
+        self.name = name
+        self.path = f"{part}.{method.__name__}" if part else method.__name__
+        self.progress_param = progress_param
+        hints = get_type_hints(method)
+        given = [
+            one
+            for one in list(inspect.signature(method).parameters.values())[1:]
+            if one.name not in local_params and one.name != progress_param
+        ]
+        fields: list[Any] = [
+            (one.name, hints[one.name])
+            if one.default is inspect.Parameter.empty
+            else (one.name, hints[one.name], one.default)
+            for one in given
+        ]
+        self._args_type = msgspec.defstruct(f"Given_{method.__name__}", fields, array_like=True, frozen=True)
+        self._result_type: Any = hints["return"]
+
+    def request(self, *args: object, wants_progress: bool = False) -> Frame:
+        """What a guest sends. Raises ValueError for text that is not Unicode."""
+        return encode_frame((self.name, args, True) if wants_progress else (self.name, args))
+
+    def decode_args(self, request: RpcRequest, json: bool) -> tuple[Any, ...]:
+        """What the owner reads. Raises FrameRefused."""
+        return msgspec.structs.astuple(Frame(bytes(request.args), json).decode(self._args_type))
+
+    def decode_result(self, value: bytes, json: bool) -> T:
+        """What the guest reads of an answer. Raises FrameRefused."""
+        read: T = Frame(value, json).decode(self._result_type)
+        return read
+
+
+COMMIT = RpcMethod("commit", LevelDbStore.commit)
+EVENTS = RpcMethod("events", LevelDbStore.events)
+SESSIONS = RpcMethod("sessions", LevelDbStore.sessions)
+GET = RpcMethod("get", LevelDbStore.get)
+ENTRY = RpcMethod("entry", LevelDbStore.entry)
+FIND = RpcMethod("find", LevelDbStore.find)
+LISTED = RpcMethod("listed", LevelDbStore.listed)
+LISTED_DIGESTS = RpcMethod("listed_digests", LevelDbStore.listed_digests)
+TOOLS = RpcMethod("tools", LevelDbStore.tools)
+HANDOVERS = RpcMethod("handovers", LevelDbStore.handovers)
+INDEXED = RpcMethod("indexed", LevelDbStore.indexed)
+TOTALS = RpcMethod("totals", LevelDbStore.totals)
+SAVE_DRAFT = RpcMethod("save_draft", LevelDbStore.save_draft)
+DRAFT = RpcMethod("draft", LevelDbStore.draft)
+EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
+IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
+
+REFERENCES = RpcMethod("keep.references", LevelDbRetention.references, _RETENTION)
+NAMED = RpcMethod("keep.named", LevelDbRetention.named, _RETENTION)
+PIN = RpcMethod("keep.pin", LevelDbRetention.pin, _RETENTION)
+PLAN = RpcMethod("keep.plan", LevelDbRetention.plan, _RETENTION)
+COLLECT = RpcMethod("keep.collect", LevelDbRetention.collect, _RETENTION)
+TRASH = RpcMethod("keep.trash", LevelDbRetention.trash, _RETENTION)
+RESTORE = RpcMethod("keep.restore", LevelDbRetention.restore, _RETENTION)
+TRASH_SESSION = RpcMethod("keep.trash_session", LevelDbRetention.trash_session, _RETENTION)
+RESTORE_SESSION = RpcMethod("keep.restore_session", LevelDbRetention.restore_session, _RETENTION)
+EMPTY_TRASH = RpcMethod("keep.empty_trash", LevelDbRetention.empty_trash, _RETENTION)
+
+PREVIEW = RpcMethod("forgetting.preview", LevelDbRedaction.preview, _REDACTION, progress_param="on_progress")
+CARRY_OUT = RpcMethod(
+    "forgetting.carry_out", LevelDbRedaction.carry_out, _REDACTION, progress_param="on_progress"
+)
+WHEN = RpcMethod("forgetting.when", LevelDbRedaction.when, _REDACTION)
+LIFT = RpcMethod("forgetting.lift", LevelDbRedaction.lift, _REDACTION)
+
+CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="progress")
+
+METHODS: dict[str, RpcMethod[Any]] = {
+    one.name: one
+    for one in (
+        *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LISTED, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
+        *(REFERENCES, NAMED, PIN, PLAN, COLLECT, TRASH, RESTORE, TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
+        *(LISTED_DIGESTS, TOOLS, HANDOVERS, INDEXED),
+        *(PREVIEW, CARRY_OUT, WHEN, LIFT, CHECK),
+    )
+}
+
+
+def method_of(request: RpcRequest) -> RpcMethod[Any]:
+    """The method that a request names. Raises FrameRefused."""
+    try:
+        return METHODS[request.method]
+    except KeyError:
+        raise InvalidFrame(f"the method {request.method[:40]!r} is not known") from None

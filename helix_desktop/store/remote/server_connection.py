@@ -1,0 +1,141 @@
+"""One guest of a store: reads its requests, a few at a time, and answers each."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import AsyncExitStack, suppress
+from typing import Any, Protocol
+
+from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.store.archive_report import Progress, no_progress
+from helix_desktop.store.remote.frames import (
+    HEAD_BYTES,
+    MAX_ANSWER_BYTES,
+    MAX_REQUEST_BYTES,
+    Frame,
+    FrameHead,
+    InvalidFrame,
+    encode_frame,
+    encode_progress,
+    read_head,
+)
+from helix_desktop.store.remote.rpc_errors import to_rpc_error
+from helix_desktop.store.remote.rpc_methods import RpcMethod, RpcRequest, method_of
+from helix_desktop.store.threads.backpressure import Backpressure
+
+_MAX_PROGRESS_FRAMES = 200  # times at most that a guest is told how far one answer is
+_MAX_CONCURRENT_REQUESTS = (
+    64  # requests of one guest that are worked on; the next is read when one is answered
+)
+_log = logging.getLogger(__name__)
+
+
+class RequestHandler(Protocol):
+    """Does what guests ask for."""
+
+    async def handle_request(
+        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
+    ) -> Any:
+        """Run a method; `told` hears how far it is, on any thread. Raises HelixError, ValueError."""
+        ...
+
+    def client_disconnected(self, client: object) -> None:
+        """A guest has left."""
+        ...
+
+
+class ClientConnection:
+    """A connection whose other end has proved to be the same person."""
+
+    def __init__(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: RequestHandler
+    ) -> None:
+        self._reader, self._writer, self._handler = reader, writer, handler
+        self._backpressure = Backpressure()
+        self._slots = asyncio.Semaphore(_MAX_CONCURRENT_REQUESTS)
+        self._write_lock = asyncio.Lock()
+        self._answering: set[asyncio.Task[None]] = set()
+
+    async def serve(self) -> None:
+        """Answer until the guest leaves; what it no longer waits for is given up. Raises FrameRefused."""
+        try:
+            async with asyncio.TaskGroup() as calls:
+                while await self._accept_request(calls):
+                    pass
+                for task in self._answering:
+                    task.cancel()
+        finally:
+            self._handler.client_disconnected(self)
+
+    async def _accept_request(self, tasks: asyncio.TaskGroup) -> bool:
+        """Begin to answer one more request; false when the guest has left."""
+        await self._slots.acquire()
+        async with AsyncExitStack() as place:
+            place.callback(self._slots.release)
+            try:
+                head = read_head(await self._reader.readexactly(HEAD_BYTES), MAX_REQUEST_BYTES)
+                await place.enter_async_context(self._backpressure.slot(head.length))
+                payload = await self._reader.readexactly(head.length)
+            except asyncio.IncompleteReadError:
+                return False
+            task = tasks.create_task(self._answer(head, payload, place.pop_all()))
+        self._answering.add(task)
+        task.add_done_callback(self._answering.discard)
+        return True
+
+    async def _answer(self, head: FrameHead, payload: bytes, slots: AsyncExitStack) -> None:
+        async with slots:
+            result = await self._handle_frame(Frame(payload, head.json), head.id)
+            await send_frame(self._writer, head.id, result, self._write_lock)
+
+    async def _handle_frame(self, request_frame: Frame, request_id: int) -> Frame:
+        try:
+            request = request_frame.decode(RpcRequest)
+            call = method_of(request)
+            given = call.decode_args(request, request_frame.json)
+            told = ProgressSender(self._writer, request_id).report if request.wants_progress else no_progress
+            result = encode_frame((None, await self._handler.handle_request(self, call, given, told)))
+        except InvalidFrame as error:
+            return encode_frame((to_rpc_error(StoreError("The request was refused.", f"{error}.")), None))
+        except (HelixError, ValueError) as error:
+            return encode_frame((to_rpc_error(error), None))
+        except Exception:  # noqa: BLE001 - a mistake of ours: it is logged, and the guest must hear of it
+            _log.exception("a request of another process failed")
+            return encode_frame((to_rpc_error(StoreError("The owner of the store could not answer.")), None))
+        if len(result.payload) > MAX_ANSWER_BYTES:
+            return encode_frame((to_rpc_error(StoreError("The answer is too large to be sent.")), None))
+        return result
+
+
+class ProgressSender:
+    """Tells a guest how far its answer is: from any thread, seldom enough for any socket."""
+
+    def __init__(self, writer: asyncio.StreamWriter, request_id: int) -> None:
+        self._writer, self._request_id = writer, request_id
+        self._loop = asyncio.get_running_loop()
+        self._sent_step = -1
+
+    def report(self, done: int, size: int) -> None:
+        """So much of so much is done."""
+        share = done * _MAX_PROGRESS_FRAMES // max(1, size)
+        if share != self._sent_step:
+            self._sent_step = share
+            with suppress(RuntimeError):  # the loop may have ended
+                self._loop.call_soon_threadsafe(self._send, encode_progress(done, size))
+
+    def _send(self, progress_frame: Frame) -> None:
+        if not self._writer.is_closing():
+            self._writer.write(
+                progress_frame.encode_head(self._request_id) + progress_frame.payload
+            )  # whole, between other frames
+
+
+async def send_frame(
+    writer: asyncio.StreamWriter, request_id: int, answer: Frame, write_lock: asyncio.Lock
+) -> None:
+    """Send a frame and wait until the other side takes it; who has left needs none."""
+    async with write_lock:
+        with suppress(ConnectionError):
+            writer.writelines((answer.encode_head(request_id), answer.payload))
+            await writer.drain()

@@ -1,0 +1,149 @@
+"""The store of the process that owns it, open to the person's other processes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Self
+
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.archive_report import ExportResult, ImportResult, Progress, no_progress
+from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.core.commit import Clock, now_ms
+from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
+from helix_desktop.store.remote.endpoint_file import LOOPBACK
+from helix_desktop.store.remote.rpc_methods import (
+    CARRY_OUT,
+    COMMIT,
+    EMPTY_TRASH,
+    EXPORT,
+    IMPORT,
+    RESTORE_SESSION,
+    TRASH_SESSION,
+    RpcMethod,
+)
+from helix_desktop.store.remote.server import StoreServer
+from helix_desktop.store.remote.session_leases import IsOpenHere, SessionLeases
+
+_log = logging.getLogger(__name__)
+
+_CHANGES_SESSION_LIST = (
+    IMPORT,
+    TRASH_SESSION,
+    RESTORE_SESSION,
+    EMPTY_TRASH,
+)  # after these other sessions are listed
+
+
+class SharedStore(LevelDbStore):
+    """A LevelStore that serves guests while it is open; it works as well where no socket can be made."""
+
+    _leases: SessionLeases
+    _server: StoreServer | None = None
+    _external_change_listener: Callable[[str], None] | None = None
+
+    @classmethod
+    async def open(
+        cls,
+        folder: Path,
+        workspace_id: str,
+        clock: Clock = now_ms,
+        loopback: bool = LOOPBACK,
+        *,
+        index_after_s: float | None = INDEX_AFTER_S,
+        on_progress: Progress = no_progress,
+    ) -> Self:
+        """Open a store as LevelStore does, and listen for other processes."""
+        store = await super().open(
+            folder, workspace_id, clock, index_after_s=index_after_s, on_progress=on_progress
+        )
+        store._leases = SessionLeases()
+        server = StoreServer(folder, workspace_id, store)
+        try:
+            await server.start(loopback)
+        except OSError as error:
+            _log.warning("Other processes cannot use this store while it is open: %s", error)
+        except BaseException:
+            await server.close()
+            await store.close()
+            raise
+        store._server = server
+        return store
+
+    def set_open_sessions(self, is_open_here: IsOpenHere) -> None:
+        """Say which sessions are open in this process: no other may write them."""
+        self._leases.is_open_here = is_open_here
+
+    def on_external_change(self, listener: Callable[[str], None]) -> None:
+        """Tell it what guests change: the session whose line in the list is another now; empty: any."""
+        self._external_change_listener = listener
+
+    async def commit(
+        self,
+        session: str,
+        events: Sequence[RecordedEvent] = (),
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+        summary: SessionSummary | None = None,
+    ) -> None:
+        """Store as LevelStore does. Raises StoreLocked while another process writes the session."""
+        if events:
+            self._leases.acquire_own(session)
+        elif summary:
+            self._leases.check_not_leased(session)
+        await super().commit(session, events, contents, recalls, summary)
+
+    async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
+        """Write the store to a file, from a snapshot. Raises as `export_store`."""
+        return await export_store(self, str(path), name, self._clock(), on_progress)
+
+    async def import_from(self, path: Path, on_progress: Progress = no_progress) -> ImportResult:
+        """Merge a file into the store, but for sessions that are open. Raises as `import_store`."""
+        return await import_store(self, str(path), self._leases.is_available, on_progress)
+
+    async def close(self) -> None:
+        """Part from the guests, then close as LevelStore does."""
+        if self._server is not None:
+            server, self._server = self._server, None
+            await server.close()
+        await super().close()
+
+    async def handle_request(
+        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
+    ) -> Any:
+        """Do what a guest asks for. Raises what the method raises; StoreLocked for a session not its own."""
+        result = await self._run_method(client, method, args, on_progress)
+        if self._external_change_listener is not None:
+            if method is COMMIT and (args[1] or args[4]):
+                self._external_change_listener(args[0])
+            elif method in _CHANGES_SESSION_LIST:
+                self._external_change_listener("")
+        return result
+
+    async def _run_method(
+        self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
+    ) -> Any:
+        if method is EXPORT:
+            path, name, at = args
+            return await export_store(self, path, name, at, on_progress)
+        if method is IMPORT:
+            (path,) = args
+            return await import_store(self, path, self._leases.is_available, on_progress)
+        if method is CARRY_OUT:
+            raise self._leases.refusal("Something can be forgotten only where nothing of it is open.")
+        if method is TRASH_SESSION and not self._leases.is_available(args[0], client):
+            raise self._leases.refusal("A session that is open cannot go to the trash.")
+        if method is not COMMIT:
+            heard = {method.progress_param: on_progress} if method.progress_param else {}
+            return await attrgetter(method.path)(self)(*args, **heard)
+        session, events, _, _, summary = args
+        if events or summary:
+            self._leases.acquire(session, client)
+        return await super().commit(*args)
+
+    def client_disconnected(self, client: object) -> None:
+        """Free the sessions that a guest wrote."""
+        self._leases.release_all(client)

@@ -1,0 +1,1 @@
+"""Checking and repairing a damaged store, down to LevelDB's own files."""

@@ -1,0 +1,129 @@
+"""What LevelDB's own list of its files says: which tables and which log there should be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from helix_desktop.store.repair.leveldb_encoding import ByteReader, Malformed
+from helix_desktop.store.repair.leveldb_log import read_log
+
+
+@dataclass(slots=True)
+class LevelDbManifest:
+    """The numbers of the files that make up a database; `sound` when all of the list could be read.
+
+    `tables`: their sizes in bytes by number. `last`: the number of the last change that is known to come
+    before the logs' next one, at the latest.
+    """
+
+    tables: dict[int, int] = field(default_factory=dict)
+    log_number: int = 0
+    last_sequence: int = 0
+    is_intact: bool = True
+
+    def truncated_tables(self, db: Path) -> list[str]:
+        """What is said of the tables that are shorter than they were when they were written."""
+        paths = ((db / f"{number:06d}.ldb", size) for number, size in sorted(self.tables.items()))
+        sizes = ((path, path.stat().st_size, size) for path, size in paths if path.exists())
+        return [f"{path.name} has {found} of {size} bytes" for path, found, size in sizes if found < size]
+
+    def missing_files(self, db: Path) -> list[str]:
+        """The names of the files that should be there and are not."""
+        names = [f"{number:06d}.ldb" for number in sorted(self.tables)]
+        lost = [one for one in names if not _any_exists(db, one, one.replace(".ldb", ".sst"))]
+        log = f"{self.log_number:06d}.log"
+        return lost + ([log] if self.log_number and not _any_exists(db, log) else [])
+
+
+def read_current(db: Path) -> LevelDbManifest | None:
+    """The list that CURRENT names; None when there is none."""
+    try:
+        name = (db / "CURRENT").read_bytes().decode("ascii").removesuffix("\n")
+        if not name.startswith("MANIFEST-") or "/" in name:
+            return None
+        return read_manifest((db / name).read_bytes())
+    except (OSError, UnicodeDecodeError, ValueError):
+        return None
+
+
+def read_newest(db: Path) -> LevelDbManifest | None:
+    """The newest list that is there, for a database whose CURRENT is lost."""
+    try:
+        names = sorted(db.glob("MANIFEST-*"))
+        return read_manifest(names[-1].read_bytes()) if names else None
+    except OSError:
+        return None
+
+
+def read_manifest(data: bytes) -> LevelDbManifest:
+    """What a list says, as far as it can be read."""
+    found = LevelDbManifest()
+    for record in read_log(data):
+        try:
+            if not record.is_intact:
+                raise Malformed("a damaged record")
+            _apply_edit(found, ByteReader(record.payload))
+        except Malformed:
+            found.is_intact = False
+    return found
+
+
+def _apply_edit(manifest: LevelDbManifest, reader: ByteReader) -> None:
+    """One change of the list. Raises Malformed."""
+    while not reader.is_done:
+        step = _EDIT_READERS.get(reader.read_varint())
+        if step is None:
+            raise Malformed("an unknown kind of change")
+        step(manifest, reader)
+
+
+def _set_log(manifest: LevelDbManifest, reader: ByteReader) -> None:
+    manifest.log_number = reader.read_varint()
+
+
+def _set_last_sequence(manifest: LevelDbManifest, reader: ByteReader) -> None:
+    manifest.last_sequence = reader.read_varint()
+
+
+def _drop_table(manifest: LevelDbManifest, reader: ByteReader) -> None:
+    reader.read_varint()
+    manifest.tables.pop(reader.read_varint(), None)
+
+
+def _add_table(manifest: LevelDbManifest, reader: ByteReader) -> None:
+    reader.read_varint()
+    number = reader.read_varint()
+    manifest.tables[number] = reader.read_varint()
+    reader.read_prefixed()
+    reader.read_prefixed()
+
+
+def _skip_number(manifest: LevelDbManifest, reader: ByteReader) -> None:
+    reader.read_varint()
+
+
+def _skip_text(manifest: LevelDbManifest, reader: ByteReader) -> None:
+    reader.read_prefixed()
+
+
+def _skip_pointer(manifest: LevelDbManifest, reader: ByteReader) -> None:
+    reader.read_varint()
+    reader.read_prefixed()
+
+
+_EDIT_READERS: dict[int, Callable[[LevelDbManifest, ByteReader], None]] = {
+    1: _skip_text,  # how keys are compared
+    2: _set_log,
+    3: _skip_number,  # next file
+    4: _set_last_sequence,
+    5: _skip_pointer,  # where compaction goes on
+    6: _drop_table,
+    7: _add_table,
+    9: _skip_number,  # former log
+}
+
+
+def _any_exists(db: Path, *names: str) -> bool:
+    return any((db / name).exists() for name in names)

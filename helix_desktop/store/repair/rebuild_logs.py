@@ -1,0 +1,104 @@
+"""Makes the logs of sessions whole again: each is cut where it has a gap, references are made anew.
+
+What stands behind a gap is set aside as lines of JSON: a conversation with a hole would be another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from pathlib import Path
+from urllib.parse import quote
+
+import msgspec
+
+from helix_desktop.domain.events.session import RecordedEvent, SessionStarted, digests_in
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.domain.store.repair_report import TruncatedSession
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.leveldb.event_log import EVENT_TYPE
+from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.repair.bulk_writer import BulkWriter
+
+_MAX_NAME_CHARS = 100  # signs of a session's id in a file name
+
+
+class LogRebuilder:
+    """Goes through the logs of a database that holds sound events and summaries, and nothing derived."""
+
+    def __init__(
+        self, bulk_writer: BulkWriter, codec: Codec, salvage_folder: Path, known_last_seqs: Mapping[str, int]
+    ) -> None:
+        """`ends` says which seq each session's log is known to have reached."""
+        self._bulk_writer, self._codec, self._salvage_folder = bulk_writer, codec, salvage_folder
+        self._known_last_seqs = dict(known_last_seqs)
+        self.truncated: list[TruncatedSession] = []
+        self.sessions = self.events = 0
+
+    def run(self, view: ReadView) -> None:
+        """Mend every log. Raises StoreWriteFailed, OSError."""
+        listed = (self._codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES))
+        summaries = {one.id: one for one in listed}
+        rows = view.scan(keys.EVENTS)
+        for session, log in groupby(rows, key=lambda row: keys.session_and_seq(row[0])[0]):
+            self._rebuild(session, summaries.pop(session, None), log)
+        for session, summary in summaries.items():
+            self._rebuild(session, summary, ())
+        for session in sorted(self._known_last_seqs):
+            self._rebuild(session, None, ())
+
+    def _rebuild(
+        self, session: str, summary: SessionSummary | None, log: Iterable[tuple[bytes, bytes]]
+    ) -> None:
+        kept: RecordedEvent | None = None
+        behind: list[RecordedEvent] = []
+        title, parent, created = "", "", 0
+        for key, row in log:
+            recorded = self._codec.decode(key, row, EVENT_TYPE)
+            if behind or recorded.seq != (kept.seq if kept else 0) + 1:
+                behind.append(recorded)
+                self._bulk_writer.delete(key)
+                continue
+            kept = recorded
+            created = created or recorded.at
+            title = getattr(recorded.event, "title", title)
+            parent = recorded.event.parent if isinstance(recorded.event, SessionStarted) else parent
+            self._write_references(session, recorded)
+        count = kept.seq if kept else 0
+        last = max([count, *(one.seq for one in behind), summary.events if summary else 0])
+        last = max(last, self._known_last_seqs.pop(session, 0))
+        if kept is not None:
+            key = keys.last_event(session)
+            self._bulk_writer.put(key, self._codec.encode(key, kept.seq))
+            made = SessionSummary(session, title, created, kept.at, parent=parent, events=kept.seq)
+            summary = summary or made
+        if last > count:
+            named = summary.title if summary else title
+            self.truncated.append(
+                TruncatedSession(session, named, count, len(behind), last - count - len(behind))
+            )
+            self._save_detached(session, behind)
+        if summary is not None:
+            self._write_summary(msgspec.structs.replace(summary, events=count) if last > count else summary)
+        self.events += count
+
+    def _write_summary(self, summary: SessionSummary) -> None:
+        key = keys.summary(summary.id)
+        self._bulk_writer.put(key, self._codec.encode(key, summary))
+        self.sessions += 1
+
+    def _write_references(self, session: str, recorded: RecordedEvent) -> None:
+        if isinstance(recorded.event, HandoverMade):
+            self._bulk_writer.put(keys.handover(session, recorded.seq))
+        for digest in digests_in(recorded.event):
+            self._bulk_writer.put(keys.reference(digest, session, recorded.seq))
+            self._bulk_writer.put(keys.back_reference(session, recorded.seq, digest))
+
+    def _save_detached(self, session: str, events: list[RecordedEvent]) -> None:
+        if events:
+            path = self._salvage_folder / f"session-{quote(session, safe='')[:_MAX_NAME_CHARS]}.jsonl"
+            with path.open("ab") as file:
+                file.writelines(msgspec.json.encode(one) + b"\n" for one in events)

@@ -1,0 +1,228 @@
+"""Makes a new database of everything that can still be read in the files of a damaged one.
+
+LevelDB's own repair is not used: it reads logs without their checksums, puts all tables on one level, where
+an old row can hide a newer one, and drops a block with one flipped bit. Here each row is judged by its own
+checksum, and what can be derived is derived anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from helix_desktop.domain.errors import StoreUnreadable
+from helix_desktop.domain.store.entries import StoreTotals
+from helix_desktop.domain.store.repair_report import LostContent, TruncatedSession
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec, RowDamaged, RowType
+from helix_desktop.store.core.tombstone import TOMBSTONE_TYPE
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.files.store_files import CleanState, StoreFormat
+from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
+from helix_desktop.store.leveldb.contents import ContentStore, holds_content
+from helix_desktop.store.leveldb.counters import INTEGER_TYPE, TOTALS_TYPE
+from helix_desktop.store.leveldb.database import Database, store_unreadable
+from helix_desktop.store.leveldb.draft_rows import DRAFT_TYPE
+from helix_desktop.store.leveldb.entry_record import RECORD_TYPE
+from helix_desktop.store.leveldb.event_log import EVENT_TYPE
+from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.repair.bulk_writer import BulkWriter
+from helix_desktop.store.repair.progress import StagedProgress
+from helix_desktop.store.repair.rebuild_contents import ContentRebuilder
+from helix_desktop.store.repair.rebuild_logs import LogRebuilder
+from helix_desktop.store.repair.row_versions import RowVersion, read_versions
+
+_ROW_TYPES: Mapping[bytes, RowType[Any]] = {
+    b"d": DRAFT_TYPE,
+    b"e": EVENT_TYPE,
+    b"f": TOMBSTONE_TYPE,
+    b"m": RECORD_TYPE,
+    b"s": SUMMARY_TYPE,
+}
+_SINGLETON_TYPES: Mapping[bytes, RowType[Any]] = {
+    keys.SCHEMA: INTEGER_TYPE,
+    keys.IDENTITY: TEXT_TYPE,
+    keys.SEQUENCE: INTEGER_TYPE,
+    keys.TOTALS: TOTALS_TYPE,
+}
+_DERIVED_KINDS = (b"R", b"h", b"r", b"t")
+_KEY_LENGTHS = {b"b": 1 + keys.DIGEST_BYTES, b"c": 5 + keys.DIGEST_BYTES}
+
+
+@dataclass(slots=True)
+class SalvageResult:
+    """What was found in the files, and what is left of it in the new database."""
+
+    problems: list[str] = field(default_factory=list)
+    lost_rows: int = 0
+    lost_writes: int = 0
+    lost_entries: int = 0
+    last_seqs: dict[str, int] = field(default_factory=dict)
+    singletons: dict[bytes, object] = field(default_factory=dict)
+    totals: StoreTotals = field(default_factory=lambda: StoreTotals(0, 0, 0, 0))
+    events: int = 0
+    lost_contents: list[LostContent] = field(default_factory=list)
+    truncated_sessions: list[TruncatedSession] = field(default_factory=list)
+
+
+class Salvage:
+    """One salvage, from the files in `db` into an empty database."""
+
+    def __init__(
+        self,
+        db: Path,
+        target: Database,
+        codec: Codec,
+        quarantine: Path,
+        salvage_folder: Path,
+        progress: StagedProgress,
+    ) -> None:
+        """Damaged contents go to `quarantine`, events behind a gap to `aside`: both are folders.
+
+        Of the `course` its first two parts are gone through.
+        """
+        self._progress = progress
+        self._quarantine = Quarantine(quarantine)
+        self._db, self._target, self._codec, self._salvage_folder = db, target, codec, salvage_folder
+        self._bulk_writer = BulkWriter(target)
+        self._has_rows = False
+        self._removed_sessions: set[str] = set()
+        self.result = SalvageResult()
+
+    def run(self, store_format: StoreFormat, clean_state: CleanState | None) -> SalvageResult:
+        """Take what is sound and derive the rest. Raises StoreUnreadable when it is another store's."""
+        size, done = sum(path.stat().st_size for path in self._db.glob("*")), 0
+        for key, versions in read_versions(self._db, self._add_unreadable_file):
+            self._salvage_row(key, versions)
+            done += sum(len(key) + len(one.row or b"") for one in versions)
+            self._progress.report(0, done, size)
+        self._check_identity(store_format)
+        self._bulk_writer.flush()
+        left = clean_state.ends.items() if clean_state else ()
+        ends = {session: seq for session, seq in left if session not in self._removed_sessions}
+        for session, seq in self.result.last_seqs.items():
+            ends[session] = max(seq, ends.get(session, 0))
+        logs = LogRebuilder(self._bulk_writer, self._codec, self._salvage_folder, ends)
+        self._target.read(logs.run)
+        self._bulk_writer.flush()
+        contents = ContentStore(self._target, self._codec, self._quarantine)
+        mender = ContentRebuilder(
+            self._bulk_writer, self._codec, contents, lambda stored: self._progress.report(1, stored, size)
+        )
+        self._target.read(mender.run)
+        found = self.result
+        found.totals, found.events = mender.totals(logs.sessions), logs.events
+        found.lost_contents, found.truncated_sessions = mender.lost, logs.truncated
+        self._finish(store_format, clean_state)
+        return found
+
+    def _add_unreadable_file(self, name: str, error: OSError) -> None:
+        self.result.problems.append(f"{name} cannot be read ({error.strerror})")
+
+    def _salvage_row(self, key: bytes, versions: list[RowVersion]) -> None:
+        kind = key[:1]
+        if kind in _DERIVED_KINDS or not versions:
+            return
+        if kind in _KEY_LENGTHS:
+            # Verified by its SHA-256 when everything is there.
+            self._write_version(versions[0]) if len(key) == _KEY_LENGTHS[kind] else self._count_lost_row()
+        elif key in _SINGLETON_TYPES:
+            found = self._first_intact(versions, _SINGLETON_TYPES[key])
+            if found is not None:
+                self.result.singletons[key] = found[1]
+        elif key.startswith(keys.LAST_EVENTS[0]):
+            self._salvage_last_seq(key[len(keys.LAST_EVENTS[0]) :].decode(errors="replace"), versions)
+        elif kind in _ROW_TYPES:
+            found = self._first_intact(versions, _ROW_TYPES[kind])
+            if found is not None:
+                self._write_version(found[0])
+        elif versions[0].is_intact():
+            self._write_version(versions[0])  # a kind of row that a later part of the program knows
+        else:
+            self._count_lost_row()
+
+    def _salvage_last_seq(self, session: str, versions: list[RowVersion]) -> None:
+        if versions[0].row is None:
+            self._removed_sessions.add(session)
+        found = self._first_intact(versions, INTEGER_TYPE)
+        if found is not None:
+            self.result.last_seqs[session] = found[1]
+
+    def _count_lost_row(self) -> None:
+        self.result.lost_rows += 1
+
+    def _write_version(self, version: RowVersion) -> None:
+        if version.row is not None:
+            self._has_rows = True
+            self._bulk_writer.put(version.key, version.row)
+
+    def _first_intact(
+        self, versions: list[RowVersion], row_type: RowType[Any]
+    ) -> tuple[RowVersion, Any] | None:
+        """The best version that is what was written, and its value; None when it was deleted or is lost."""
+        for version in versions:
+            if version.row is None:
+                return None
+            try:
+                return version, self._codec.decode(version.key, version.row, row_type)
+            except RowDamaged:
+                continue
+        self._count_lost_row()
+        return None
+
+    def _check_identity(self, store_format: StoreFormat) -> None:
+        """Raises StoreUnreadable when nothing is left, or when it belongs to another workspace or version."""
+        named = self.result.singletons
+        workspace, schema = named.get(keys.IDENTITY), named.get(keys.SCHEMA)
+        if workspace not in (None, store_format.workspace) or schema not in (None, store_format.schema):
+            raise StoreUnreadable(
+                "The store found here is damaged, and belongs to another workspace or version.",
+                f"It is of workspace {workspace}, schema {schema}.",
+                "Nothing was changed. Put each store's folder back where it was.",
+            )
+        if not (named or self.result.last_seqs or self._has_rows):
+            raise store_unreadable(
+                "Its files are damaged or gone, and no row of them can be read",
+                f"Put a backup of {self._db.parent} in its place; or move that folder away, open the "
+                "workspace again, and import a file that was exported from it.",
+            )
+
+    def _finish(self, store_format: StoreFormat, clean_state: CleanState | None) -> None:
+        stored = self.result.singletons.get(keys.SEQUENCE)
+        sequence = stored if isinstance(stored, int) else 0
+        left = clean_state.sequence if clean_state else 0
+        self.result.lost_writes = max(0, left - sequence) if sequence else 0
+        counted = (
+            clean_state if self.result.lost_writes else self.result.singletons.get(keys.TOTALS) or clean_state
+        )
+        if isinstance(counted, StoreTotals | CleanState):
+            self.result.lost_entries = max(0, counted.entries - self.result.totals.entries)
+        rows = {
+            keys.SCHEMA: store_format.schema,
+            keys.IDENTITY: store_format.workspace,
+            keys.SEQUENCE: max(sequence, left) + 1,
+            keys.TOTALS: self.result.totals,
+        }
+        for key, value in rows.items():
+            self._bulk_writer.put(key, self._codec.encode(key, value))
+        self._bulk_writer.flush()
+
+
+def is_intact(codec: Codec, key: bytes, row: bytes | None) -> bool:
+    """Whether a row that was found in a damaged place is what was written, by its own check alone."""
+    shape = (
+        _SINGLETON_TYPES.get(key)
+        or _ROW_TYPES.get(key[:1])
+        or (INTEGER_TYPE if key.startswith(keys.LAST_EVENTS[0]) else None)
+    )
+    if row is None:
+        return False
+    try:
+        if shape is not None:
+            codec.decode(key, row, shape)
+            return True
+        return key[:1] == b"b" and holds_content(codec, key, row)
+    except RowDamaged:
+        return False

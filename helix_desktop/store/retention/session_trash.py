@@ -1,0 +1,80 @@
+"""Deleted sessions: hidden from the list with their subagents, brought back, or removed for good."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.entry_record import EntryRecord, change_record
+from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+
+
+def read_trashed(view: ReadView, codec: Codec) -> list[SessionSummary]:
+    """The sessions in the trash, the last that went there first. Raises RowDamaged."""
+    found = [codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES)]
+    return sorted((one for one in found if one.trashed), key=lambda one: (-one.trashed, one.id))
+
+
+def stage_trashed(
+    batch: WriteBatch, database: Database, codec: Codec, session: str, trashed_ms: int
+) -> list[str]:
+    """Set since when (0: no more) a session and its subagents' are in the trash; the ids of those changed."""
+    changed: list[str] = []
+    for one in _session_and_subagents(batch, database, codec, session):
+        if bool(one.trashed) != bool(trashed_ms):
+            key = keys.summary(one.id)
+            batch.put(key, codec.encode(key, msgspec.structs.replace(one, trashed=trashed_ms)))
+            changed.append(one.id)
+    return changed
+
+
+def _session_and_subagents(
+    batch: WriteBatch, database: Database, codec: Codec, session: str
+) -> list[SessionSummary]:
+    rows = database.read(lambda view: list(view.scan(keys.SUMMARIES)))
+    wanted = [keys.summary(session)]
+    wanted += [key for key, row in rows if codec.decode(key, row, SUMMARY_TYPE).parent == session]
+    current = [(key, batch.get(key)) for key in wanted]
+    return [codec.decode(key, row, SUMMARY_TYPE) for key, row in current if row is not None]
+
+
+def stage_session_removal(
+    batch: WriteBatch, database: Database, codec: Codec, session: str, before_ms: int
+) -> bool:
+    """Remove a session that went to the trash before `before`, in one piece; False when it came back."""
+    row = batch.get(keys.summary(session))
+    if row is None or batch.has_change(keys.last_event(session)):
+        return False
+    if not 0 < codec.decode(keys.summary(session), row, SUMMARY_TYPE).trashed < before_ms:
+        return False
+    named: Counter[str] = Counter()
+    for key in database.read(lambda view: _session_keys(view, session)):
+        batch.delete(key)
+        if key[:1] == b"R":
+            seq, digest = keys.seq_and_digest(key)
+            batch.delete(keys.reference(digest, session, seq))
+            named[digest] += 1
+    for digest, times in named.items():
+        _remove_references(batch, codec, digest, times)
+    for key in (keys.summary(session), keys.draft(session), keys.last_event(session)):
+        batch.delete(key)
+    batch.add_totals(sessions=-1)
+    return True
+
+
+def _session_keys(view: ReadView, session: str) -> list[bytes]:
+    spans = (keys.events_of(session), keys.handovers_of(session), keys.back_references_of(session))
+    return [key for span in spans for key, _ in view.scan(span)]
+
+
+def _remove_references(batch: WriteBatch, codec: Codec, digest: str, count: int) -> None:
+    def released(record: EntryRecord) -> EntryRecord:
+        return msgspec.structs.replace(record, references=max(0, record.references - count))
+
+    change_record(batch, codec, digest, released)

@@ -1,0 +1,129 @@
+"""Entries in and out of the search index, on the index's thread."""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from helix_desktop.domain.search_query import normalize
+from helix_desktop.domain.store.entries import EntryPage
+from helix_desktop.domain.store.entry_order import text_key, tiebreak
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.entry_query import EntryQuery, page_from_ordered
+from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.leveldb.entry_record import RECORD_TYPE, EntryRecord
+from helix_desktop.store.search.index_db import SearchIndex
+from helix_desktop.store.search.queries import decode_entry, key_columns, page_query
+
+STAMP_BYTES = 4  # of a record's row: its checksum, which differs whenever the record does
+_MAX_SORTED_MATCHES = 2_000  # matches up to which they are fetched and sorted, rather than looked up in order
+_DIGESTS_AT_ONCE = 20_000  # about 20 ms
+
+_log = logging.getLogger(__name__)
+
+_UPSERT = (
+    "INSERT INTO entries(digest, stamp, tie, created, used, size, stored, tokens, tool, target, line, kind,"
+    " session, recalls, refs, pinned, trashed, record, place, target_key, line_key)"
+    f" VALUES ({', '.join('?' * 21)}) ON CONFLICT(digest) DO UPDATE SET stamp = excluded.stamp,"
+    " created = excluded.created, used = excluded.used, size = excluded.size, stored = excluded.stored,"
+    " tokens = excluded.tokens, kind = excluded.kind, session = excluded.session,"
+    " recalls = excluded.recalls, refs = excluded.refs, pinned = excluded.pinned, trashed = excluded.trashed,"
+    " record = excluded.record"
+)
+# The texts of a document cannot be changed: what is called otherwise now is another document.
+_DELETE_RENAMED = "DELETE FROM entries WHERE digest = ? AND (tool, target, line) <> (?, ?, ?)"
+
+
+def put_rows(db: sqlite3.Connection, codec: Codec, rows: Mapping[bytes, bytes | None]) -> None:
+    """Take over records by their key; None removes one. A damaged record has no place in the index."""
+    gone: list[tuple[bytes]] = []
+    told: list[tuple[Any, ...]] = []
+    for key, row in rows.items():
+        raw = key[-keys.DIGEST_BYTES :]
+        try:
+            record = None if row is None else codec.decode(key, row, RECORD_TYPE)
+        except RowDamaged as error:
+            _log.warning("The record of %s is damaged (%s) and was not indexed.", raw.hex(), error)
+            record = None
+        if record is None or row is None:
+            gone.append((raw,))
+        else:
+            told.append(_entry_values(raw, row, record))
+    db.executemany("DELETE FROM entries WHERE digest = ?", gone)
+    db.executemany(_DELETE_RENAMED, [(one[0], *one[8:11]) for one in told])
+    db.executemany(_UPSERT, told)
+
+
+def read_stamps(db: sqlite3.Connection, first: bytes, stop: bytes) -> dict[bytes, bytes]:
+    """The stamps of the entries from one digest up to another, both included."""
+    return dict(db.execute("SELECT digest, stamp FROM entries WHERE digest BETWEEN ? AND ?", (first, stop)))
+
+
+def read_page(db: sqlite3.Connection, entry_query: EntryQuery, match: str = "") -> EntryPage:
+    """The page of a listing; with `match` only of entries that may hold the words asked for."""
+    often = bool(match) and _count_matches(db, match) > _MAX_SORTED_MATCHES
+    query, given = page_query(entry_query, match, often)
+    return page_from_ordered(entry_query, [decode_entry(row) for row in db.execute(query, given)])
+
+
+def read_digests(entry_query: EntryQuery, index: SearchIndex) -> tuple[bytes, EntryQuery | None]:
+    """Some digests of a listing, joined, and what is left to be asked for."""
+    part = EntryQuery(entry_query.sort, entry_query.wanted, _DIGESTS_AT_ONCE, entry_query.after)
+    columns = (
+        "digest"
+        if entry_query.sort.column == "digest"
+        else f"digest, {', '.join(key_columns(entry_query.sort.column))}"
+    )
+    rows = index.db.execute(*page_query(part, columns=columns)).fetchall()
+    found = b"".join([row[0] for row in rows[:_DIGESTS_AT_ONCE]])
+    if len(rows) <= _DIGESTS_AT_ONCE:
+        return found, None
+    last = rows[_DIGESTS_AT_ONCE - 1]
+    after = (last[0].hex(),) if entry_query.sort.column == "digest" else tuple(last[1:])
+    return found, EntryQuery(entry_query.sort, entry_query.wanted, entry_query.limit, after)
+
+
+def read_tools(db: sqlite3.Connection) -> list[str]:
+    """The tools by whose name something is stored, in order; one look into the index for each."""
+    found: list[str] = []
+    row = db.execute("SELECT min(tool) FROM entries").fetchone()
+    while row[0] is not None:
+        found.append(row[0])
+        row = db.execute("SELECT min(tool) FROM entries WHERE tool > ?", row).fetchone()
+    return found
+
+
+def _count_matches(db: sqlite3.Connection, match: str) -> int:
+    asked = f"SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT {_MAX_SORTED_MATCHES + 1})"
+    return int(db.execute(asked, (match,)).fetchone()[0])
+
+
+def _entry_values(digest: bytes, row: bytes, record: EntryRecord) -> tuple[Any, ...]:
+    entry = record.to_entry(digest.hex())
+    return (
+        digest,
+        row[-STAMP_BYTES:],
+        tiebreak(entry.digest),
+        entry.created,
+        entry.last_used,
+        entry.size,
+        entry.stored_size,
+        entry.tokens,
+        entry.tool,
+        entry.target,
+        entry.first_line,
+        entry.kind,
+        entry.session,
+        entry.recalls,
+        entry.references,
+        entry.pinned,
+        entry.trashed,
+        msgspec.msgpack.encode(record),
+        normalize(entry.target),
+        text_key(entry.target),
+        text_key(entry.first_line),
+    )

@@ -1,0 +1,139 @@
+"""The thread of the search index: takes changes, answers questions, and works on while nobody asks."""
+
+from __future__ import annotations
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.search.index_db import SearchIndex
+from helix_desktop.store.search.indexer import IndexChanges, Indexer
+
+FLUSH_S = 0.1  # how long changes are gathered when nobody asks: a wake-up each would slow the writer down
+_MIN_PAUSE_S = 0.002  # between two pieces of work: other threads want to run
+
+T = TypeVar("T")
+
+
+class _Wakeup:
+    """Says that changes have begun to gather."""
+
+
+@dataclass(frozen=True, slots=True)
+class _IndexQuery:
+    """A question and where its answer goes; without a question: when all is indexed."""
+
+    question: Callable[[SearchIndex], Any] | None
+    done: Future[Any]
+
+
+class SearchThread:
+    """Runs the index's work. Questions see every change that was told before them."""
+
+    def __init__(self, name: str, indexer: Indexer, idle_s: float | None) -> None:
+        """Texts are indexed after `idle_s` seconds of quiet; None: only when somebody waits for it."""
+        self._indexer, self._idle_s = indexer, idle_s
+        self._queue: queue.SimpleQueue[_Wakeup | _IndexQuery | None] = queue.SimpleQueue()
+        self._pending_changes: deque[IndexChanges] = deque()
+        self._is_woken = False  # of what is gathered
+        self._ending = threading.Event()
+        self._quiet_since = 0.0
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def changed(self, batch: WriteBatch) -> None:
+        """Take over what a batch, which is written now, did to the entries. Called by the writer."""
+        self._pending_changes.append(IndexChanges.of(batch))
+        if not self._is_woken:
+            self._is_woken = True
+            self._queue.put(_Wakeup())
+
+    def submit(self, query: Callable[[SearchIndex], T]) -> Future[T | None]:
+        """What `question` makes of the index; None when it cannot tell now: the store has to be scanned."""
+        done: Future[T | None] = Future()
+        self._queue.put(_IndexQuery(query, done))
+        return done
+
+    def indexed(self) -> Future[None]:
+        """Done when all that is stored is indexed, as far as it ever is."""
+        done: Future[None] = Future()
+        self._queue.put(_IndexQuery(None, done))
+        return done
+
+    def close(self) -> None:
+        """Write down what is known, let go of the file, and end."""
+        self._ending.set()
+        self._queue.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        self._indexer.open()
+        try:
+            while self._process_next():
+                pass
+        finally:
+            self._indexer.close()
+
+    def _process_next(self) -> bool:
+        """Do one thing; False at the end."""
+        try:
+            job = self._queue.get(timeout=self._timeout_s())
+        except queue.Empty:
+            self._work_while_idle()
+            return True
+        if isinstance(job, _Wakeup):
+            self._quiet_since = time.monotonic()
+            return True
+        self._apply_pending()
+        if isinstance(job, _IndexQuery):
+            self._reply(job)
+            self._quiet_since = time.monotonic()
+        return job is not None
+
+    def _apply_pending(self) -> None:
+        """Hand on what was gathered."""
+        self._is_woken = False  # first: what comes from now on wakes this thread again
+        if self._pending_changes:
+            self._indexer.add_changes(
+                [self._pending_changes.popleft() for _ in range(len(self._pending_changes))]
+            )
+            self._quiet_since = time.monotonic()
+
+    def _timeout_s(self) -> float | None:
+        """How long to wait for a job before going on with what is to be done, in seconds."""
+        if self._indexer.is_syncing:
+            return self._indexer.pause_s
+        if self._pending_changes or self._indexer.has_changes:
+            return FLUSH_S
+        if self._idle_s is None or not self._indexer.has_pending_texts:
+            return None
+        return max(self._indexer.pause_s, self._quiet_since + self._idle_s - time.monotonic())
+
+    def _work_while_idle(self) -> None:
+        if self._pending_changes:
+            self._apply_pending()
+            if not self._indexer.is_syncing:
+                return  # written down once nothing more comes
+        start = time.monotonic()
+        if self._indexer.is_syncing or not self._indexer.has_changes:
+            self._indexer.step()
+        else:
+            self._indexer.flush()
+        # Half of the time at most, so that what the person sees never waits long.
+        self._indexer.pause_s = max(_MIN_PAUSE_S, time.monotonic() - start)
+
+    def _reply(self, index_query: _IndexQuery) -> None:
+        if not index_query.done.set_running_or_notify_cancel():
+            return
+        if index_query.question is not None:
+            index_query.done.set_result(self._indexer.answer(index_query.question))
+            return
+        while self._indexer.has_work and not self._ending.is_set():
+            self._indexer.step()
+        index_query.done.set_result(None)

@@ -1,0 +1,260 @@
+"""What the search index has to do: be there, agree with the store, hold the texts. One thread runs it.
+
+LevelDB is the truth. The index carries the number of the last write it knows; when that is another one than
+the store's, every record is compared by its checksum. A damaged index is thrown away and made again; as long
+as it does not hold all, it answers nothing, and the store is scanned.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from helix_desktop.domain.errors import StoreError
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.files.sqlite_files import delete_database
+from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
+from helix_desktop.store.leveldb.contents import ContentStore
+from helix_desktop.store.leveldb.counters import INTEGER_TYPE, read_sequence
+from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.search.index_db import SearchIndex
+from helix_desktop.store.search.index_rows import STAMP_BYTES, put_rows, read_stamps
+from helix_desktop.store.search.index_texts import has_pending_texts, index_texts
+
+_RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
+_MAX_PENDING_RECORDS = 2_000  # changed records, from which on they are written whoever asks
+_MAX_RENEWALS = 2  # times that an index is made again in one run: what is damaged once more is given up
+
+_UNREADABLE_SEQUENCE = -2
+_AFTER_EVERY_DIGEST = b"\xff" * (keys.DIGEST_BYTES + 1)  # sorts behind every digest
+
+T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
+
+
+class IndexChanges(msgspec.Struct, frozen=True):
+    """What a write did to the records (None: removed), the row of its number, and whether it forgot any."""
+
+    records: dict[bytes, bytes | None]
+    sequence: bytes | None
+    has_redaction: bool = False
+
+    @classmethod
+    def of(cls, batch: WriteBatch) -> IndexChanges:
+        """The changes in a batch."""
+        first, stop = keys.RECORDS
+        records = {key: row for key, row in batch.rows.items() if first <= key < stop}
+        return cls(records, batch.rows.get(keys.SEQUENCE), batch.rows.get(keys.PENDING_DELETION) is not None)
+
+
+class Indexer:
+    """An index and its store. All but the constructor belong to the index's thread; nothing raises."""
+
+    def __init__(
+        self, path: Path, database: Database, codec: Codec, contents: ContentStore, is_suspect: bool = False
+    ) -> None:
+        """`doubted`: the store was mended, so that the same number of writes does not mean the same rows."""
+        self._is_suspect = is_suspect
+        self._path, self._database, self._codec, self._contents = path, database, codec, contents
+        self._index: SearchIndex | None = None
+        self._records: dict[bytes, bytes | None] = {}
+        self._renewals = 0
+        self._next: bytes | None = None  # the record to compare next; None: all agree
+        self._sequence = _read_sequence(database, codec)
+        self.has_pending_texts = False
+        self.pause_s = 0.0  # seconds to wait between two pieces of work
+
+    @property
+    def is_syncing(self) -> bool:
+        """Whether records are still being compared."""
+        return self._index is not None and self._next is not None
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether changes wait to be written."""
+        return self._index is not None and bool(self._records)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether there is anything to do."""
+        return self.is_syncing or self.has_changes or self.has_pending_texts
+
+    def open(self) -> None:
+        """Open the index, or begin a new one."""
+        try:
+            self._open_index()
+        except (sqlite3.Error, OSError) as error:
+            self._rebuild_after(error)
+        except (RowDamaged, StoreError) as error:
+            self._close_index(error)
+
+    def add_changes(self, all_changes: Sequence[IndexChanges]) -> None:
+        """Note what was written to the store, in order."""
+        for changes in all_changes:
+            if changes.has_redaction:
+                self._note_sequence(changes)
+                self._rebuild()
+            elif self._index is not None:
+                self._records |= changes.records
+                if len(self._records) >= _MAX_PENDING_RECORDS:
+                    self._note_sequence(changes)
+                    self.flush()
+        self._note_sequence(all_changes[-1])
+
+    def _note_sequence(self, changes: IndexChanges) -> None:
+        if changes.sequence is not None:
+            self._sequence = self._codec.decode(keys.SEQUENCE, changes.sequence, INTEGER_TYPE)
+
+    def flush(self) -> None:
+        """Write the changes that wait."""
+        self._run_guarded(self._flush)
+
+    def answer(self, query: Callable[[SearchIndex], T]) -> T | None:
+        """The answer of an index that agrees with the store; None from any other."""
+
+        def reply(index: SearchIndex) -> T | None:
+            if self._records:
+                self._flush(index)
+            if self.is_syncing:
+                return None
+            try:
+                return query(index)
+            except (OverflowError, UnicodeEncodeError):
+                return (
+                    None  # SQLite cannot be asked for such a number or text; the index is as good as before
+                )
+
+        return self._run_guarded(reply)
+
+    def step(self) -> None:
+        """Do a piece of what is to be done, some milliseconds long."""
+        if self.is_syncing:
+            self._run_guarded(self._sync_records)
+        elif self._records:
+            self._run_guarded(self._flush)
+        else:
+            self._run_guarded(self._index_texts)
+
+    def close(self) -> None:
+        """Write the changes and let go."""
+        if self._records:
+            self._run_guarded(self._flush)
+        self._close_index()
+
+    def _run_guarded(self, operation: Callable[[SearchIndex], T]) -> T | None:
+        if self._index is None:
+            return None
+        try:
+            return operation(self._index)
+        except (sqlite3.Error, OSError, OverflowError) as error:
+            self._rebuild_after(error)
+        except Exception as error:  # noqa: BLE001 - whatever it is, lists and searches must go on without
+            self._close_index(error)
+        return None
+
+    def _open_index(self) -> None:
+        self._index = index = SearchIndex(self._path, _read_workspace_id(self._database, self._codec))
+        known = index.sequence == self._sequence and not self._is_suspect
+        self._next = None if known else keys.RECORDS[0]
+        if self._next is not None:
+            index.invalidate()
+        if not index.has_words:
+            _log.warning("This SQLite (%s) has no trigrams: searching scans.", sqlite3.sqlite_version)
+        self.has_pending_texts = index.has_words and has_pending_texts(index.db)
+
+    def _rebuild_after(self, error: Exception) -> None:
+        while self._renewals < _MAX_RENEWALS:
+            self._renewals += 1
+            _log.warning("The search index cannot be used (%s) and is made again.", error)
+            self._close_index()
+            try:
+                delete_database(self._path)
+                self._open_index()
+            except (sqlite3.Error, OSError) as again:
+                error = again
+            except (RowDamaged, StoreError) as unread:  # a full disk may close the store itself
+                self._close_index(unread)
+                return
+            else:
+                return
+        _log.warning("The search index is not used any more (%s): lists and searches scan.", error)
+        self._close_index()
+
+    def _rebuild(self) -> None:
+        """Leave nothing of what was forgotten: a document cannot be taken out of the texts."""
+        self._close_index()
+        try:
+            delete_database(self._path)
+            self._open_index()
+        except (sqlite3.Error, OSError) as error:
+            self._rebuild_after(error)
+        except (RowDamaged, StoreError) as error:
+            self._close_index(error)
+
+    def _close_index(self, error: Exception | None = None) -> None:
+        """Let go of the index; with a reason, which is not its own, for good."""
+        if error is not None:
+            _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
+        self._records = {}
+        self._next, self.has_pending_texts = None, False
+        if self._index is not None:
+            with suppress(sqlite3.Error):
+                self._index.close()
+            self._index = None
+
+    def _flush(self, index: SearchIndex) -> None:
+        with index.db:
+            put_rows(index.db, self._codec, self._records)
+            if self._next is None:
+                index.set_sequence(self._sequence)
+        self._records = {}
+        self.has_pending_texts = index.has_words and has_pending_texts(index.db)
+
+    def _sync_records(self, index: SearchIndex) -> None:
+        """Bring the next records into line with the store's."""
+        first = self._next or keys.RECORDS[0]
+        stored = self._database.read(lambda view: _records_from(view, first))
+        full = len(stored) == _RECORDS_AT_ONCE
+        last = max(stored) if full else keys.RECORDS[1]
+        known = read_stamps(index.db, first[1:], last[1:] if full else _AFTER_EVERY_DIGEST)
+        wrong: dict[bytes, bytes | None] = {b"m" + one: None for one in known if b"m" + one not in stored}
+        wrong |= {key: row for key, row in stored.items() if known.get(key[1:]) != row[-STAMP_BYTES:]}
+        with index.db:
+            put_rows(index.db, self._codec, wrong)
+        self._next = last + b"\0" if full else None
+        if self._next is None:
+            self._flush(index)
+
+    def _index_texts(self, index: SearchIndex) -> None:
+        self.has_pending_texts = index.has_words and index_texts(index.db, self._read_content)
+
+    def _read_content(self, digest: str) -> bytes:
+        return self._database.read(lambda view: self._contents.read(view, digest))
+
+
+def _records_from(view: ReadView, first: bytes) -> dict[bytes, bytes]:
+    return dict(islice(view.scan((first, keys.RECORDS[1])), _RECORDS_AT_ONCE))
+
+
+def _read_workspace_id(database: Database, codec: Codec) -> str:
+    """The workspace that the store belongs to. Raises RowDamaged."""
+    row = database.get(keys.IDENTITY)
+    return "" if row is None else codec.decode(keys.IDENTITY, row, TEXT_TYPE)
+
+
+def _read_sequence(database: Database, codec: Codec) -> int:
+    """The number of the store's last write; one that no index has when it cannot be read."""
+    try:
+        return read_sequence(database.get, codec)
+    except (RowDamaged, StoreError):
+        return _UNREADABLE_SEQUENCE

@@ -1,0 +1,1 @@
+"""The threads that read and write, and how they meet the event loop."""

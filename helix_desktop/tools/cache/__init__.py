@@ -1,0 +1,1 @@
+"""Tools over the cache: recall, search and list."""

@@ -1,0 +1,106 @@
+"""list_cached_content: what a workspace's cache holds, page by page."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+import msgspec
+
+from helix_desktop.domain.digest import ellipsize, format_bytes
+from helix_desktop.domain.errors import StoreError, ToolError
+from helix_desktop.domain.store.entries import (
+    CacheEntry,
+    ContentKind,
+    EntryFilter,
+    EntryOrder,
+    EntryPage,
+    EntrySort,
+)
+from helix_desktop.domain.tools import OutputCallback, ToolResult
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.cache.port import Cache
+from helix_desktop.tools.tool import UnguardedTool
+
+_LISTED_KINDS: tuple[ContentKind, ...] = ("output", "argument")  # what tools and agent made: no indexes
+_CURSOR = re.compile(r"[!-~]{1,400}")
+_MAX_NAME, _MAX_FIRST_LINE = 100, 60  # characters
+_ORDERS: dict[str, EntryOrder] = {
+    "newest": "newest",
+    "oldest": "oldest",
+    "largest": EntrySort("size", descending=True),
+    "last used": EntrySort("used", descending=True),
+}
+
+
+class ListCacheArguments(Arguments, frozen=True):
+    """What list_cached_content takes; `limit` is in entries, `path` a part of what an entry is about."""
+
+    tool: str = ""
+    path: str = ""
+    order: Literal["newest", "oldest", "largest", "last used"] = "newest"
+    limit: Annotated[int, msgspec.Meta(ge=1, le=100)] = 20
+    cursor: str = ""
+
+
+class ListCachedContent(UnguardedTool):
+    """Lists the entries of a cache; it knows no store but its workspace's."""
+
+    def __init__(self, cache: Cache) -> None:
+        self._cache = cache
+
+    async def run(self, call_id: str, args: ListCacheArguments, on_output: OutputCallback) -> ToolResult:
+        """A page of entries with their hashes, and how to go on. Raises ToolError."""
+        try:
+            page = await self._page(args)
+            total = (await self._cache.totals()).entries
+        except StoreError as error:
+            raise ToolError(error.what, error.why, error.fix) from error
+        text = "\n".join([_head(args, page), *map(_line, page.entries), _foot(args, page, total)])
+        return ToolResult(f"{text}\n".encode(), target=escape_hidden_name(_about(args)))
+
+    async def _page(self, args: ListCacheArguments) -> EntryPage:
+        said = args.cursor.strip().strip("\"'`")
+        wanted = EntryFilter(tool=args.tool, target=args.path, kinds=_LISTED_KINDS)
+        try:
+            if said and _CURSOR.fullmatch(said) is None:
+                raise ValueError(said)
+            return await self._cache.page(said, args.limit, _ORDERS[args.order], entry_filter=wanted)
+        except ValueError as error:
+            raise ToolError(
+                f"{args.cursor[:80]!r} is not a cursor of this list.",
+                fix="Copy it from the answer before, with the same order, or leave it out to begin anew.",
+            ) from error
+
+
+def _about(args: ListCacheArguments) -> str:
+    parts = [args.order, f"of {args.tool}" if args.tool else "", f"in {args.path}" if args.path else ""]
+    return " ".join(part for part in parts if part)
+
+
+def _head(args: ListCacheArguments, page: EntryPage) -> str:
+    count = len(page.entries)
+    what = f"{count} {'entry' if count == 1 else 'entries'}" if count else "No entries"
+    asked = f" of {args.tool[:_MAX_NAME]!r}" if args.tool else ""
+    path = f" about {args.path[:_MAX_NAME]!r}" if args.path else ""
+    return f"{what}{asked}{path}, {args.order} first:" if count else f"{what}{asked}{path}."
+
+
+def _line(entry: CacheEntry) -> str:
+    named = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part)) or entry.kind
+    about = named if len(named) <= _MAX_NAME else f"{named[:_MAX_NAME]}…"
+    at = datetime.fromtimestamp(entry.created / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+    first = (
+        f', "{ellipsize(escape_hidden_name(entry.first_line), _MAX_FIRST_LINE)}"' if entry.first_line else ""
+    )
+    return f"{entry.digest} {about}, {format_bytes(entry.size)}, {entry.tokens:,} tokens, {at} UTC{first}"
+
+
+def _foot(args: ListCacheArguments, page: EntryPage, total: int) -> str:
+    if not total:
+        return "Nothing at all is stored in this workspace."
+    if page.cursor:
+        return f"There are more; to go on: cursor={page.cursor!r}."
+    return f"That is all, among {total:,} stored in this workspace."

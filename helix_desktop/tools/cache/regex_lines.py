@@ -1,0 +1,89 @@
+"""The lines of a text that a regular expression finds, with those around them.
+
+ripgrep says which lines; what is shown of them is taken from the text itself, so that nothing in a line can
+pass for a line number.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from helix_desktop.tools.process.ripgrep import Ripgrep
+from helix_desktop.tools.process.runner import ProcessResult
+
+_CONTEXT_LINES = 2
+_MAX_LINE, _BEFORE = 400, 100  # characters shown of a line, and how many of them before the match
+_MAX_ROWS = 20_000  # more than the largest page, 16,000 tokens, can show
+_ENCODED = 10_000  # lines
+_ROW = re.compile(rb"(\d+)(?::(\d+):|-)|--\Z")
+
+
+@dataclass(frozen=True)
+class MatchedLine:
+    """A line as it is shown, with its number from 1 (0: a gap between lines)."""
+
+    number: int
+    text: str
+
+
+@dataclass(frozen=True)
+class LineMatches:
+    """How many lines match, whether all were counted, and the first rows with two lines round each match."""
+
+    count: int
+    is_complete: bool
+    lines: list[MatchedLine]
+
+
+async def find_lines(ripgrep: Ripgrep, lines: Sequence[str], first: int, pattern: str) -> LineMatches:
+    """What a pattern finds in lines, the first of which has the number `first`.
+
+    Raises ToolError when the pattern is wrong.
+    """
+    feed = await asyncio.to_thread(_encoded, lines)
+    options = [f"--context={_CONTEXT_LINES}", "--column", "--text", f"--regexp={pattern}", "--", "-"]
+    ran = await ripgrep.run(options, ".", feed)
+    return await asyncio.to_thread(_read, ran, lines, first)
+
+
+def _encoded(lines: Sequence[str]) -> bytes:
+    """The text, encoded part by part: one call would hold up all other threads until it is through."""
+    parts = ("".join(lines[at : at + _ENCODED]).encode() for at in range(0, len(lines), _ENCODED))
+    return b"".join(parts)
+
+
+def _read(result: ProcessResult, lines: Sequence[str], first: int) -> LineMatches:
+    count, rows = 0, list[MatchedLine]()
+    for said in result.output.split(b"\n"):
+        found = _ROW.match(said)
+        if found is None:
+            # Behind the place where the middle of the output was dropped, numbers may be cut.
+            break
+        count += found[2] is not None
+        if len(rows) < _MAX_ROWS:
+            rows.append(_row(found, lines, first))
+    return LineMatches(count, not result.dropped_bytes, rows)
+
+
+def _row(match: re.Match[bytes], lines: Sequence[str], first: int) -> MatchedLine:
+    if match[1] is None:
+        return MatchedLine(0, "--\n")
+    at, column = int(match[1]) - 1, match[2]
+    shown = _excerpt(lines[at], int(column) - 1 if column else 0)
+    return MatchedLine(first + at, f"{first + at}{':' if column else '-'}{shown}\n")
+
+
+def _excerpt(line: str, byte_offset: int) -> str:
+    """A line, or the part of a long one round the character at a byte, with the place where it begins."""
+    line = line.removesuffix("\n").removesuffix("\r")
+    if len(line) <= _MAX_LINE:
+        return line
+    char = len(line.encode()[:byte_offset].decode(errors="replace"))
+    start = max(0, char - _BEFORE)
+    if start + _MAX_LINE >= len(line):
+        return f"[start_char={start}] …{line[start:]}"
+    cut = f"{line[start : start + _MAX_LINE]}…"
+    return f"[start_char={start}] …{cut}" if start else cut

@@ -1,0 +1,124 @@
+"""search_cached_content: finding what to recall by the words it holds.
+
+The store says what holds the words, newest first, each content read to see them. One call ends at a bound;
+the answer then gives a cursor to go on from.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated
+
+import msgspec
+
+from helix_desktop.domain.errors import InvalidInput, StoreError, ToolError
+from helix_desktop.domain.store.entries import ContentKind, EntryFilter, SearchResults
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.cache.port import Cache, CountTokens
+from helix_desktop.tools.cache.search_result import SearchResultText, hit_lines
+from helix_desktop.tools.tool import UnguardedTool
+
+NAME = "search_cached_content"
+_CURSOR = re.compile(r"[0-9a-f]{2,200}")
+_SEARCHED_KINDS: tuple[ContentKind, ...] = (
+    "output",
+    "argument",
+)  # kinds of contents that tools and agent made: no indexes
+
+
+class SearchCacheArguments(Arguments, frozen=True):
+    """What search_cached_content takes; `limit` is in hits."""
+
+    query: str
+    tool: str = ""
+    limit: Annotated[int, msgspec.Meta(ge=1, le=50)] = 10
+    cursor: str = ""
+
+
+@dataclass(frozen=True)
+class SearchLimits:
+    """How far one call goes: bytes read, seconds, tokens of hits. One entry is always looked at."""
+
+    max_bytes: int = 128 * 1024 * 1024
+    max_seconds: float = 5.0
+    max_tokens: int = 1_600  # the answer's first and last line come on top: under 2,000 in all
+
+
+class SearchCachedContent(UnguardedTool):
+    """Finds stored outputs by words; it knows no store but its workspace's."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        count_tokens: CountTokens,
+        limits: SearchLimits | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._cache, self._count_tokens = cache, count_tokens
+        self._limits, self._clock = limits or SearchLimits(), clock
+
+    async def run(
+        self, call_id: str, args: SearchCacheArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """The hits with their hashes and lines, and how far it has looked. Raises ToolError."""
+        try:
+            found = await self._search(args)
+            total = (await self._cache.totals()).entries
+            tools = await self._cache.tools() if args.tool and not found.hits else ()
+        except (StoreError, InvalidInput) as error:
+            raise ToolError(error.what, error.why, error.fix) from error
+        shown, cursor = await self._fit_hits(found)
+        answer = SearchResultText(
+            args.query, args.tool, bool(args.cursor), shown, found.unreadable, tools, cursor
+        )
+        about = f"{args.query} in {args.tool}" if args.tool else args.query
+        return ToolResult(answer.text(total).encode(), target=escape_hidden_name(about))
+
+    async def _search(self, args: SearchCacheArguments) -> SearchResults:
+        said = args.cursor.strip().strip("\"'`")
+        if said and _CURSOR.fullmatch(said) is None:
+            raise _invalid_cursor(args.cursor)
+        # Its own answers hold every word that was ever searched: they are found when they are asked for.
+        wanted = EntryFilter(tool=args.tool, besides=() if args.tool else (NAME,), kinds=_SEARCHED_KINDS)
+        try:
+            return await self._cache.search(args.query, wanted, args.limit, said, self._should_continue())
+        except ValueError as error:
+            raise _invalid_cursor(args.cursor) from error
+
+    def _should_continue(self) -> Callable[[int], bool]:
+        """Says whether another content of so many bytes is looked at."""
+        deadline, left = self._clock() + self._limits.max_seconds, [self._limits.max_bytes]
+
+        def going(size: int) -> bool:
+            left[0] -= size
+            return left[0] >= 0 and self._clock() < deadline
+
+        return going
+
+    async def _fit_hits(self, results: SearchResults) -> tuple[list[str], str]:
+        """The hits there is room for, and where to go on; the first loses lines rather than wait for ever."""
+        told: list[str] = []
+        room, cursor = self._limits.max_tokens, ""
+        for hit in results.hits:
+            lines = hit_lines(hit.entry, hit.sighting)
+            counts = await self._count_tokens([f"{line}\n" for line in lines])
+            if told and sum(counts) > room:
+                return told, cursor
+            while len(counts) > 1 and sum(counts) > room:
+                counts = counts[:-1]
+            told.append("\n".join(lines[: len(counts)]))
+            room -= sum(counts)
+            cursor = hit.cursor
+        return told, results.cursor
+
+
+def _invalid_cursor(text: str) -> ToolError:
+    return ToolError(
+        f"{text[:80]!r} is not a cursor of this search.",
+        fix="Copy it from the answer before, or leave it out to begin with the newest.",
+    )

@@ -1,0 +1,78 @@
+"""What a search of the cache tells the agent: its hits, how far it went, what it left out, how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.domain.text_search import MatchingLine, MatchSummary
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+
+_MAX_NAME = 100  # characters of a hit's tool and target that are shown
+_MAX_QUOTE = 80  # characters of the agent's own words that are said back
+_MAX_TOOLS = 12
+
+
+@dataclass(frozen=True)
+class SearchResultText:
+    """What a call found; `older` says that it went on from another, `cursor` that there is more to look at.
+
+    `tools` are those that a search among the outputs of one tool could have named instead.
+    """
+
+    query: str
+    tool: str
+    is_continued: bool
+    hits: Sequence[str]
+    unreadable: int
+    tools: Sequence[str]
+    cursor: str
+
+    def text(self, total: int) -> str:
+        """The whole answer, when so many entries are stored."""
+        return "\n".join([self._head(), *self.hits, self._foot(total)]) + "\n"
+
+    def _head(self) -> str:
+        asked = _quoted(self.query) + (f" among the outputs of {_quoted(self.tool)}" if self.tool else "")
+        hits = len(self.hits)
+        return f"{_pluralize(hits, 'hit')} for {asked}:" if hits else f"Nothing found for {asked}."
+
+    def _foot(self, total: int) -> str:
+        if not total:
+            return "Nothing at all is stored in this workspace."
+        what = f"outputs of {_quoted(self.tool)}" if self.tool else "outputs"
+        older = "older " if self.is_continued else ""
+        if self.cursor:
+            said = [f"There are {what} still to be searched; to go on: cursor={self.cursor!r}."]
+        else:
+            said = [f"All {older}{what} were searched, newest first, among {total:,} entries."]
+        if self.unreadable:
+            said.append(f"{self.unreadable:,} skipped as damaged.")
+        if self.tool and self.tool not in self.tools and self.tools:
+            known = [escape_hidden_name(tool)[:_MAX_NAME] for tool in self.tools[:_MAX_TOOLS] if tool]
+            said.append(f"There are outputs of {', '.join(known)}.")
+        return " ".join(said)
+
+
+def hit_lines(entry: CacheEntry, sighting: MatchSummary) -> list[str]:
+    """A hit: its hash, name, size and count of lines, then the best of these with their numbers."""
+    named = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part))
+    about = named if len(named) <= _MAX_NAME else f"{named[:_MAX_NAME]}…"
+    said = _pluralize(sighting.lines, "matching line") if sighting.lines else "found in its name only"
+    named_size = ", ".join(part for part in (about, format_bytes(entry.size)) if part)
+    return [f"{entry.digest} {named_size}: {said}", *map(_line, sighting.best)]
+
+
+def _line(spot: MatchingLine) -> str:
+    at = f"{spot.line}, start_char={spot.char}" if spot.char else f"{spot.line}"
+    return f"  {at}: {spot.excerpt}"
+
+
+def _pluralize(count: int, noun: str) -> str:
+    return f"{count:,} {noun}{'s' * (count != 1)}"
+
+
+def _quoted(text: str) -> str:
+    return repr(text if len(text) <= _MAX_QUOTE else f"{text[:_MAX_QUOTE]}…")

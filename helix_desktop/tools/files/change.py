@@ -1,0 +1,113 @@
+"""Changes of files: asked about with their exact diff, written only over what was asked about."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import suggest_edit_rules
+from helix_desktop.domain.tools import ApprovalRequest, ToolResult
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.files.diff import unified_diff
+from helix_desktop.tools.files.jail import FileStamp, Jail
+
+MAX_BYTES = 16 * 1024 * 1024  # of a file that is changed as a whole
+_HASH_DIGITS = 12
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """A file before and after a change, and what shows that it is still the same file."""
+
+    path: str
+    before: bytes | None
+    stamp: FileStamp | None
+    after: bytes
+    note: str
+
+    @property
+    def summary(self) -> str:
+        """What happened to the file, with its lines and hashes before and after."""
+        if self.before == self.after:
+            return self.note
+        was = f"{_lines(self.before)} -> " if self.before is not None else ""
+        digest = f"{_digest(self.before)} -> " if self.before is not None else ""
+        return f"{self.note}\nLines: {was}{_lines(self.after)}. SHA-256: {digest}{_digest(self.after)}."
+
+
+class ChangeWriter:
+    """Asks with a diff, and writes what was asked about."""
+
+    def __init__(self, jail: Jail, tool: str) -> None:
+        self._jail, self._tool = jail, tool
+
+    def approval_request(self, call_id: str, changes: Sequence[FileChange], verb: str) -> ApprovalRequest:
+        """The question, with one diff of all."""
+        detail = "".join(unified_diff(change.path, change.before, change.after) for change in changes)
+        paths = [change.path for change in changes]
+        named = escape_hidden_name(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+        offers = suggest_edit_rules(*paths)
+        return ApprovalRequest(
+            *(call_id, self._tool, paths[0], f"{verb} {named}", detail, offers[0]),
+            kind="edit",
+            suggested_rules=offers,
+            other_paths=tuple(paths[1:]),
+        )
+
+    def write(self, changes: Sequence[FileChange]) -> ToolResult:
+        """Write all of them, or none, and say what happened. Raises ToolError."""
+        done: list[FileChange] = []
+        for change in changes:
+            try:
+                if change.before != change.after:
+                    self._jail.write(change.path, change.after, change.stamp)
+                    done.append(change)
+            except ToolError as error:
+                raise self._rolled_back_error(done, error) from error
+        text = "\n".join(change.summary for change in changes)
+        return ToolResult(f"{text}\n".encode(), target=", ".join(change.path for change in changes))
+
+    def read_current(self, path: str) -> tuple[str, bytes | None, FileStamp | None]:
+        """The file as it is: its path, its bytes, its stamp; None twice when there is none."""
+        rel = self._jail.resolve_writable(path)
+        try:
+            with self._jail.open_file(rel) as opened:
+                if opened.stamp.size > MAX_BYTES:
+                    raise ToolError(f"{rel} is over 16 MB.", fix="Use run_command to change it.")
+                return rel, opened.file.read(), opened.stamp
+        except ToolError as error:
+            if isinstance(error.__cause__, FileNotFoundError):
+                return rel, None, None
+            raise
+
+    def _rolled_back_error(self, done: Sequence[FileChange], error: ToolError) -> ToolError:
+        """The error, once what was written before it stands as it was."""
+        kept = [change.path for change in done if not self._undo(change)]
+        if kept:
+            why = f"{error.why} These were written before, and could not be put back: {', '.join(kept)}."
+            return ToolError(error.what, why.strip(), error.fix)
+        why = f"{error.why} Nothing was changed." if done else error.why
+        return ToolError(error.what, why.strip(), error.fix)
+
+    def _undo(self, change: FileChange) -> bool:
+        try:
+            _, now, stamp = self.read_current(change.path)
+            if now != change.after or change.before is None:
+                return False
+            self._jail.write(change.path, change.before, stamp)
+        except ToolError:
+            return False
+        return True
+
+
+def _lines(data: bytes | None) -> str:
+    if not data:
+        return "0"
+    count = data.count(b"\n") + (not data.endswith(b"\n"))
+    return f"{count:,}"
+
+
+def _digest(data: bytes | None) -> str:
+    return hashlib.sha256(data or b"").hexdigest()[:_HASH_DIGITS]

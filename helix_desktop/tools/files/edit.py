@@ -1,0 +1,136 @@
+"""Writing and editing files, each change asked for with its exact diff."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import msgspec
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.files.change import MAX_BYTES, ChangeWriter, FileChange
+from helix_desktop.tools.files.jail import FileStamp, Jail
+from helix_desktop.tools.files.replace import Edit, reencode, replace_text
+
+_MAX_PENDING = 256
+_MAX_EDITS = 100
+
+
+class WriteFileArguments(Arguments, frozen=True):
+    """What write_file takes."""
+
+    path: str
+    content: str
+
+
+class MultiEditArguments(Arguments, frozen=True):
+    """What multi_edit takes; edits of one file follow one another."""
+
+    edits: Annotated[tuple[Edit, ...], msgspec.Meta(min_length=1, max_length=_MAX_EDITS)]
+
+
+class WriteFile:
+    """Writes a whole file, but not over changes made after the person saw the diff."""
+
+    def __init__(self, jail: Jail) -> None:
+        self._writer = ChangeWriter(jail, "write_file")
+        self._approved_stamps: dict[str, FileStamp | None] = {}
+
+    async def approval_request(self, call_id: str, args: WriteFileArguments) -> ApprovalRequest:
+        """May this file be written? Raises ToolError."""
+        change = await asyncio.to_thread(self._change, args)
+        while len(self._approved_stamps) >= _MAX_PENDING:
+            del self._approved_stamps[next(iter(self._approved_stamps))]
+        self._approved_stamps[call_id] = change.stamp
+        return await asyncio.to_thread(self._writer.approval_request, call_id, [change], "Write")
+
+    async def run(
+        self, call_id: str, args: WriteFileArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """Write it. Raises ToolError."""
+        change = await asyncio.to_thread(self._change, args)
+        if self._approved_stamps.pop(call_id, change.stamp) != change.stamp:
+            raise ToolError(
+                f"{change.path} was not written: it was changed after the change was approved.",
+                fix="Read it again, then decide what to write.",
+            )
+        return await asyncio.to_thread(self._writer.write, [change])
+
+    def _change(self, args: WriteFileArguments) -> FileChange:
+        rel, before, stamp = self._writer.read_current(args.path)
+        after, stays = reencode(before, args.content)
+        if len(after) > MAX_BYTES:
+            raise ToolError("The content is over 16 MB.", fix="Write a program that makes the file.")
+        if before == after:
+            said = f"{rel} already had exactly this content ({len(after):,} bytes); nothing was written."
+        else:
+            was = "new file" if before is None else f"replaced {len(before):,} bytes"
+            was += f", {stays} kept" if stays else ""
+            said = f"Wrote {len(after):,} bytes to {rel} ({was})."
+        return FileChange(rel, before, stamp, after, said)
+
+
+class EditFile:
+    """Replaces text in a file; several edits of one file may be approved together and run one by one."""
+
+    def __init__(self, jail: Jail) -> None:
+        self._writer = ChangeWriter(jail, "edit_file")
+
+    async def approval_request(self, call_id: str, args: Edit) -> ApprovalRequest:
+        """May this file be edited? Raises ToolError."""
+        changes = await asyncio.to_thread(apply_edits, self._writer, (args,))
+        return await asyncio.to_thread(self._writer.approval_request, call_id, changes, "Edit")
+
+    async def run(self, call_id: str, args: Edit, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Edit it. Raises ToolError."""
+        changes = await asyncio.to_thread(apply_edits, self._writer, (args,))
+        return await asyncio.to_thread(self._writer.write, changes)
+
+
+class MultiEdit:
+    """Makes several edits in one or more files: all of them, or none."""
+
+    def __init__(self, jail: Jail) -> None:
+        self._writer = ChangeWriter(jail, "multi_edit")
+
+    async def approval_request(self, call_id: str, args: MultiEditArguments) -> ApprovalRequest:
+        """May these files be edited so? Raises ToolError."""
+        changes = await asyncio.to_thread(apply_edits, self._writer, args.edits)
+        return await asyncio.to_thread(self._writer.approval_request, call_id, changes, "Edit")
+
+    async def run(
+        self, call_id: str, args: MultiEditArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """Edit all of them, or none. Raises ToolError."""
+        changes = await asyncio.to_thread(apply_edits, self._writer, args.edits)
+        return await asyncio.to_thread(self._writer.write, changes)
+
+
+def apply_edits(writer: ChangeWriter, edits: tuple[Edit, ...]) -> list[FileChange]:
+    """What each file becomes by some edits, one after the other; blocks. Raises ToolError."""
+    made: dict[str, FileChange] = {}
+    for number, edit in enumerate(edits, 1):
+        try:
+            rel, before, stamp = writer.read_current(edit.path)
+            if before is None:
+                raise ToolError(f"There is no file {rel}.", fix="Use write_file to make one.")
+            first = made.get(rel)
+            after, count, line = replace_text(rel, first.after if first else before, edit)
+        except ToolError as error:
+            if len(edits) == 1:
+                raise
+            raise ToolError(f"Edit {number} of {len(edits)}: {error.what}", error.why, error.fix) from error
+        many = f"{count:,} replacements, the first" if count > 1 else "1 replacement"
+        places = f"{first.note}; {many} at line {line}" if first else f"{many} at line {line}"
+        made[rel] = FileChange(
+            rel, first.before if first else before, first.stamp if first else stamp, after, places
+        )
+    return [_with_note(change) for change in made.values()]
+
+
+def _with_note(change: FileChange) -> FileChange:
+    sizes = f"{len(change.before or b''):,} -> {len(change.after):,} bytes"
+    said = f"Edited {change.path}: {change.note} ({sizes})."
+    return FileChange(change.path, change.before, change.stamp, change.after, said)

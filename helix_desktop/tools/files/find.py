@@ -1,0 +1,90 @@
+"""Finding files by their names, as git sees the workspace."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.files.search_text import gitignore_options, hidden_globs, release_folder
+from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
+from helix_desktop.tools.tool import UnguardedTool
+
+_MAX_FILES = 1_000
+_MAX_PATTERN = 400  # characters of a pattern
+_TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|\{[^{}/]*\}|.", re.DOTALL)
+
+
+class FindFilesArguments(Arguments, frozen=True):
+    """What find_files takes."""
+
+    pattern: str
+    path: str = "."
+
+
+class FindFiles(UnguardedTool):
+    """Lists the files whose paths match a glob, in order."""
+
+    def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
+        self._jail, self._ripgrep = jail, ripgrep
+
+    async def run(
+        self, call_id: str, args: FindFilesArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """The paths. Raises ToolError."""
+        wanted = _compile_glob(args.pattern)
+        held = self._jail.hold_folder(args.path)
+        place = await asyncio.to_thread(held.__enter__)
+        try:
+            if place.file_name:
+                raise ToolError(f"{args.path} is a file.", fix="path names a folder to look in.")
+            options = ["--files", "--null", *gitignore_options(), *hidden_globs(self._jail, place), "."]
+            ran = await self._ripgrep.run(options, place.cwd)
+        finally:
+            await release_folder(held)
+        text = await asyncio.to_thread(_list_matches, ran.output, wanted, place.path, args.pattern)
+        if ran.dropped_bytes:
+            text += "(there are too many files to look at all of them; name a folder as path)\n"
+        return ToolResult(text.encode(), target=f"{args.pattern} in {place.path or '.'}")
+
+
+def _compile_glob(pattern: str) -> re.Pattern[str]:
+    pattern = pattern.strip().removeprefix("./")
+    if not pattern or len(pattern) > _MAX_PATTERN:
+        raise ToolError("pattern is empty or over 400 characters.", fix="Give a glob such as src/**/*.py.")
+    anywhere = pattern if "/" in pattern else f"**/{pattern}"
+    return re.compile(
+        "".join(_part_regex(token) for token in _TOKEN.findall(anywhere.removeprefix("/"))), re.DOTALL
+    )
+
+
+def _part_regex(token: str) -> str:
+    """One part of a glob as a regular expression; `*` and `?` never match a slash."""
+    fixed = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token)
+    if fixed is not None:
+        return fixed
+    if token.startswith("[") and len(token) > 1:
+        inside = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
+        return f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside.replace('^', chr(92) + '^')}]"
+    if token.startswith("{") and len(token) > 1:
+        choices = ("".join(map(_part_regex, _TOKEN.findall(one))) for one in token[1:-1].split(","))
+        return f"(?:{'|'.join(choices)})"
+    return re.escape(token)
+
+
+def _list_matches(output: bytes, regex: re.Pattern[str], folder: str, pattern: str) -> str:
+    names = (normalize_path(name.decode(errors="replace")) for name in output.split(b"\0") if name)
+    found = sorted(name for name in names if regex.fullmatch(name))
+    where = folder or "the workspace"
+    if not found:
+        return f"No file matches {pattern!r} in {where}; files ignored by git are not looked at.\n"
+    shown = [
+        escape_hidden_name("/".join(part for part in (folder, name) if part)) for name in found[:_MAX_FILES]
+    ]
+    left = len(found) - len(shown)
+    more = [f"(… {left:,} more files; narrow the pattern or the path)"] if left else []
+    return "\n".join([f"{len(found):,} file{'s' * (len(found) != 1)}:", *shown, *more]) + "\n"

@@ -1,0 +1,144 @@
+"""The workspace's folder as the tools see it: everything inside it, nothing outside."""
+
+from __future__ import annotations
+
+import os
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Literal, Protocol
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.tools.errors import path_refused
+from helix_desktop.tools.files.paths import is_below, is_git_internal, relative_parts
+
+EntryKind = Literal["file", "folder", "link", "other"]
+
+
+@dataclass(frozen=True)
+class FileStamp:
+    """What shows that a file was changed: identity, size in bytes, time of change in nanoseconds."""
+
+    device: int
+    inode: int
+    size: int
+    mtime_ns: int
+
+    @classmethod
+    def of(cls, stat: os.stat_result) -> FileStamp:
+        """The stamp of a stat result."""
+        return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """An open regular file, the path it really has in the workspace, and its stamp."""
+
+    path: str
+    file: BufferedReader
+    stamp: FileStamp
+
+
+@dataclass(frozen=True)
+class DirEntry:
+    """One thing in a folder; `size` in bytes for files, `leads_to` for links."""
+
+    name: str
+    kind: EntryKind
+    size: int = 0
+    link_target: str = ""
+
+
+@dataclass(frozen=True)
+class SearchRoot:
+    """A folder to start a search in: its path in the workspace, and a folder that cannot be swapped.
+
+    `name` is the file in it when a file was asked for, else empty.
+    """
+
+    path: str
+    cwd: str
+    file_name: str = ""
+
+
+class Jail(Protocol):
+    """Opens, lists and replaces files of one folder; all methods block and raise ToolError."""
+
+    @property
+    def limits(self) -> PathLimits:
+        """What of the folder is out of bounds."""
+        ...
+
+    def open_file(self, path: str) -> AbstractContextManager[OpenFile]:
+        """Open a regular file to read."""
+        ...
+
+    def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
+        """A folder's path in the workspace and what is in it, unsorted."""
+        ...
+
+    def hold_folder(self, path: str) -> AbstractContextManager[SearchRoot]:
+        """Hold a folder, or a file's folder, to search in."""
+        ...
+
+    def resolve_writable(self, path: str) -> str:
+        """The path that a write would really change. Raises ToolError when it may not be written."""
+        ...
+
+    def write(self, path: str, data: bytes, stamp: FileStamp | None) -> str:
+        """Replace a file as a whole, or make it (folders too); gives its path in the workspace.
+
+        `stamp` is what the file must still be; None means that it must not exist yet.
+        """
+        ...
+
+
+class PathLimits:
+    """What is out of bounds inside a workspace, by path components."""
+
+    def __init__(self, root: Path, hidden: tuple[Path, ...], read_only: tuple[Path, ...]) -> None:
+        self.hidden = relative_parts(hidden, root)
+        self._read_only = relative_parts(read_only, root)
+
+    def check_read(self, path: str, parts: tuple[str, ...]) -> None:
+        """Raises ToolError when the path holds the app's own data, of this workspace or of others.
+
+        Also when a link leads to a name that is no text, which nothing could be told of.
+        """
+        if any("\ud800" <= sign <= "\udfff" for part in parts for sign in part):
+            raise path_refused(path, "a link on the way leads to a name that is not valid Unicode.")
+        if is_below(parts, self.hidden):
+            raise path_refused(path, "it holds this program's own data.")
+
+    def check_write(self, path: str, parts: tuple[str, ...]) -> None:
+        """Raises ToolError when no tool may ever write there."""
+        self.check_read(path, parts)
+        if not parts:
+            raise ToolError("The workspace itself is a folder, not a file.", fix="Name a file in it.")
+        if is_git_internal(parts):
+            raise path_refused(path, "files inside .git can make git run commands.")
+        if is_below(parts, self._read_only):
+            raise path_refused(path, "the system runs or obeys that file unasked.")
+
+
+def special_file_refused(path: str, kind: str) -> ToolError:
+    """The refusal of a FIFO, socket or device."""
+    return ToolError(f"{path} was refused: it is {kind}, not a regular file.")
+
+
+def hard_link_refused(path: str, links: int) -> ToolError:
+    """The refusal to write a file that has other names, perhaps outside the workspace."""
+    return ToolError(
+        f"{path} was refused: it has {links} hard links.",
+        "Its other names may lie outside the workspace.",
+        "Ask the person to replace it by a copy.",
+    )
+
+
+def changed_file_refused(path: str) -> ToolError:
+    """The refusal to overwrite what somebody changed since it was read."""
+    return ToolError(
+        f"{path} was not written: it was changed by something else meanwhile.",
+        fix="Read it again, then write.",
+    )

@@ -1,0 +1,247 @@
+"""The jail by directory descriptors: each path component is opened from its parent, and never through a link.
+
+Prefix checks on path strings let six of seven known escapes through (CVE-2025-53109 and its kin), and a
+checked path can be swapped before it is opened. A descriptor cannot.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.tools.errors import os_errors_as_tool_errors, path_refused
+from helix_desktop.tools.files.jail import (
+    DirEntry,
+    EntryKind,
+    FileStamp,
+    OpenFile,
+    PathLimits,
+    SearchRoot,
+    changed_file_refused,
+    hard_link_refused,
+    special_file_refused,
+)
+from helix_desktop.tools.files.paths import parts_of
+
+_MAX_LINKS = 40  # as the Linux kernel
+# Windows has none of these flags, and imports this module all the same.
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FOLDER = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
+_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0)
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | _SAFE
+
+
+class _Walk:
+    """A walk down from the root: the open folders, their names, and what is still to go."""
+
+    def __init__(self, root: Path, path: str, parts: Sequence[str], create: bool) -> None:
+        self._root, self._path, self._make = root, path, create
+        self._pending = list(parts)
+        self._link_count = 0
+        self._folders = [os.open(root, _FOLDER)]
+        self.names: list[str] = []
+        self.last = ""
+        self.rest: tuple[str, ...] = ()
+
+    @property
+    def folder(self) -> int:
+        """The descriptor of the folder reached."""
+        return self._folders[-1]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The components of the place reached, links resolved; `rest` are those that do not exist."""
+        return (*self.names, *((self.last,) if self.last else ()), *self.rest)
+
+    def run(self) -> None:
+        """Walk to the end, or to the first component that is not there."""
+        while self._pending:
+            name = self._pending.pop(0)
+            if name == "..":
+                self._up()
+            elif not self._enter(name):
+                return
+
+    def close(self) -> None:
+        """Let go of every folder."""
+        for folder in self._folders:
+            os.close(folder)
+
+    def _enter(self, name: str) -> bool:
+        try:
+            mode = os.stat(name, dir_fd=self.folder, follow_symlinks=False).st_mode
+        except FileNotFoundError:
+            if not (self._pending and self._make):
+                self.last, self.rest = name, tuple(self._pending)
+                return False
+            os.mkdir(name, dir_fd=self.folder)
+            mode = stat.S_IFDIR
+        if stat.S_ISLNK(mode):
+            self._follow(name)
+        elif self._pending or stat.S_ISDIR(mode):
+            self._folders.append(os.open(name, _FOLDER, dir_fd=self.folder))
+            self.names.append(name)
+        else:
+            self.last = name
+        return True
+
+    def _up(self) -> None:
+        if not self.names:
+            raise path_refused(self._path, "a link on the way leads out of the workspace.")
+        os.close(self._folders.pop())
+        self.names.pop()
+
+    def _follow(self, name: str) -> None:
+        self._link_count += 1
+        if self._link_count > _MAX_LINKS:
+            raise path_refused(self._path, "its links lead round in a circle.")
+        target = os.readlink(name, dir_fd=self.folder)
+        if target.startswith("/"):
+            top = f"{self._root}/"
+            if not f"{target}/".startswith(top):
+                raise path_refused(self._path, "a link on the way leads out of the workspace.")
+            while self.names:
+                self._up()
+            target = target[len(top) :]
+        self._pending[:0] = [part for part in target.split("/") if part not in ("", ".")]
+
+
+class PosixJail:
+    """The jail of a system that can open relative to a directory descriptor (Linux, macOS)."""
+
+    def __init__(self, root: Path, hidden: tuple[Path, ...] = (), read_only: tuple[Path, ...] = ()) -> None:
+        self._unresolved_root, self._root = root.absolute(), root.resolve()
+        self.limits = PathLimits(self._root, hidden, read_only)
+
+    @contextmanager
+    def open_file(self, path: str) -> Iterator[OpenFile]:
+        """Open a regular file to read."""
+        with os_errors_as_tool_errors("read", path), self._walk(path) as walk:
+            rel = "/".join(walk.parts)
+            if not walk.last:
+                raise ToolError(f"{rel or 'The workspace'} is a folder.", fix="Use list_directory.")
+            _refuse_unless_file(rel, os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False))
+            with os.fdopen(os.open(walk.last, _FILE, dir_fd=walk.folder), "rb") as file:
+                found = os.fstat(file.fileno())
+                _refuse_unless_file(rel, found)
+                yield OpenFile(rel, file, FileStamp.of(found))
+
+    def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
+        """A folder's path in the workspace and what is in it, unsorted."""
+        with (
+            os_errors_as_tool_errors("list", path),
+            self._folder(path) as walk,
+            os.scandir(walk.folder) as entries,
+        ):
+            return "/".join(walk.parts), [_dir_entry(entry.name, walk.folder) for entry in entries]
+
+    @contextmanager
+    def hold_folder(self, path: str) -> Iterator[SearchRoot]:
+        """Hold a folder, or a file's folder, to search in."""
+        with os_errors_as_tool_errors("search", path), self._walk(path) as walk:
+            if walk.last:
+                found = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+                _refuse_unless_file("/".join(walk.parts), found)
+            rel = "/".join(walk.names)
+            # Only Linux can enter a folder by a descriptor that has no path.
+            cwd = f"/proc/self/fd/{walk.folder}" if sys.platform == "linux" else str(self._root / rel)
+            yield SearchRoot(rel, cwd, walk.last)
+
+    def resolve_writable(self, path: str) -> str:
+        """The path that a write would really change. Raises ToolError when it may not be written."""
+        with os_errors_as_tool_errors("write", path), self._walk(path) as walk:
+            self._check_target(path, walk)
+            return "/".join(walk.parts)
+
+    def write(self, path: str, data: bytes, stamp: FileStamp | None) -> str:
+        """Replace a file as a whole, or make it (folders too); gives its path in the workspace."""
+        self.resolve_writable(path)
+        with os_errors_as_tool_errors("write", path), self._walk(path, create=True) as walk:
+            self._check_target(path, walk)
+            self._replace(walk, data, stamp)
+            return "/".join(walk.parts)
+
+    @contextmanager
+    def _walk(self, path: str, create: bool = False) -> Iterator[_Walk]:
+        walk = _Walk(self._root, path, parts_of(path, (self._unresolved_root, self._root)), create)
+        try:
+            walk.run()
+            self.limits.check_read(path, walk.parts)
+            yield walk
+        finally:
+            walk.close()
+
+    @contextmanager
+    def _folder(self, path: str) -> Iterator[_Walk]:
+        with self._walk(path) as walk:
+            if walk.last:
+                os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+                raise ToolError(f"{'/'.join(walk.parts)} is not a folder.", fix="Use read_file for a file.")
+            yield walk
+
+    def _check_target(self, path: str, walk: _Walk) -> None:
+        self.limits.check_write(path, walk.parts)
+        rel = "/".join(walk.parts)
+        if not walk.last:
+            raise ToolError(f"{rel} is a folder.", fix="Name a file in it.")
+        with suppress(FileNotFoundError):
+            found = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+            _refuse_unless_file(rel, found)
+            if found.st_nlink > 1:
+                raise hard_link_refused(rel, found.st_nlink)
+
+    def _replace(self, walk: _Walk, data: bytes, stamp: FileStamp | None) -> None:
+        part = f".{secrets.token_hex(8)}.part"
+        descriptor = os.open(part, _NEW, 0o666, dir_fd=walk.folder)
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+                self._refuse_if_changed(walk, stamp, file.fileno())
+            os.replace(part, walk.last, src_dir_fd=walk.folder, dst_dir_fd=walk.folder)
+        except BaseException:
+            with suppress(OSError):
+                os.unlink(part, dir_fd=walk.folder)
+            raise
+
+    @staticmethod
+    def _refuse_if_changed(walk: _Walk, stamp: FileStamp | None, descriptor: int) -> None:
+        try:
+            found = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+        except FileNotFoundError:
+            found = None
+        if (FileStamp.of(found) if found else None) != stamp:
+            raise changed_file_refused("/".join(walk.parts))
+        if found:
+            os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+
+
+def _refuse_unless_file(rel: str, file_stat: os.stat_result) -> None:
+    mode = file_stat.st_mode
+    if stat.S_ISREG(mode):
+        return
+    if stat.S_ISDIR(mode):
+        raise ToolError(f"{rel} is a folder.", fix="Use list_directory.")
+    if stat.S_ISLNK(mode):
+        raise path_refused(rel, "it changed into a link while it was being opened.")
+    kinds = ((stat.S_ISFIFO, "a named pipe"), (stat.S_ISSOCK, "a socket"))
+    raise special_file_refused(rel, next((name for test, name in kinds if test(mode)), "a device"))
+
+
+def _dir_entry(name: str, folder: int) -> DirEntry:
+    try:
+        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISLNK(found.st_mode):
+            return DirEntry(name, "link", link_target=os.readlink(name, dir_fd=folder))
+    except OSError:  # gone since the folder was read, or not ours to look at
+        return DirEntry(name, "other")
+    is_file = stat.S_ISREG(found.st_mode)
+    kind: EntryKind = "file" if is_file else "folder" if stat.S_ISDIR(found.st_mode) else "other"
+    return DirEntry(name, kind, found.st_size if is_file else 0)

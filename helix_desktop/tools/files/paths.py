@@ -1,0 +1,95 @@
+"""Paths as the agent writes them: what they may look like, and which may never be written."""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from collections.abc import Iterable, Sequence
+from pathlib import Path, PureWindowsPath
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.tools.errors import path_refused
+
+_MAX_LENGTH = 4096
+_STARTUP = (
+    ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".profile", ".zshrc", ".zshenv", ".zprofile",
+    ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc", ".login", ".xprofile", ".xsessionrc", ".inputrc",
+    ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".ssh", ".gitconfig",
+    ".config/git", "Library/LaunchAgents", ".bash_aliases", ".pam_environment", ".local/bin", ".local/lib",
+    ".local/share/applications", ".local/share/systemd", ".local/share/dbus-1", ".gnupg", ".config/zsh",
+    ".vimrc", ".vim", ".exrc", ".config/nvim", ".emacs", ".emacs.d", ".config/emacs", ".tmux.conf",
+    ".config/tmux", ".npmrc", ".pypirc", ".pip", ".config/pip", ".cargo/config.toml", ".cargo/bin",
+)  # fmt: skip
+_DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
+    f"{name}{digit}" for name in ("com", "lpt") for digit in "0123456789¹²³"
+}
+
+
+def startup_files(home: Path) -> tuple[Path, ...]:
+    """Files and folders below `home` that the system runs or obeys unasked; no tool may write them."""
+    return tuple(home / name for name in _STARTUP)
+
+
+def normalized_name(name: str) -> str:
+    """A name as the most forgiving file system compares it: no case, no invisible signs, no trailing dots."""
+    seen = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
+    return seen.split(":", 1)[0].casefold().rstrip(". ")
+
+
+def parts_of(path: str, roots: Iterable[Path], windows: bool = os.name == "nt") -> tuple[str, ...]:
+    """The components of a path inside the workspace, without dots; empty for the workspace itself.
+
+    An absolute path is taken when it begins with one of `roots`. Raises ToolError for every other absolute
+    path, for `..`, and for names that no file can have or that mean something else on Windows.
+    """
+    _refuse_hidden_characters(path)
+    text = path.replace("\\", "/") if windows else path
+    if text.startswith("/") or (windows and PureWindowsPath(path).drive):
+        text = _inside(path, text, roots)
+    parts = tuple(part for part in text.split("/") if part not in ("", "."))
+    if ".." in parts:
+        raise path_refused(path, "it holds '..'.")
+    if windows:
+        _refuse_windows(path, parts)
+    return parts
+
+
+def is_below(parts: Sequence[str], tops: Iterable[Sequence[str]]) -> bool:
+    """Whether `parts` is one of `tops` or lies below one, as a forgiving file system sees it."""
+    names = tuple(normalized_name(part) for part in parts)
+    return any(names[: len(top)] == tuple(normalized_name(part) for part in top) for top in tops)
+
+
+def is_git_internal(parts: Sequence[str]) -> bool:
+    """Whether the path is, or lies in, a `.git`: its hooks and its config run commands unasked."""
+    return any(normalized_name(part) in (".git", "git~1") for part in parts)
+
+
+def relative_parts(paths: Iterable[Path], root: Path) -> tuple[tuple[str, ...], ...]:
+    """Those of `paths` that lie below `root`, as components relative to it."""
+    forms = (form for path in paths for form in (path, path.resolve()))
+    found = (form.relative_to(root).parts for form in forms if form != root and form.is_relative_to(root))
+    return tuple(dict.fromkeys(found))
+
+
+def _refuse_hidden_characters(path: str) -> None:
+    if "\0" in path:
+        raise path_refused(path, "it holds a NUL character.")
+    if any("\ud800" <= sign <= "\udfff" for sign in path):
+        raise path_refused(path, "it is not valid Unicode.")
+    if len(path) > _MAX_LENGTH:
+        raise ToolError("The path was refused: it is longer than 4,096 characters.")
+
+
+def _inside(path: str, text: str, roots: Iterable[Path]) -> str:
+    for root in roots:
+        top = root.as_posix().rstrip("/")
+        if text == top or text.startswith(top + "/"):
+            return text[len(top) :]
+    raise path_refused(path, "it is an absolute path outside the workspace.")
+
+
+def _refuse_windows(path: str, parts: Iterable[str]) -> None:
+    for part in parts:
+        if ":" in part or part[-1] in ". " or part.split(".", 1)[0].rstrip().casefold() in _DEVICES:
+            raise path_refused(path, f"{part!r} means something else than a file on Windows.")

@@ -1,0 +1,218 @@
+"""Reading files and listing folders."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Iterable
+
+from helix_desktop.domain.digest import digest_of, format_bytes
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.arguments import Arguments, Line
+from helix_desktop.tools.files.jail import Jail, OpenFile
+from helix_desktop.tools.files.replace import utf16_encoding
+from helix_desktop.tools.tool import UnguardedTool
+
+_WHOLE_CAP = 64 * 1024 * 1024  # the store's cap
+_RANGE_CAP = 4 * _WHOLE_CAP
+_SNIFF = 8192
+_MAGIC = (
+    (b"\x89PNG", "PNG image"),
+    (b"\xff\xd8\xff", "JPEG image"),
+    (b"GIF8", "GIF image"),
+    (b"%PDF", "PDF document"),
+    (b"PK\x03\x04", "ZIP archive or office document"),
+    (b"\x1f\x8b", "gzip archive"),
+    (b"\x7fELF", "ELF program"),
+    (b"SQLite format 3", "SQLite database"),
+)
+
+
+class ReadFileArguments(Arguments, frozen=True):
+    """What read_file takes; lines count from 1, both ends included."""
+
+    path: str
+    start_line: Line | None = None
+    end_line: Line | None = None
+
+
+class ReadFile(UnguardedTool):
+    """Gives a file's exact bytes, or a range of its lines."""
+
+    def __init__(self, jail: Jail) -> None:
+        self._jail = jail
+
+    async def run(
+        self, call_id: str, args: ReadFileArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """The file. Raises ToolError."""
+        return await asyncio.to_thread(self._read, args)
+
+    def _read(self, args: ReadFileArguments) -> ToolResult:
+        with self._jail.open_file(args.path) as opened:
+            start = opened.file.read(_SNIFF)
+            opened.file.seek(0)
+            if b"\0" in start:
+                if encoding := utf16_encoding(start):
+                    return _read_utf16(opened, encoding, args)
+                return _as_image(opened) or _describe_binary(opened, start)
+            if args.start_line is None and args.end_line is None:
+                return _read_all(opened)
+            return _read_range(opened, opened.file, args.start_line or 1, args.end_line)
+
+
+def _as_image(open_file: OpenFile) -> ToolResult | None:
+    """The file as an image that a model may be sent; None when it is none, or too large for one."""
+    if open_file.stamp.size > MAX_IMAGE_BYTES:
+        return None
+    data = open_file.file.read(MAX_IMAGE_BYTES + 1)
+    open_file.file.seek(0)
+    image = identify_image(data, digest_of(data), open_file.path) if len(data) <= MAX_IMAGE_BYTES else None
+    if image is None:
+        return None
+    return ToolResult(
+        data, target=open_file.path, model_text=f"{open_file.path}: {image.summary}.", image=image
+    )
+
+
+def _describe_binary(open_file: OpenFile, start: bytes) -> ToolResult:
+    kind = next((name for magic, name in _MAGIC if start.startswith(magic)), "binary data")
+    digest = hashlib.file_digest(open_file.file, "sha256").hexdigest()
+    text = (
+        f"{open_file.path} is not plain text, so its content is not shown.\n"
+        f"Kind: {kind}. Size: {open_file.stamp.size:,} bytes. SHA-256: {digest}.\n"
+    )
+    return ToolResult(text.encode(), target=open_file.path)
+
+
+def _read_all(open_file: OpenFile) -> ToolResult:
+    data = open_file.file.read(_WHOLE_CAP + 1)
+    if len(data) > _WHOLE_CAP:
+        raise ToolError(
+            f"{open_file.path} is too large to read as a whole: {open_file.stamp.size:,} bytes, "
+            "the most is 64 MB.",
+            fix="Ask for lines with start_line and end_line, or use search_text.",
+        )
+    return ToolResult(
+        data, target=open_file.path, model_text="" if data else f"{open_file.path} is empty (0 bytes)."
+    )
+
+
+def _read_utf16(open_file: OpenFile, encoding: str, args: ReadFileArguments) -> ToolResult:
+    """A file in UTF-16, its text given in UTF-8."""
+    data = _read_all(open_file).content
+    text = data.decode(encoding, "replace").removeprefix("\ufeff").encode()
+    if args.start_line is not None or args.end_line is not None:
+        return _read_range(open_file, text.splitlines(keepends=True), args.start_line or 1, args.end_line)
+    head = f"{open_file.path} is in UTF-16 ({len(data):,} bytes); as UTF-8:\n".encode()
+    return ToolResult(head + text, target=open_file.path)
+
+
+def _read_range(
+    open_file: OpenFile, lines: Iterable[bytes], first_line: int, last_line: int | None
+) -> ToolResult:
+    if last_line is not None and last_line < first_line:
+        raise ToolError(f"end_line ({last_line}) is before start_line ({first_line}).")
+    if open_file.stamp.size > _RANGE_CAP:
+        raise ToolError(f"{open_file.path} is over 256 MB.", fix="Use search_text or run_command on it.")
+    chosen, total = _select_lines(lines, first_line, last_line)
+    if not chosen:
+        raise ToolError(f"{open_file.path} has {total:,} lines; start_line {first_line} is past its end.")
+    end = first_line + len(chosen) - 1
+    head = f"Lines {first_line}-{end} of {total} of {open_file.path}:\n".encode()
+    body = b"".join(chosen)
+    if len(body) > _WHOLE_CAP - len(head):
+        raise ToolError(
+            f"Lines {first_line}-{end} of {open_file.path} are over 64 MB.", fix="Ask for fewer lines."
+        )
+    return ToolResult(head + body, target=f"{open_file.path}:{first_line}-{end}")
+
+
+def _select_lines(lines: Iterable[bytes], first_line: int, last_line: int | None) -> tuple[list[bytes], int]:
+    chosen, number = [], 0
+    for number, line in enumerate(lines, 1):
+        if number >= first_line and (last_line is None or number <= last_line):
+            chosen.append(line)
+    return chosen, number
+
+
+_DEFAULT_DEPTH, _MAX_DEPTH, _MAX_ITEMS = 2, 6, 1_000
+_NOT_EXPANDED = frozenset(
+    {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".mypy_cache"}
+)
+
+
+class ListDirectoryArguments(Arguments, frozen=True):
+    """What list_directory takes; depth 1 lists only the folder itself."""
+
+    path: str = "."
+    depth: Line | None = None
+
+
+class ListDirectory(UnguardedTool):
+    """Lists a folder as a tree, folders first, with sizes."""
+
+    def __init__(self, jail: Jail) -> None:
+        self._jail = jail
+
+    async def run(
+        self, call_id: str, args: ListDirectoryArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """The tree. Raises ToolError."""
+        return await asyncio.to_thread(self._list, args)
+
+    def _list(self, args: ListDirectoryArguments) -> ToolResult:
+        depth = min(args.depth or _DEFAULT_DEPTH, _MAX_DEPTH)
+        lines: list[str] = []
+        rel, count = self._branch(args.path, depth, "  ", lines)
+        cut = f"\n(only the first {_MAX_ITEMS:,} shown; list a folder of it)" if count > _MAX_ITEMS else ""
+        text = "\n".join([f"{rel or '.'}/ ({count:,} {'entry' if count == 1 else 'entries'})", *lines])
+        return ToolResult(f"{text}{cut}\n".encode(), target=rel or ".")
+
+    def _branch(self, path: str, depth: int, indent: str, lines: list[str]) -> tuple[str, int]:
+        rel, items = self._jail.list_entries(path)
+        sealed = {top for top in self._jail.limits.hidden if len(top) == rel.count("/") + 2 - (not rel)}
+        count = 0
+        for item in sorted(items, key=lambda item: (item.kind != "folder", item.name)):
+            parts = (*(rel.split("/") if rel else ()), item.name)
+            if parts in sealed:
+                continue
+            count += 1
+            if len(lines) >= _MAX_ITEMS:
+                continue
+            name = item.name.encode(errors="backslashreplace").decode()
+            open_it = (
+                item.kind == "folder" and depth > 1 and item.name not in _NOT_EXPANDED and name == item.name
+            )
+            lines.append(
+                indent
+                + _line(
+                    item.kind,
+                    escape_hidden_name(name),
+                    item.size,
+                    item.link_target,
+                    item.name in _NOT_EXPANDED,
+                )
+            )
+            if open_it:
+                count += self._branch_or_note("/".join(parts), depth - 1, indent + "  ", lines)
+        return rel, count
+
+    def _branch_or_note(self, path: str, depth: int, indent: str, lines: list[str]) -> int:
+        try:
+            return self._branch(path, depth, indent, lines)[1]
+        except ToolError as error:
+            lines.append(f"{indent}({error})")
+            return 0
+
+
+def _line(kind: str, name: str, size: int, link_target: str, is_collapsed: bool) -> str:
+    name = escape_hidden_name(name)
+    if kind == "folder":
+        return f"{name}/" + (" (not opened)" if is_collapsed else "")
+    if kind == "link":
+        return f"{name} -> {escape_hidden_name(link_target.encode(errors='backslashreplace').decode())}"
+    return f"{name}  {format_bytes(size)}" if kind == "file" else f"{name}  (special file)"

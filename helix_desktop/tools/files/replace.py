@@ -1,0 +1,111 @@
+"""Replacing text in a file's bytes: exact, told where and how often, all other bytes as they were."""
+
+from __future__ import annotations
+
+import codecs
+from collections.abc import Callable
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.tools.arguments import Arguments
+
+_SHOWN_LINES = 5
+_BOM = "\ufeff"
+_UTF16_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+
+
+class Edit(Arguments, frozen=True):
+    """One edit of one file; without replace_all, old_text must occur exactly once."""
+
+    path: str
+    old_text: str
+    new_text: str
+    replace_all: bool = False
+
+
+def utf16_encoding(data: bytes) -> str:
+    """The UTF-16 that a file's first bytes say it is in; empty for all else."""
+    return next((name for mark, name in _UTF16_MARKS if data.startswith(mark)), "")
+
+
+def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, int, int]:
+    """The edited bytes, how many places changed, and the first one's line; all other bytes stay as they were.
+
+    Encoding, byte order mark and line ends follow the file's. Raises ToolError when old_text is empty, equals
+    new_text, is not there, or is there more than once without replace_all.
+    """
+    if not edit.old_text:
+        raise ToolError("old_text is empty.", fix="Give the text to replace, or use write_file.")
+    if edit.old_text == edit.new_text:
+        raise ToolError("old_text and new_text are the same.", "Nothing would change.")
+    encoding = utf16_encoding(data)
+    text = _utf16_to_utf8(rel, data, encoding) if encoding else data
+    old, new = _as_in_file(text, edit.old_text), _as_in_file(text, edit.new_text)
+    count, lines = text.count(old), _line_numbers(text, old)
+    if count == 0:
+        raise ToolError(
+            f"old_text was not found in {rel}.",
+            _similar_text_hint(text, edit.old_text),
+            "Read the file again.",
+        )
+    if count > 1 and not edit.replace_all:
+        more = " …" if count > _SHOWN_LINES else ""
+        raise ToolError(
+            f"old_text occurs {count} times in {rel}, at lines {', '.join(map(str, lines))}{more}.",
+            fix="Give more of the text around it, or set replace_all.",
+        )
+    after = text.replace(old, new)
+    return after.decode().encode(encoding) if encoding else after, count, lines[0]
+
+
+def reencode(previous: bytes | None, content: str) -> tuple[bytes, str]:
+    """A file's new content in the encoding and with the line ends of its old one, and what was kept."""
+    if not previous:
+        return content.encode(), ""
+    encoding, found = utf16_encoding(previous), []
+    if _is_crlf(previous, encoding) and "\r" not in content:
+        content = content.replace("\n", "\r\n")
+        found.append("CRLF line ends")
+    if encoding:
+        return (_BOM + content.removeprefix(_BOM)).encode(encoding), " and ".join([*found, "UTF-16"])
+    if previous.startswith(codecs.BOM_UTF8) and not content.startswith(_BOM):
+        content = _BOM + content
+        found.append("byte order mark")
+    return content.encode(), " and ".join(found)
+
+
+def _utf16_to_utf8(rel: str, data: bytes, encoding: str) -> bytes:
+    """UTF-16 as UTF-8, if that can be undone."""
+    try:
+        return data.decode(encoding).encode()
+    except UnicodeError:
+        raise ToolError(
+            f"{rel} cannot be edited.", "It begins like UTF-16 and is not.", "Use run_command to change it."
+        ) from None
+
+
+def _is_crlf(data: bytes, encoding: str) -> bool:
+    if encoding:
+        data = data.decode(encoding, "replace").encode()
+    return b"\r\n" in data and data.count(b"\r\n") == data.count(b"\n")
+
+
+def _as_in_file(data: bytes, text: str) -> bytes:
+    return (text.replace("\r\n", "\n").replace("\n", "\r\n") if _is_crlf(data, "") else text).encode()
+
+
+def _line_numbers(data: bytes, old: bytes) -> list[int]:
+    found: list[int] = []
+    at = data.find(old)
+    while at >= 0 and len(found) < _SHOWN_LINES:
+        found.append(data.count(b"\n", 0, at) + 1)
+        at = data.find(old, at + len(old))
+    return found
+
+
+def _similar_text_hint(data: bytes, old: str) -> str:
+    squeeze: Callable[[str], str] = lambda line: "".join(line.split())  # noqa: E731 - one use, two places
+    wanted = next((squeeze(line) for line in old.splitlines() if line.strip()), "")
+    for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):
+        if wanted and squeeze(line) == wanted:
+            return f"Line {number} is like its first line, but spaces or what follows differ."
+    return ""

@@ -1,0 +1,103 @@
+"""Searching the workspace's files by regular expression."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from contextlib import AbstractContextManager
+from typing import Annotated
+
+import msgspec
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.files.jail import Jail, SearchRoot
+from helix_desktop.tools.process.ripgrep import Ripgrep, normalize_path
+from helix_desktop.tools.tool import UnguardedTool
+
+_MAX_LINES = 2_000
+
+
+class SearchTextArguments(Arguments, frozen=True):
+    """What search_text takes; context is in lines."""
+
+    pattern: str
+    path: str = "."
+    glob: str = ""
+    context: Annotated[int, msgspec.Meta(ge=0, le=20)] = 0
+
+
+class SearchText(UnguardedTool):
+    """Finds lines in files, grouped by file."""
+
+    def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
+        self._jail, self._ripgrep = jail, ripgrep
+
+    async def run(
+        self, call_id: str, args: SearchTextArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """The matching lines with their numbers. Raises ToolError."""
+        if not args.pattern:
+            raise ToolError("pattern is empty.", fix="Give the text or regular expression to look for.")
+        held = self._jail.hold_folder(args.path)
+        place = await asyncio.to_thread(held.__enter__)
+        try:
+            ran = await self._ripgrep.run(self._options(args, place), place.cwd)
+        finally:
+            await release_folder(held)
+        where = "/".join(part for part in (place.path, place.file_name) if part)
+        named = where or "the workspace"
+        data = await asyncio.to_thread(_grouped, ran.output, place.path, args.pattern, named)
+        return ToolResult(data, target=f"{args.pattern} in {where or '.'}")
+
+    def _options(self, args: SearchTextArguments, root: SearchRoot) -> list[str]:
+        options = ["--null", "--no-heading", "--with-filename", "--sort=path", f"--context={args.context}"]
+        options += [f"--glob={args.glob}"] if args.glob else []
+        options += [*gitignore_options(), *hidden_globs(self._jail, root), f"--regexp={args.pattern}", "--"]
+        return [*options, f"./{root.file_name}" if root.file_name else "."]
+
+
+def gitignore_options() -> tuple[str, ...]:
+    """The options by which hidden files are looked at and those that the workspace's git ignores are not."""
+    return ("--hidden", "--no-ignore-parent", "--no-ignore-global", "--no-require-git", "--glob=!.git")
+
+
+def hidden_globs(jail: Jail, root: SearchRoot) -> list[str]:
+    """The options that leave out what no tool may read."""
+    inside = tuple(root.path.split("/")) if root.path else ()
+    tops = [top[len(inside) :] for top in jail.limits.hidden if top[: len(inside)] == inside]
+    return [f"--glob=!/{_literal('/'.join(top))}" for top in tops if top]
+
+
+def _literal(path: str) -> str:
+    """A path as a glob that matches it alone."""
+    return re.sub(r"[*?\[\]{}]", r"[\g<0>]", path if os.name == "nt" else path.replace("\\", r"\\"))
+
+
+async def release_folder(context: AbstractContextManager[SearchRoot]) -> None:
+    """Leave a place that is held; blocks elsewhere."""
+    await asyncio.to_thread(context.__exit__, None, None, None)
+
+
+def _grouped(output: bytes, rel: str, pattern: str, where: str) -> bytes:
+    lines: list[str] = []
+    files, matches, current = 0, 0, ""
+    for line in output.decode(errors="replace").split("\n"):
+        name, found, rest = line.partition("\0")
+        if not found:
+            lines += ["  --"] if line == "--" else []
+            continue
+        digits = len(rest) - len(rest.lstrip("0123456789"))
+        matches += rest[digits : digits + 1] == ":"
+        if name != current:
+            current, files = name, files + 1
+            lines.append("/".join(part for part in (rel, normalize_path(name)) if part))
+        lines.append(f"  {rest}")
+    if not matches:
+        return f"No match for {pattern!r} in {where}.\n".encode()
+    left = len(lines) - _MAX_LINES
+    cut = [f"(… {left:,} more lines; narrow the path, the glob or the pattern)"] if left > 0 else []
+    head = f"{matches:,} matching line{'s' * (matches != 1)} in {files:,} file{'s' * (files != 1)}:"
+    return ("\n".join([head, *lines[:_MAX_LINES], *cut]) + "\n").encode()

@@ -1,0 +1,1 @@
+"""Child processes: environment, output, and ending what they leave."""

@@ -1,0 +1,43 @@
+"""The environment of programs that the agent starts: the person's own, without secrets and without ours."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+_SECRET = re.compile(
+    r"(API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|SECRET|TOKEN|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|BEARER)|_KEY$|_PAT$|_PWD$"
+    r"|^(AUTH|AUTHORIZATION|DATABASE_URL)$",
+    re.IGNORECASE,
+)
+# What a frozen program or this window sets for itself would break other programs.
+_OWN_VARIABLES = re.compile(
+    r"LD_LIBRARY_PATH|LD_PRELOAD|DYLD_.*|QT_.*|QML.*|_MEIPASS.*|_PYI_.*|PYTHONHOME|HELIX_.*"
+)
+_ORIGINAL = "_ORIG"
+_NON_INTERACTIVE = {
+    "GIT_PAGER": "cat",
+    "GIT_TERMINAL_PROMPT": "0",
+    "NO_COLOR": "1",
+    "PAGER": "cat",
+    "PYTHONIOENCODING": "utf-8",
+    "TERM": "dumb",
+}
+
+
+def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """`environ` without secrets and our own additions, told that nobody answers at a terminal.
+
+    Where PyInstaller kept what the person had (NAME_ORIG), that is put back.
+    """
+    kept = {
+        name: value
+        for name, value in environ.items()
+        if not _SECRET.search(name) and not _OWN_VARIABLES.fullmatch(name)
+    }
+    for name in ("LD_LIBRARY_PATH", "LD_PRELOAD"):
+        original = environ.get(name + _ORIGINAL)
+        kept.pop(name + _ORIGINAL, None)
+        if original:
+            kept[name] = original
+    return kept | _NON_INTERACTIVE

@@ -1,0 +1,87 @@
+"""Processes that a command leaves behind, found by a mark in their environment whatever group they are in.
+
+Only Linux tells the environment of other processes; elsewhere nothing is found, and ending the process group
+must do.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+
+VARIABLE = "HELIX_RUN"
+_MAX_ROUNDS = 10  # a process may start another one while it is being ended
+_NAME_CAP = 60  # characters
+_SANDBOX_PROGRAMS = ("bwrap",)
+
+
+@dataclass(frozen=True)
+class OrphanProcess:
+    """A process that is still there."""
+
+    pid: int
+    name: str
+
+
+def find_orphans(env_tag: str) -> list[OrphanProcess]:
+    """The processes that carry a mark, but for the sandbox's own; blocks for some milliseconds."""
+    return [
+        OrphanProcess(pid, name)
+        for pid in _marked(env_tag)
+        if (name := _name(pid)).split(" ")[0] not in _SANDBOX_PROGRAMS
+    ]
+
+
+def kill_orphans(env_tag: str) -> None:
+    """Kill every process that carries a mark, also those it starts meanwhile."""
+    for _ in range(_MAX_ROUNDS):
+        pids = list(_marked(env_tag))
+        if not pids:
+            return
+        for pid in pids:
+            _kill(pid, env_tag)
+
+
+def _marked(env_tag: str) -> Iterator[int]:
+    if sys.platform != "linux" or not env_tag:
+        return
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and _carries(int(entry), env_tag):
+            yield int(entry)
+
+
+def _carries(pid: int, env_tag: str) -> bool:
+    try:
+        variables = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+    except OSError:  # gone, or somebody else's
+        return False
+    return f"{VARIABLE}={env_tag}".encode() in variables
+
+
+def _name(pid: int) -> str:
+    try:
+        words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+    except OSError:
+        return "a process that has ended since"
+    first = os.path.basename(words[0].decode(errors="replace"))
+    rest = [word.decode(errors="replace") for word in words[1:]]
+    return escape_hidden_name(" ".join([first, *rest]))[:_NAME_CAP]
+
+
+def _kill(pid: int, env_tag: str) -> None:
+    if sys.platform != "linux":
+        return
+    with suppress(OSError):
+        held = os.pidfd_open(pid)
+        try:
+            if _carries(pid, env_tag):  # by now the number may be another one's
+                signal.pidfd_send_signal(held, signal.SIGKILL)
+        finally:
+            os.close(held)

@@ -1,0 +1,81 @@
+"""The bundled ripgrep: where it is, and one run of it.
+
+Its regular expressions take time linear in the text, whatever the pattern: a model's pattern cannot hang us.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
+
+_NAME = "rg.exe" if os.name == "nt" else "rg"
+_OPTIONS = ("--no-config", "--color=never", "--line-number", "--max-columns=400", "--max-columns-preview")
+_TIMEOUT_S = 30.0
+_NO_MATCH, _TROUBLE = 1, 2
+_CAP = 16 * 1024 * 1024
+
+
+def find_ripgrep() -> Path | None:
+    """The ripgrep that came with the program (frozen or in its environment), else the system's, else None."""
+    folders = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
+    frozen = getattr(sys, "_MEIPASS", "")
+    if frozen:
+        folders[:0] = [Path(frozen), Path(frozen) / "bin"]
+    for place in (*(folder / _NAME for folder in folders), *_installed()):
+        if place.is_file():
+            return place
+    system = shutil.which("rg")
+    return Path(system) if system else None
+
+
+def _installed() -> list[Path]:
+    """Where the ripgrep package says it put the program: environments may lend each other's packages."""
+    try:
+        files = distribution("ripgrep").files or ()
+    except PackageNotFoundError:
+        return []
+    return [Path(str(file.locate())).resolve() for file in files if file.name == _NAME]
+
+
+def normalize_path(name: str, windows: bool = os.name == "nt") -> str:
+    """A file that ripgrep names, as this program does: from the folder searched, with slashes."""
+    return (name.replace("\\", "/") if windows else name).removeprefix("./")
+
+
+class Ripgrep:
+    """Runs the ripgrep binary."""
+
+    def __init__(self, binary: Path | None, environment: Mapping[str, str]) -> None:
+        self._binary, self._environment = binary, environment
+
+    async def run(self, args: Sequence[str], cwd: str, stdin_data: bytes | None = None) -> ProcessResult:
+        """Search; `feed` is searched instead of files when given. No match is exit code 1.
+
+        Raises ToolError with ripgrep's own words when the pattern is wrong, and when there is no ripgrep.
+        """
+        if self._binary is None:
+            raise ToolError(
+                "Text search is not available.",
+                "The ripgrep program that comes with Helix Desktop was not found.",
+                "Use read_file or run_command instead, and tell the person to reinstall.",
+            )
+        command = [str(self._binary), *_OPTIONS, *args]
+        try:
+            launch = ProcessSpec(command, cwd, self._environment, stdin_data, join_errors=False)
+            ran = await run_process(launch, _TIMEOUT_S, _CAP)
+        except OSError as error:
+            raise ToolError("Text search could not be started.", f"{error.strerror}.") from error
+        if ran.exit_code is None:
+            raise ToolError("The search took over 30 s and was ended.", fix="Search a smaller folder.")
+        if ran.exit_code >= _TROUBLE and not ran.output:
+            said = ran.errors.decode(errors="replace").strip().removeprefix("rg: ")
+            raise ToolError("The search failed.", said[:600], "Correct the pattern or the glob.")
+        return ran

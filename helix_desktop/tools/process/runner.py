@@ -1,0 +1,325 @@
+"""Programs run to their end: output under a cap, all they started ended on time-out or cancel.
+
+Built on `loop.subprocess_exec`, which asyncio's own loop and the Qt loop both have.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Literal, cast
+
+from helix_desktop.domain.tools import STOPPED, OutputCallback, ignore_output
+from helix_desktop.system import windows_job
+from helix_desktop.tools.process import orphans
+from helix_desktop.tools.process.orphans import VARIABLE
+from helix_desktop.tools.process.output import OUTPUT_CAP, CappedOutput, LiveOutput, SpillFile
+
+_PAUSE_EVERY_BYTES = 1024 * 1024
+_PAUSE_S = 0.005
+_TERM_GRACE_S = 0.3
+_LINGER_S = 0.5
+_START_GRACE_S = 5.0
+_IN_UTF8 = "chcp 65001>nul & "
+"""Words of cmd.exe: let it, and what it starts, write UTF-8 instead of the code page of old consoles."""
+
+_GUARD = (
+    "exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; "
+    f'{VARIABLE}=$1; export {VARIABLE}; shift; exec "$@"'
+)
+"""A shell's words: leave a watcher in the group, then become the command.
+
+The watcher waits at a pipe whose other end is ours, and ends the group when that is closed: when the command
+has ended, or when this process is gone, however it ended. As long as it waits, the group's number is nobody
+else's. It is nobody's child, so that no command waits for it.
+"""
+
+
+ProcessEnding = Literal["ended", "late", "stopped"]
+"""How a run came to its end: by itself, at its time limit, or because the person stopped it."""
+
+
+@dataclass(frozen=True)
+class ProcessSpec:
+    """A program to run; a `str` command goes to the system's shell on Windows only.
+
+    `guarded`: on POSIX systems nothing of its group outlives it, nor this process, even a killed one; without
+    `feed`. On Windows that holds for every program.
+    `confine` is called in the new process before the program starts, and must not allocate much.
+    """
+
+    command: Sequence[str] | str
+    cwd: str
+    environment: Mapping[str, str]
+    stdin_data: bytes | None = None
+    join_errors: bool = True
+    is_guarded: bool = False
+    confine: Callable[[], None] | None = None
+
+
+@dataclass(frozen=True)
+class ProcessResult:
+    """How a program ended; `exit_code` is None when it was ended early.
+
+    `left` names the processes it left in the background (ended too), as far as they could be seen;
+    `dropped` bytes of the output were not kept; `aside` bytes, all of it or its beginning, stand in a file.
+    """
+
+    exit_code: int | None
+    output: bytes
+    errors: bytes
+    dropped_bytes: int
+    orphan_names: tuple[str, ...]
+    ending: ProcessEnding = "ended"
+    spilled_bytes: int = 0
+    is_spill_complete: bool = True
+
+
+class _Watcher(asyncio.SubprocessProtocol):
+    """Collects a program's output and knows when it ended and when its pipes closed."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, cap: int, on_output: OutputCallback, spill_path: Path | None
+    ) -> None:
+        self._loop = loop
+        self.streams = {1: CappedOutput(cap), 2: CappedOutput(cap)}
+        self.live = LiveOutput(loop, on_output)
+        self.spill = SpillFile(spill_path) if spill_path else None
+        self.exited: asyncio.Future[None] = loop.create_future()
+        self.closed: asyncio.Future[None] = loop.create_future()
+        self.started: asyncio.Future[asyncio.SubprocessTransport] = loop.create_future()
+        if sys.platform == "win32":
+            self.job = windows_job.Job()
+        self._writing: asyncio.Future[None] | None = None
+        self._unpaused_bytes = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        if not self.started.done():
+            self.started.set_result(cast(asyncio.SubprocessTransport, transport))
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        stream = self.streams[fd]
+        beyond = stream.add(data)
+        self.live.add(data)
+        if beyond and fd == 1 and self.spill is not None:
+            self._spill(self.spill, beyond if self._writing else stream.head + beyond)
+            return
+        self._unpaused_bytes += len(data)
+        if self._unpaused_bytes >= _PAUSE_EVERY_BYTES:
+            self._unpaused_bytes = 0
+            self._pause(fd)
+
+    def process_exited(self) -> None:
+        if not self.exited.done():
+            self.exited.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        if not self.closed.done():
+            self.closed.set_result(None)
+
+    async def settle(self) -> None:
+        """Wait until what was put aside is on disk; a file that holds no more than was kept is removed."""
+        self.live.flush()
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+            if self.spill is not None and not self.streams[1].dropped:
+                await asyncio.to_thread(self.spill.remove)
+
+    def _spill(self, spill: SpillFile, data: bytes) -> None:
+        # Reading rests until the disk has it, so that pieces keep their order and memory stays small.
+        pipe = self._pipe(1)
+        if pipe is not None:
+            pipe.pause_reading()
+        self._writing = self._loop.run_in_executor(None, spill.write, data)
+        if pipe is not None:
+            self._writing.add_done_callback(lambda _: pipe.resume_reading())
+
+    def _pause(self, fd: int) -> None:
+        # A flood of output must leave the loop, which may be the window's, time for other work.
+        pipe = self._pipe(fd)
+        if pipe is not None:
+            pipe.pause_reading()
+            self._loop.call_later(_PAUSE_S, pipe.resume_reading)
+
+    def _pipe(self, fd: int) -> asyncio.ReadTransport | None:
+        pipe = self.started.result().get_pipe_transport(fd)
+        return pipe if isinstance(pipe, asyncio.ReadTransport) and not pipe.is_closing() else None
+
+
+async def run_process(
+    spec: ProcessSpec,
+    timeout_s: float,
+    cap: int = OUTPUT_CAP,
+    on_output: OutputCallback = ignore_output,
+    spill_path: Path | None = None,
+) -> ProcessResult:
+    """Run a program to its end, at most `timeout_s` seconds; output beyond `cap` bytes loses its middle.
+
+    `told` hears the output while it comes; `aside` names a new file that takes all of an output that is too
+    large. When the task is cancelled, or the time is over, the program and all it started are ended first; a
+    cancel with the message STOPPED gives what there is so far. Raises OSError when it cannot be started.
+    """
+    mark = secrets.token_hex(16) if spec.is_guarded else ""
+    with _guard(spec, mark) as (guarded, stdin):
+        loop = asyncio.get_running_loop()
+        return await _run(guarded, stdin, timeout_s, _Watcher(loop, cap, on_output, spill_path), mark)
+
+
+@contextmanager
+def _guard(spec: ProcessSpec, env_tag: str) -> Iterator[tuple[ProcessSpec, int]]:
+    """The launch, guarded if it wants that, and its standard input; leaving the block lets the guard go."""
+    plain = subprocess.DEVNULL if spec.stdin_data is None else subprocess.PIPE
+    if not spec.is_guarded or os.name != "posix" or isinstance(spec.command, str):
+        yield spec, plain
+        return
+    far, near = os.pipe()
+    try:
+        yield replace(spec, command=["/bin/sh", "-c", _GUARD, "sh", env_tag, *spec.command]), far
+    finally:
+        os.close(far)
+        os.close(near)
+
+
+async def _run(
+    spec: ProcessSpec, stdin: int, timeout_s: float, watcher: _Watcher, env_tag: str
+) -> ProcessResult:
+    transport = await _start(asyncio.get_running_loop(), spec, stdin, watcher)
+    left: tuple[str, ...] = ()
+    try:
+        _write_stdin(transport, spec.stdin_data)
+        how = await _wait(watcher, timeout_s)
+        exit_code = transport.get_returncode() if how == "ended" else None
+        if how == "ended":
+            left = await _find_orphans(watcher, env_tag)
+    finally:
+        await _end(transport, watcher)
+        if env_tag:
+            await asyncio.shield(asyncio.to_thread(orphans.kill_orphans, env_tag))
+    await watcher.settle()
+    out, errors, aside = watcher.streams[1], watcher.streams[2], watcher.spill
+    size, whole = (aside.size, aside.is_complete) if aside else (0, True)
+    return ProcessResult(exit_code, out.joined(), errors.joined(), out.dropped, left, how, size, whole)
+
+
+async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
+    try:
+        done, _ = await asyncio.wait([watcher.exited], timeout=timeout_s)
+    except asyncio.CancelledError as cancelled:
+        if cancelled.args != (STOPPED,):
+            raise
+        return "stopped"
+    return "ended" if done else "late"
+
+
+async def _find_orphans(watcher: _Watcher, env_tag: str) -> tuple[str, ...]:
+    """The names of what a program that has ended left running."""
+    done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
+    names: tuple[str, ...]
+    if sys.platform == "win32":
+        names = watcher.job.names
+    else:
+        found = await asyncio.to_thread(orphans.find_orphans, env_tag) if env_tag else []
+        names = tuple(one.name for one in found)
+    return names or (() if done else ("a process",))
+
+
+async def _start(
+    loop: asyncio.AbstractEventLoop, spec: ProcessSpec, stdin: int, watcher: _Watcher
+) -> asyncio.SubprocessTransport:
+    try:
+        # A cancel in the middle of starting would end the program alone, not what it has started by then.
+        await asyncio.shield(_spawn(loop, spec, stdin, watcher))
+    except asyncio.CancelledError:
+        await asyncio.wait([watcher.started], timeout=_START_GRACE_S)
+        if watcher.started.done():
+            await _end(watcher.started.result(), watcher)
+        raise
+    return watcher.started.result()
+
+
+if sys.platform == "win32":
+
+    async def _spawn(
+        loop: asyncio.AbstractEventLoop, launch: ProcessSpec, stdin: int, watcher: _Watcher
+    ) -> None:
+        stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
+        start = (
+            partial(loop.subprocess_shell, lambda: watcher, _IN_UTF8 + launch.command)
+            if isinstance(launch.command, str)
+            else partial(loop.subprocess_exec, lambda: watcher, *launch.command)
+        )
+        transport, _ = await start(
+            stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=launch.cwd, env=dict(launch.environment),
+            creationflags=windows_job.QUIETLY | windows_job.SUSPENDED,
+        )  # fmt: skip
+        watcher.job.take(int(transport.get_extra_info("subprocess")._handle))
+
+else:
+
+    async def _spawn(
+        loop: asyncio.AbstractEventLoop, launch: ProcessSpec, stdin: int, watcher: _Watcher
+    ) -> None:
+        stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
+        await loop.subprocess_exec(
+            lambda: watcher, *launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+            cwd=launch.cwd, env=dict(launch.environment), start_new_session=True, preexec_fn=launch.confine,
+        )  # fmt: skip
+
+
+def _write_stdin(transport: asyncio.SubprocessTransport, data: bytes | None) -> None:
+    pipe = transport.get_pipe_transport(0)
+    if data is not None and isinstance(pipe, asyncio.WriteTransport):
+        pipe.write(data)
+        pipe.close()  # closes when everything is written
+
+
+async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
+    try:
+        if not watcher.closed.done():
+            await _end_group(transport, watcher)
+    finally:
+        _kill_group(transport, watcher)
+        transport.close()
+
+
+if sys.platform == "win32":
+
+    async def _end_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
+        watcher.job.end()
+        if transport.get_returncode() is None:  # one that no job could take
+            transport.kill()
+        await asyncio.wait([watcher.closed], timeout=_TERM_GRACE_S)
+
+    def _kill_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
+        watcher.job.close()
+        if transport.get_returncode() is None:
+            transport.kill()
+
+else:
+
+    async def _end_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
+        _signal_group(transport, signal.SIGTERM)
+        try:
+            await asyncio.wait([watcher.closed], timeout=_TERM_GRACE_S)
+        finally:
+            _signal_group(transport, signal.SIGKILL)
+        await asyncio.wait([watcher.closed], timeout=_TERM_GRACE_S)
+
+    def _kill_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
+        if not watcher.closed.done():
+            _signal_group(transport, signal.SIGKILL)
+
+    def _signal_group(transport: asyncio.SubprocessTransport, number: signal.Signals) -> None:
+        try:
+            os.killpg(transport.get_pid(), number)  # start_new_session made the pid the group's id
+        except (ProcessLookupError, PermissionError):
+            return

@@ -1,0 +1,91 @@
+"""A box of tools behind one door: told to the model, asked about, run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.tools.arguments import Arguments, parse, schema
+from helix_desktop.tools.tool import Tool
+
+Args = TypeVar("Args", bound=Arguments)
+
+
+@dataclass(frozen=True)
+class RegisteredTool(Generic[Args]):
+    """A tool under its name, with the type of its arguments."""
+
+    name: str
+    arguments_type: type[Args]
+    tool: Tool[Args]
+
+    async def approval_request(self, call: ToolCall) -> ApprovalRequest | None:
+        """The tool's question for this call."""
+        return await self.tool.approval_request(
+            call.id, parse(self.name, call.arguments, self.arguments_type)
+        )
+
+    async def run(self, call: ToolCall, on_output: OutputCallback) -> ToolResult:
+        """The tool's answer to this call."""
+        return await self.tool.run(call.id, parse(self.name, call.arguments, self.arguments_type), on_output)
+
+
+class ToolRegistry:
+    """Tools by their names; `descriptions` holds one Markdown file per tool."""
+
+    def __init__(self, tools: Sequence[RegisteredTool[Any]], descriptions: Path) -> None:
+        self._tools = {slot.name: slot for slot in tools}
+        self._specs = tuple(spec_of(slot.name, slot.arguments_type, descriptions) for slot in tools)
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools as the model is told of them, always in the same order."""
+        return self._specs
+
+    async def approval(self, call: ToolCall) -> ApprovalRequest | None:
+        """The question a call raises before it may run; None when it needs no approval.
+
+        Raises ToolError when the call is refused whatever the person says.
+        """
+        return await self._find(call).approval_request(call)
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+
+        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        """
+        return await self._find(call).run(call, on_output)
+
+    def _find(self, call: ToolCall) -> RegisteredTool[Any]:
+        try:
+            return self._tools[call.name]
+        except KeyError:
+            names = ", ".join(self._tools)
+            raise ToolError(f"There is no tool {call.name[:80]!r}.", fix=f"The tools are: {names}.") from None
+
+
+def spec_of(name: str, arguments_type: type[Arguments], descriptions: Path) -> ToolSpec:
+    """A tool as the model is told of it."""
+    told, said = parse_description(description_of(name, descriptions))
+    return ToolSpec(name, told, schema(arguments_type, said))
+
+
+def description_of(name: str, folder: Path, windows: bool = os.name == "nt") -> str:
+    """The text of a tool's description file; some tools have another one for Windows."""
+    other = folder / f"{name}-windows.md"
+    path = other if windows and other.is_file() else folder / f"{name}.md"
+    return path.read_text(encoding="utf-8")
+
+
+def parse_description(text: str) -> tuple[str, dict[str, str]]:
+    """A tool's description file: what it says of the tool, and of each argument (lines `- name: text`)."""
+    lines = [line.strip() for line in text.splitlines()]
+    pairs = [line[2:].partition(": ") for line in lines if line.startswith("- ") and ": " in line]
+    told = " ".join(line for line in lines if line and not line.startswith("- "))
+    return told, {name: said for name, _, said in pairs}

@@ -1,0 +1,147 @@
+"""The kernel calls behind the Landlock sandbox: a ruleset over paths, and a filter that refuses sockets.
+
+Numbers and bits are those of the kernel's `linux/landlock.h`, `linux/seccomp.h` and `linux/filter.h`.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import platform
+import stat
+import sys
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = (1 << bit for bit in range(4))
+_TRUNCATE, _IOCTL = 1 << 14, 1 << 15
+READ = EXECUTE | READ_FILE | READ_DIR
+_OF_FILES = EXECUTE | WRITE_FILE | READ_FILE | _TRUNCATE | _IOCTL
+_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15}  # bits known by each version of the interface; later ones: 16
+_NET_SINCE, _SCOPE_SINCE = 4, 6
+_CREATE, _ADD, _RESTRICT = 444, 445, 446
+_NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
+_BENEATH, _VERSION = 1, 1
+_DROP_CAPABILITY, _CAPABILITIES = 24, 64
+
+
+class _Ruleset(ctypes.Structure):
+    _fields_ = (("fs", ctypes.c_uint64), ("net", ctypes.c_uint64), ("scoped", ctypes.c_uint64))
+
+
+class _PathBeneath(ctypes.Structure):
+    _pack_ = 1
+    _fields_ = (("allowed", ctypes.c_uint64), ("parent", ctypes.c_int32))
+
+
+class _Instruction(ctypes.Structure):
+    _fields_ = (
+        ("code", ctypes.c_uint16),
+        ("yes", ctypes.c_uint8),
+        ("no", ctypes.c_uint8),
+        ("k", ctypes.c_uint32),
+    )
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_uint16), ("filter", ctypes.POINTER(_Instruction)))
+
+
+@cache
+def _libc() -> Any:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def abi_version() -> int:
+    """The version of the interface that this kernel has; 0: none, or a machine that we do not know."""
+    if sys.platform != "linux" or platform.machine() not in _MACHINES:
+        return 0
+    return max(0, int(_libc().syscall(_CREATE, None, ctypes.c_size_t(0), ctypes.c_uint32(_VERSION))))
+
+
+def all_rights(abi: int) -> int:
+    """Every right over files that a version of the interface knows."""
+    return (1 << _RIGHTS.get(abi, 16)) - 1
+
+
+def open_ruleset(abi: int, network: bool) -> int:
+    """A new ruleset that allows nothing yet, as a descriptor. Raises OSError."""
+    scoped = 3 if abi >= _SCOPE_SINCE else 0  # no signals to others, no sockets without a path
+    attributes = _Ruleset(all_rights(abi), 0 if network or abi < _NET_SINCE else 3, scoped)
+    size = 24 if abi >= _SCOPE_SINCE else 16 if abi >= _NET_SINCE else 8
+    return _checked(
+        _libc().syscall(_CREATE, ctypes.byref(attributes), ctypes.c_size_t(size), ctypes.c_uint32(0))
+    )
+
+
+def allow(ruleset: int, path: str, rights: int) -> None:
+    """Allow rights on what lies at a path; nothing happens when it is gone. Raises OSError."""
+    try:
+        held = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except OSError:
+        return
+    try:
+        if not stat.S_ISDIR(os.fstat(held).st_mode):
+            rights &= _OF_FILES
+        rule = _PathBeneath(rights, held)
+        _checked(_libc().syscall(_ADD, ruleset, _BENEATH, ctypes.byref(rule), ctypes.c_uint32(0)))
+    finally:
+        os.close(held)
+
+
+def create_restriction(ruleset: int, network: bool) -> Callable[[], None]:
+    """What a new process calls to be bound for good; everything it needs is made ready here."""
+    libc, program = _libc(), None if network else _no_sockets()
+
+    def restrict() -> None:
+        for capability in range(
+            _CAPABILITIES
+        ):  # only root has any to lose; with them it could look into others
+            libc.prctl(_DROP_CAPABILITY, capability, 0, 0, 0)
+        failed = libc.prctl(_NO_NEW_PRIVILEGES, 1, 0, 0, 0)
+        failed = failed or libc.syscall(_RESTRICT, ruleset, 0)
+        if program is not None:
+            failed = failed or libc.prctl(_SECCOMP, _FILTER, ctypes.byref(program), 0, 0)
+        if failed:
+            os._exit(126)  # rather no command than one that is not held back
+
+    return restrict
+
+
+_X86, _ARM = (0xC000003E, 41, 42), (0xC00000B7, 198, 203)  # audit name; numbers of socket and connect
+_MACHINES = {"x86_64": _X86, "aarch64": _ARM, "arm64": _ARM}
+_IO_URING, _X32, _UNIX = 425, 0x40000000, 1
+_LOAD, _EQUAL, _AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_ALLOW, _KILL, _REFUSE = 0x7FFF0000, 0x80000000, 0x00050000
+_NUMBER_AT, _ARCH_AT, _FIRST_AT = 0, 4, 16
+
+
+def _no_sockets() -> _Program:
+    """No sockets but local ones, and those lead to no other program; no way around it."""
+    arch, socket, connect = _MACHINES[platform.machine()]
+    refuse = _REFUSE | errno.EACCES
+    lines = (
+        (_LOAD, 0, 0, _ARCH_AT),
+        (_EQUAL, 1, 0, arch),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER_AT),
+        (_AT_LEAST, 5, 0, _X32),
+        (_EQUAL, 4, 0, connect),
+        (_EQUAL, 3, 0, _IO_URING),
+        (_EQUAL, 0, 3, socket),
+        (_LOAD, 0, 0, _FIRST_AT),
+        (_EQUAL, 1, 0, _UNIX),
+        (_RETURN, 0, 0, refuse),
+        (_RETURN, 0, 0, _ALLOW),
+    )
+    array = (_Instruction * len(lines))(*(_Instruction(*line) for line in lines))
+    return _Program(len(lines), ctypes.cast(array, ctypes.POINTER(_Instruction)))
+
+
+def _checked(result: int) -> int:
+    if result < 0:
+        number = ctypes.get_errno()
+        raise OSError(number, os.strerror(number))
+    return result

@@ -1,0 +1,180 @@
+"""Running commands in the workspace, each asked for in its exact words, held back by a sandbox."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import suggest_command_rules
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import first_hidden
+from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.files.jail import Jail
+from helix_desktop.tools.grants import CurrentGrants
+from helix_desktop.tools.process.runner import ProcessResult, ProcessSpec, run_process
+from helix_desktop.tools.shell.result_text import describe_result
+from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, confines, describe_sandbox
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
+from helix_desktop.tools.shell.scratch import ScratchDir
+
+_DEFAULT_S, _MAX_S = 120, 1_800
+_SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
+
+
+class RunCommandArguments(Arguments, frozen=True):
+    """What run_command takes; `folder` is where it runs, `network` asks for a way out of the sandbox."""
+
+    command: str
+    folder: str = ""
+    timeout_s: Annotated[int, msgspec.Meta(ge=1, le=_MAX_S)] = _DEFAULT_S
+    network: bool = False
+
+
+@dataclass(frozen=True)
+class CommandContext:
+    """Where commands run: the workspace's folder, what holds them back, and where they put files aside."""
+
+    root: Path
+    jail: Jail
+    sandbox_provider: SandboxProvider
+    current_grants: CurrentGrants
+    scratch: ScratchDir
+
+
+class RunCommand:
+    """Runs a command by the system's shell, in a folder of the workspace."""
+
+    def __init__(self, context: CommandContext, environment: Mapping[str, str]) -> None:
+        self._context, self._environment = context, environment
+
+    async def approval_request(self, call_id: str, args: RunCommandArguments) -> ApprovalRequest:
+        """May exactly this command run? Raises ToolError for a command that hides what it is."""
+        _check_visible(args.command)
+        _check_visible(args.folder or ".")
+        refuse_multiline(args.command)
+        sandbox, network = await self._active_sandbox(args)
+        cell = await asyncio.to_thread(
+            self._context.sandbox_provider.scope_for, self._context.root, self._context.root
+        )
+        confined = confines(sandbox.kind, cell, network)
+        subject = args.command
+        if args.folder.strip("./") and not confined:
+            subject = f"{cd_command(args.folder)} && {subject}"
+        if network and sandbox.kind != "none":
+            subject = f"{subject}  # with network"
+        where = f" in {args.folder}" if args.folder.strip("./") else " in the workspace"
+        summary = f"Run a command{where}. {describe_sandbox(sandbox.kind, network, cell.contains_home)}"
+        offers = suggest_command_rules(subject, confined)
+        return ApprovalRequest(
+            *(call_id, "run_command", subject, summary, args.command, offers[0]),
+            kind="command",
+            confined=confined,
+            suggested_rules=offers,
+        )
+
+    async def run(
+        self, call_id: str, args: RunCommandArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """Run it to its end. Raises ToolError when it cannot be started."""
+        _check_visible(args.command)
+        refuse_multiline(args.command)
+        if await asyncio.to_thread(os.path.realpath, self._context.root) != str(self._context.root):
+            raise ToolError(
+                "The command was not started.",
+                "The workspace's folder was replaced by a link to another place.",
+                "Tell the person; nothing can be run here until the folder is back.",
+            )
+        sandbox, network = await self._active_sandbox(args)
+        held = self._prepared(args, sandbox, network)
+        try:
+            launch, aside = await asyncio.to_thread(held.__enter__)
+            try:
+                ran = await run_process(launch, args.timeout_s, on_output=on_output, spill_path=aside)
+            finally:
+                await asyncio.to_thread(held.__exit__, None, None, None)
+        except OSError as error:
+            raise ToolError("The command could not be started.", f"{error.strerror}.") from error
+        return self._result(args, ran, sandbox, network, aside)
+
+    async def _active_sandbox(self, args: RunCommandArguments) -> tuple[Sandbox, bool]:
+        """The sandbox that holds now, and whether the network is open in it."""
+        grants = self._context.current_grants()
+        if not grants.sandbox:
+            return NoSandbox(), True
+        sandbox = await self._context.sandbox_provider.detect()
+        return sandbox, grants.network or args.network or sandbox.kind == "none"
+
+    @contextmanager
+    def _prepared(
+        self, args: RunCommandArguments, sandbox: Sandbox, network: bool
+    ) -> Iterator[tuple[ProcessSpec, Path]]:
+        """How to start it, good inside the block, and a file for output that is too large; blocks."""
+        ground = self._context
+        with ground.jail.hold_folder(args.folder or ".") as place:
+            if place.file_name:
+                raise ToolError(f"{args.folder} is a file.", fix="folder names a folder to run in.")
+            command = args.command if os.name == "nt" else [_shell(), "-c", args.command]
+            launch = ProcessSpec(command, place.cwd, self._environment, is_guarded=True)
+            cell = ground.sandbox_provider.scope_for(ground.root, ground.scratch.folder())
+            with sandbox.wrap(launch, cell, network) as confined:
+                yield confined, ground.scratch.new_file()
+
+    def _result(
+        self,
+        args: RunCommandArguments,
+        process_result: ProcessResult,
+        sandbox: Sandbox,
+        network: bool,
+        spill_path: Path,
+    ) -> ToolResult:
+        seen = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
+        walls = (
+            "not sandboxed" if sandbox.kind == "none" else "sandboxed" if network else "sandboxed, no network"
+        )
+        head = describe_result(process_result, args.timeout_s, walls, str(seen)).encode()
+        return ToolResult(
+            head + process_result.output,
+            process_result.exit_code == 0,
+            process_result.exit_code,
+            args.command,
+        )
+
+
+def _check_visible(command: str) -> None:
+    if not command.strip():
+        raise ToolError("command is empty.")
+    hidden = first_hidden(command)  # it would make the command look like another one to who approves it
+    if hidden:
+        raise ToolError(
+            f"The command was refused: it holds the invisible sign U+{ord(hidden):04X}.",
+            "A person could not see what they approve.",
+            "Write it without, or as an escape in quotes.",
+        )
+
+
+def refuse_multiline(command: str, windows: bool = os.name == "nt") -> None:
+    """Refuse what cmd.exe would cut off without a word: it runs the first line of a command."""
+    if windows and "\n" in command.strip():
+        raise ToolError(
+            "The command was refused: it has several lines.",
+            "Commands are run by cmd.exe, which would run the first line only.",
+            "Join them with &&, or write them into a .cmd or .ps1 file and run that.",
+        )
+
+
+def cd_command(folder: str, windows: bool = os.name == "nt") -> str:
+    """The words by which the system's shell goes into a folder."""
+    return f'cd /d "{folder}"' if windows else f"cd {shlex.quote(folder)}"
+
+
+def _shell() -> str:
+    return next((shell for shell in _SHELLS if Path(shell).exists()), "/bin/sh")

@@ -1,0 +1,134 @@
+"""What holds a command back: bubblewrap where it works, else Landlock, else nothing; and which it is."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal, Protocol
+
+from helix_desktop.tools.process.runner import ProcessSpec
+
+SandboxKind = Literal["bubblewrap", "landlock", "none"]
+_REMOVED_VARIABLES = (
+    "SSH_AUTH_SOCK",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "XDG_RUNTIME_DIR",
+)
+_TEMP_VARIABLES = ("TMPDIR", "TMP", "TEMP")
+
+
+@dataclass(frozen=True)
+class SandboxScope:
+    """What a command may touch: `root` and `scratch` to write, all else to read.
+
+    Of all else, `hidden` paths cannot be seen; `frozen` ones inside `root` can be read but not written. Every
+    path exists, with links resolved.
+    """
+
+    root: Path
+    scratch: Path
+    hidden: tuple[Path, ...] = ()
+    read_only: tuple[Path, ...] = ()
+    home: Path = Path("/nonexistent")
+
+    @property
+    def contains_home(self) -> bool:
+        """Whether the workspace is so wide that the person's own folder lies in it."""
+        return self.home.is_relative_to(self.root)
+
+
+class Sandbox(Protocol):
+    """One way to hold commands back."""
+
+    @property
+    def kind(self) -> SandboxKind:
+        """Which way it is."""
+        ...
+
+    def wrap(
+        self, spec: ProcessSpec, scope: SandboxScope, network: bool
+    ) -> AbstractContextManager[ProcessSpec]:
+        """The launch of a command in the cell, good inside the block; blocks. Raises OSError."""
+        ...
+
+
+class NoSandbox:
+    """Holds nothing back."""
+
+    kind: SandboxKind = "none"
+
+    @contextmanager
+    def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
+        """The launch as it is, with the temporary folder of its workspace."""
+        yield replace(spec, environment={**spec.environment, **_temp_environment(str(scope.scratch))})
+
+
+def confines(kind: SandboxKind, scope: SandboxScope, network: bool) -> bool:
+    """Whether a command really stays in the workspace and off the network.
+
+    Landlock cannot freeze a part of a folder that may be written, such as `.git/hooks`: it does not count.
+    """
+    return kind == "bubblewrap" and not network and not scope.contains_home
+
+
+def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = False) -> str:
+    """In one sentence, for people and for the agent: what a command run so can reach."""
+    net = "the network is open" if network else "no network"
+    if kind == "bubblewrap" and not contains_home:
+        return f"Sandboxed (bubblewrap): writes only in the workspace; {net}."
+    if kind == "bubblewrap":
+        return f"Sandboxed (bubblewrap), but your own folder lies in the workspace; {net}."
+    if kind == "landlock":
+        return f"Sandboxed (Landlock): writes only in the workspace, .git/hooks too; {net}."
+    return "Not sandboxed: it can do whatever you can, on this computer and on the network."
+
+
+def sandbox_environment(environment: Mapping[str, str], temp_dir: str) -> dict[str, str]:
+    """The environment of a command in a sandbox: no ways to other programs, a place for passing files."""
+    kept = {name: value for name, value in environment.items() if name not in _REMOVED_VARIABLES}
+    return kept | _temp_environment(temp_dir) | {"XDG_CACHE_HOME": f"{temp_dir}/.cache"}
+
+
+def _temp_environment(folder: str) -> dict[str, str]:
+    return dict.fromkeys(_TEMP_VARIABLES, folder)
+
+
+_MAX_DEPTH, _MAX_FOLDERS = 4, 4_000
+_SKIPPED = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", "build", "dist", ".tox"})
+
+
+def find_git_paths(root: Path) -> tuple[Path, ...]:
+    """What git takes for its own in a workspace: `.git` folders and files, also of submodules and work trees.
+
+    Looks four levels deep, and blocks.
+    """
+    found: list[Path] = []
+    todo, seen = [(root, 0)], 0
+    while todo and seen < _MAX_FOLDERS:
+        folder, depth = todo.pop(0)
+        seen += 1
+        for entry in _entries(folder):
+            if entry.name == ".git":
+                found += [Path(entry.path), *_modules(Path(entry.path))]
+            elif depth < _MAX_DEPTH and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
+                todo.append((Path(entry.path), depth + 1))
+    return tuple(found)
+
+
+def _modules(git: Path) -> list[Path]:
+    """What stands for `.git` of submodules and of further work trees."""
+    configs = [path for name in ("modules", "worktrees") for path in (git / name).glob("**/config*")]
+    return list(dict.fromkeys(path.parent for path in configs))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return [entry for entry in entries if not entry.is_symlink()]
+    except OSError:
+        return []

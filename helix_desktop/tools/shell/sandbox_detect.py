@@ -1,0 +1,57 @@
+"""Which sandbox this system has: looked for once, and taken for every command from then on."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from helix_desktop.tools.files.paths import startup_files
+from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, SandboxScope
+from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
+from helix_desktop.tools.shell.sandbox_landlock import find_landlock
+from helix_desktop.tools.shell.secret_paths import escape_sockets, existing_paths, secret_paths
+
+_NONE = NoSandbox()
+
+
+def find_sandbox() -> Sandbox:
+    """The strictest sandbox that works here; blocks."""
+    return find_bwrap() or find_landlock() or _NONE
+
+
+class SandboxProvider:
+    """The sandbox of this system, and the cells of its workspaces."""
+
+    def __init__(
+        self,
+        find: Callable[[], Sandbox] = find_sandbox,
+        home: Path | None = None,
+        hidden: Sequence[Path] = (),
+    ) -> None:
+        """`hidden` paths are this program's own, which no command may see; `home` is the person's folder."""
+        self._find, self._hidden = find, tuple(hidden)
+        self._home = Path(os.path.realpath(home or Path.home()))
+        self._lock = asyncio.Lock()
+        self._detected: Sandbox | None = None
+
+    async def detect(self) -> Sandbox:
+        """The strictest sandbox that works here."""
+        async with self._lock:
+            if self._detected is None:
+                self._detected = await asyncio.to_thread(self._find)
+            return self._detected
+
+    def scope_for(self, root: Path, scratch: Path) -> SandboxScope:
+        """What commands of the workspace at `root` may touch; blocks."""
+        places = (*secret_paths(self._home), *escape_sockets(), *existing_paths(self._hidden))
+        hidden = tuple(path for path in places if path != root)
+        obeyed = existing_paths(path for path in startup_files(self._home) if path.is_relative_to(root))
+        frozen = tuple(path for path in obeyed if not any(path.is_relative_to(one) for one in hidden))
+        return SandboxScope(root, scratch, hidden, frozen, self._home)
+
+
+def no_sandbox_provider() -> SandboxProvider:
+    """Commands as on a system that has no sandbox."""
+    return SandboxProvider(lambda: _NONE)

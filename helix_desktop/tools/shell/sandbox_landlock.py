@@ -1,0 +1,89 @@
+"""The sandbox by Landlock, where bubblewrap does not work: the kernel keeps a command to allowed paths."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from helix_desktop.tools.process.runner import ProcessSpec
+from helix_desktop.tools.shell.landlock_syscalls import (
+    READ,
+    abi_version,
+    all_rights,
+    allow,
+    create_restriction,
+    open_ruleset,
+)
+from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, sandbox_environment
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty", "ptmx", "pts", "shm")
+_SHARED = Path("/tmp")  # of all programs; a command has a folder of its own instead
+_RESOLVER_PATHS = (
+    Path("/run/systemd/resolve"),
+    Path("/run/NetworkManager"),
+    Path("/run/resolvconf"),
+)  # host names
+
+
+def find_landlock() -> Landlock | None:
+    """The Landlock of this kernel; None when it has none."""
+    known = abi_version()
+    return Landlock(known) if known else None
+
+
+class Landlock:
+    """Runs commands under rules that they cannot shed. It cannot freeze a part of what may be written."""
+
+    kind: SandboxKind = "landlock"
+
+    def __init__(self, abi: int) -> None:
+        """`known` is the version of the kernel's interface."""
+        self._abi = abi
+
+    @contextmanager
+    def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
+        """The launch under a ruleset of its own."""
+        ruleset = open_ruleset(self._abi, network)
+        try:
+            every = all_rights(self._abi)
+            for path in readable_paths(scope):
+                allow(ruleset, str(path), READ)
+            for name in _DEVICES:
+                allow(ruleset, f"/dev/{name}", every)
+            for path in (scope.root, scope.scratch):
+                allow(ruleset, str(path), every)
+            for path in _RESOLVER_PATHS if network else ():
+                allow(ruleset, str(path), READ)
+            environment = sandbox_environment(spec.environment, str(scope.scratch))
+            yield replace(spec, environment=environment, confine=create_restriction(ruleset, network))
+        finally:
+            os.close(ruleset)
+
+
+def readable_paths(scope: SandboxScope) -> list[Path]:
+    """The widest folders, and the files beside them, that hold nothing hidden; without the workspace."""
+    closed = {*scope.hidden, _SHARED}
+    above = {parent for path in closed for parent in path.parents}
+    found: list[Path] = []
+    todo = [Path("/")]
+    while todo:
+        path = todo.pop()
+        if path in closed or path == scope.root:
+            continue
+        if path not in above:
+            found.append(path)
+        else:
+            todo += _entries(path)
+    return found
+
+
+def _entries(folder: Path) -> list[Path]:
+    """What is in a folder but for links, which lead to paths with rights of their own."""
+    try:
+        with os.scandir(folder) as entries:
+            return [Path(entry.path) for entry in entries if not entry.is_symlink()]
+    except OSError:
+        return []

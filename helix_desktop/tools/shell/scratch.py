@@ -1,0 +1,82 @@
+"""A workspace's temporary folder: what its commands see as `$TMPDIR` as long as the workspace is open."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+import weakref
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+_LOCK = ".lock"
+
+
+def temporary_base() -> Path:
+    """Where the temporary folders of all workspaces lie; it is this user's alone, once it is there."""
+    user = os.getuid() if hasattr(os, "getuid") else "user"  # Windows' folder is each user's own
+    return Path(os.path.realpath(tempfile.gettempdir()), f"helix-desktop-{user}")
+
+
+class ScratchDir:
+    """Made when it is first needed, removed with this object or at the end of the process.
+
+    What a process left that was killed is removed when the next folder is made.
+    """
+
+    def __init__(self, base: Path | None = None) -> None:
+        """`base` is the folder to make it in; by default that of all workspaces."""
+        self._base = base
+        self._path: Path | None = None
+
+    def folder(self) -> Path:
+        """The folder, links resolved; blocks. Raises OSError."""
+        if self._path is None or not self._path.is_dir():
+            base = _private(self._base or temporary_base())
+            _remove_abandoned(base)
+            path = base / secrets.token_hex(4)
+            lock = FileLock(_lock_of(path))
+            lock.acquire(timeout=0)
+            path.mkdir(mode=0o700)
+            self._path = path
+            weakref.finalize(self, _remove, path, lock)
+        return self._path
+
+    def new_file(self) -> Path:
+        """A name for a file in it that is not taken; blocks. Raises OSError."""
+        return self.folder() / f"output-{secrets.token_hex(4)}.txt"
+
+
+def _private(base: Path) -> Path:
+    """The folder if it is this user's alone, else a new one: in a shared folder others could own its name."""
+    base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    found = base.lstat()
+    ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
+    if ours and stat.S_ISDIR(found.st_mode):
+        return base
+    return Path(os.path.realpath(tempfile.mkdtemp(prefix="helix-desktop-")))
+
+
+def _remove_abandoned(base: Path) -> None:
+    """Remove the folders that no process holds."""
+    for path in base.iterdir():
+        if path.is_dir() and not path.is_symlink():
+            lock = FileLock(_lock_of(path))
+            try:
+                lock.acquire(timeout=0)
+            except (Timeout, OSError):
+                continue
+            _remove(path, lock)
+
+
+def _remove(path: Path, lock: FileLock) -> None:
+    shutil.rmtree(path, ignore_errors=True)
+    lock.release()
+    Path(lock.lock_file).unlink(missing_ok=True)
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(path.name + _LOCK)

@@ -1,0 +1,1 @@
+"""Fetching a page from the web."""

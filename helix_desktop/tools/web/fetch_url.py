@@ -1,0 +1,171 @@
+"""Fetching one web page: each host asked for, no machine of a private network ever spoken to."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import suggest_fetch_rules
+from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.tools.arguments import Arguments
+from helix_desktop.tools.grants import CurrentGrants
+from helix_desktop.tools.web.html_text import html_to_text
+from helix_desktop.tools.web.urls import CheckedUrl, is_public, parse_url, resolve_redirect
+
+NAME = "fetch_url"
+_MAX_BYTES = 5 * 1024 * 1024  # bytes of a page
+_TIMEOUT_S = 30.0
+_MAX_REDIRECTS = 5
+_MAX_ADDRESSES = 4  # of one host that are tried
+_SUCCESS = 2  # hundred
+_REDIRECT_CODES = frozenset({301, 302, 303, 307, 308})
+_TEXT_TYPES = re.compile(
+    r"text/|application/(?:[\w.+-]*(?:json|xml|javascript|yaml|toml)|x-sh|sql)", re.IGNORECASE
+)
+_CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
+_SNIFF = 2_048
+
+Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
+"""The numeric addresses of a host, for a port. Raises OSError."""
+
+
+@dataclass(frozen=True)
+class HttpReply:
+    """What a server answered; header names are lower-case, the body is cut at the size asked for."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+    is_complete: bool = True
+
+
+class Fetcher(Protocol):
+    """Asks one machine for one page; follows nothing, sends nothing that identifies the person."""
+
+    async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
+        """The reply of the machine at a numeric address. Raises OSError with words for people."""
+        ...
+
+
+class FetchUrlArguments(Arguments, frozen=True):
+    """What fetch_url takes; `raw` leaves HTML as it is."""
+
+    url: str
+    raw: bool = False
+
+
+class FetchUrl:
+    """Gives a page as text."""
+
+    def __init__(self, fetcher: Fetcher, resolve: Resolve, current_grants: CurrentGrants) -> None:
+        self._fetcher, self._resolve, self._current_grants = fetcher, resolve, current_grants
+
+    async def approval_request(self, call_id: str, args: FetchUrlArguments) -> ApprovalRequest:
+        """May this host be spoken to? Raises ToolError."""
+        self._require_enabled()
+        address = parse_url(args.url)
+        offers = suggest_fetch_rules(NAME, address.url, address.host)
+        shown = escape_hidden_name(address.url)
+        return ApprovalRequest(
+            *(call_id, NAME, address.url, f"Fetch a page from {address.host}", shown, offers[0]),
+            kind="fetch",
+            suggested_rules=offers,
+            host=address.host,
+        )
+
+    async def run(
+        self, call_id: str, args: FetchUrlArguments, on_output: OutputCallback = ignore_output
+    ) -> ToolResult:
+        """Fetch it. Raises ToolError."""
+        self._require_enabled()
+        try:
+            async with asyncio.timeout(_TIMEOUT_S):
+                address, reply = await self._fetch_following_redirects(parse_url(args.url))
+        except TimeoutError as error:
+            raise ToolError(f"{args.url} took over {_TIMEOUT_S:.0f} s.", "It was given up.") from error
+        content = await asyncio.to_thread(_result_text, address, reply, args.raw)
+        return ToolResult(content.encode(), reply.status // 100 == _SUCCESS, target=address.url)
+
+    def _require_enabled(self) -> None:
+        if not self._current_grants().fetch:
+            raise ToolError(
+                "Fetching pages is off in this workspace.",
+                fix="The person can turn it on in Settings, under Permissions.",
+            )
+
+    async def _fetch_following_redirects(self, address: CheckedUrl) -> tuple[CheckedUrl, HttpReply]:
+        """The page, behind redirects on the host that was approved."""
+        for _ in range(_MAX_REDIRECTS + 1):
+            reply = await self._fetch(address)
+            location = reply.headers.get("location", "")
+            if reply.status not in _REDIRECT_CODES or not location:
+                return address, reply
+            address = _checked_redirect(address, location)
+        raise ToolError(f"{address.url} leads from one redirect to the next.", "It was given up.")
+
+    async def _fetch(self, address: CheckedUrl) -> HttpReply:
+        numbers = await self._public_addresses(address)
+        trouble = ""
+        for number in numbers[:_MAX_ADDRESSES]:
+            try:
+                return await self._fetcher.get(address.url, number, _MAX_BYTES)
+            except OSError as error:
+                trouble = str(error)
+        raise ToolError(f"{address.host} could not be reached.", f"{trouble}.")
+
+    async def _public_addresses(self, address: CheckedUrl) -> Sequence[str]:
+        """The machines behind a host, all of them public; these very ones are then spoken to."""
+        try:
+            numbers = await self._resolve(address.host, address.port)
+        except OSError as error:
+            raise ToolError(f"There is no host {address.host}.", f"{error.strerror or error}.") from error
+        private = next((number for number in numbers if not is_public(number)), "")
+        if private or not numbers:
+            raise ToolError(
+                f"{address.host} was refused: it leads to {private or 'no address'}.",
+                "Only machines on the open internet are spoken to.",
+                "Use run_command for a server on this machine, if the person allows it.",
+            )
+        return numbers
+
+
+def _checked_redirect(url: CheckedUrl, location: str) -> CheckedUrl:
+    """Where a redirect leads, if that may be followed unasked. Raises ToolError."""
+    target = resolve_redirect(url, location)
+    if target.host != url.host or target.port not in (url.port, 443):
+        raise ToolError(
+            f"{url.url} redirects to {target.url}, on another host.",
+            fix="Call fetch_url with that address to ask for it.",
+        )
+    if (url.scheme, target.scheme) == ("https", "http"):
+        raise ToolError(f"{url.url} redirects to an address without encryption.", "It was not followed.")
+    return target
+
+
+def _result_text(url: CheckedUrl, reply: HttpReply, raw: bool) -> str:
+    kind = reply.headers.get("content-type", "").split(";")[0].strip() or "no content type"
+    size = format_bytes(len(reply.body))
+    head = f"{url.url}: status {reply.status}, {kind}, {size}"
+    if b"\0" in reply.body[:_SNIFF] or (
+        reply.body and not _TEXT_TYPES.match(kind) and kind != "no content type"
+    ):
+        return f"{head}. It is not text, so its content is not shown.\n"
+    text = _decode(reply)
+    is_page = kind in ("text/html", "application/xhtml+xml") and not raw
+    cut = "" if reply.is_complete else f" (only the first {format_bytes(_MAX_BYTES)} of it)"
+    return f"{head}{cut}{', as text' if is_page else ''}:\n\n{html_to_text(text) if is_page else text}"
+
+
+def _decode(reply: HttpReply) -> str:
+    start = reply.body[:_SNIFF].decode("ascii", "replace")
+    named = _CHARSET.search(reply.headers.get("content-type", "")) or _CHARSET.search(start)
+    try:
+        return reply.body.decode(named.group(1) if named else "utf-8", "replace")
+    except LookupError:
+        return reply.body.decode("utf-8", "replace")

@@ -1,0 +1,186 @@
+"""Web pages as plain text: what a reader sees, with headings, lists, links and code kept apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html import unescape
+
+_HIDDEN_TAGS = frozenset({"script", "style", "template", "svg", "noscript", "iframe", "canvas", "object"})
+_BLOCKS = frozenset({
+    "address", "article", "aside", "blockquote", "dd", "details", "div", "dl", "dt", "fieldset", "figcaption",
+    "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5", "h6", "header", "hr", "li", "main", "nav", "ol",
+    "p", "pre", "section", "summary", "table", "tr", "ul",
+})  # fmt: skip
+_SEPARATED_TAGS = frozenset(
+    {"p", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "table", "ul", "ol", "blockquote"}
+)
+_SIGNS = {"br": "\n", "hr": "---\n", "pre": "```\n"} | {f"h{at}": "#" * at + " " for at in range(1, 7)}
+_MAX_LINK = 300  # characters
+_MAX_DEPTH = 20  # levels of lists that are told apart
+_TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9:-]*|[!?])")
+_MAX_TAG = 16_384  # characters
+_MAX_BRACKETS = 40  # inside the quotes of one tag
+_SPACES = re.compile(r"[ \t\r\n\f\u00a0]+")
+_GAPS = re.compile(r"\n{3,}")
+
+
+def html_to_text(html: str) -> str:
+    """The words of a page; what is broken in it is read as far as it goes, in linear time."""
+    reader = _Reader()
+    for tag, attributes, words in _tokenize(html):
+        if words:
+            reader.add_text(unescape(words))
+        elif tag.startswith("/"):
+            reader.close_tag(tag[1:])
+        elif tag:
+            reader.open_tag(tag, attributes)
+    return reader.text()
+
+
+def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
+    """Tags with their attributes, and the words between them.
+
+    The standard library's parser takes quadratic time on tags that are never closed.
+    """
+    at, close = 0, -1
+    while at < len(html):
+        begin = html.find("<", at)
+        if begin < 0:
+            yield "", "", html[at:]
+            return
+        if begin > at:
+            yield "", "", html[at:begin]
+        if html.startswith("<!--", begin):
+            end = html.find("-->", begin + 4)
+            at = end + 3 if end >= 0 else len(html)
+            continue
+        if close < begin:
+            close = html.find(">", begin)
+            close = len(html) if close < 0 else close
+        found = _TAG.match(html, begin) if close - begin <= _MAX_TAG else None
+        if found is None:
+            yield "", "", "<"
+            at = begin + 1
+            continue
+        end = _end_of(html, begin, close)
+        tag = found.group(1).lower()
+        yield tag, html[found.end() : end], ""
+        at = _skip_element(html, tag, end + 1) if tag in _HIDDEN_TAGS else end + 1
+
+
+def _end_of(html: str, begin: int, close: int) -> int:
+    """Where a tag ends: at the first bracket that is not inside quotes."""
+    for _ in range(_MAX_BRACKETS):
+        text = html[begin:close]
+        if text.count('"') % 2 == 0:
+            return close
+        following = html.find(">", close + 1, begin + _MAX_TAG)
+        if following < 0:
+            break
+        close = following
+    return html.find(">", begin)
+
+
+def _skip_element(html: str, tag: str, offset: int) -> int:
+    """Behind the end of what nobody sees; the end of the page when it is never closed."""
+    found = re.compile(f"</{tag}[^>]{{0,100}}>", re.IGNORECASE).search(html, offset)
+    return found.end() if found else len(html)
+
+
+class _Reader:
+    """Collects words as tags come; unclosed tags do no harm."""
+
+    def __init__(self) -> None:
+        self._title = ""
+        self._out: list[str] = []
+        self._in_title = False
+        self._pre = 0
+        self._lists: list[int] = []  # number of the next item; -1: not numbered
+        self._link = ""
+        self._fresh = True  # whether the line is empty so far
+
+    def text(self) -> str:
+        """Everything read, with at most one empty line in a row."""
+        lines = (line.rstrip() for line in "".join(self._out).split("\n"))
+        body = _GAPS.sub("\n\n", "\n".join(lines)).strip("\n")
+        title = _SPACES.sub(" ", self._title).strip()
+        return f"{title}\n\n{body}\n" if title else f"{body}\n"
+
+    def open_tag(self, tag: str, attributes: str) -> None:
+        """A tag opens."""
+        self._in_title = tag == "title"
+        if tag in _BLOCKS:
+            self._break(blank_line=tag in _SEPARATED_TAGS)
+        self._write(_SIGNS.get(tag, ""))
+        match tag:
+            case "pre":
+                self._pre += 1
+            case "ul" | "ol":
+                self._lists.append(1 if tag == "ol" else -1)
+            case "li":
+                self._item()
+            case "td" | "th" if not self._fresh:
+                self._write(" | ")
+            case "a":
+                self._link = _attribute("href", attributes)
+            case "img":
+                self._image(_attribute("alt", attributes).strip())
+
+    def close_tag(self, tag: str) -> None:
+        """A tag closes."""
+        self._in_title = False
+        if tag == "pre":
+            self._write("```" if self._fresh else "\n```")
+            self._pre = max(0, self._pre - 1)
+        elif tag in ("ul", "ol") and self._lists:
+            self._lists.pop()
+        elif tag == "a":
+            self._end_link()
+        if tag in _BLOCKS:
+            self._break(blank_line=tag in _SEPARATED_TAGS)
+
+    def add_text(self, data: str) -> None:
+        """Words between tags."""
+        if self._in_title:
+            self._title = self._title or data
+        elif self._pre:
+            self._write(data)
+        else:
+            words = _SPACES.sub(" ", data)
+            self._write(words.lstrip() if self._fresh or self._out[-1].endswith(" ") else words)
+
+    def _end_link(self) -> None:
+        if self._link.startswith(("http://", "https://", "/")) and len(self._link) <= _MAX_LINK:
+            self._write(f" ({self._link})")
+        self._link = ""
+
+    def _image(self, alt_text: str) -> None:
+        if alt_text:
+            self._write(f"[image: {alt_text}]")
+
+    def _item(self) -> None:
+        indent = "  " * min(max(0, len(self._lists) - 1), _MAX_DEPTH)
+        number = self._lists[-1] if self._lists else -1
+        if number >= 0:
+            self._lists[-1] = number + 1
+        self._write(f"{indent}{f'{number}.' if number >= 0 else '-'} ")
+
+    def _break(self, blank_line: bool) -> None:
+        if not self._fresh:
+            self._write("\n")
+        if blank_line:
+            self._write("\n")
+
+    def _write(self, text: str) -> None:
+        if text:
+            self._out.append(text)
+            self._fresh = text.endswith("\n")
+
+
+def _attribute(name: str, attributes: str) -> str:
+    """The value of an attribute; empty when it is not there."""
+    found = re.search(
+        rf"""(?:^|\s){name}\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", attributes, re.IGNORECASE
+    )
+    return unescape(next((part for part in found.groups() if part), "")) if found else ""

@@ -1,0 +1,84 @@
+"""Addresses on the web: which may be fetched, and which machines may be spoken to."""
+
+from __future__ import annotations
+
+import ipaddress
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urljoin, urlsplit
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.unicode_safety import first_hidden
+
+_MAX_LENGTH = 2_000
+_PORTS = {"http": 80, "https": 443}
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_FIX = "Give a whole address such as https://example.org/page."
+
+
+@dataclass(frozen=True)
+class CheckedUrl:
+    """A checked address: `host` in ASCII and small letters, so that look-alikes are seen as what they are."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+
+
+def parse_url(url: str) -> CheckedUrl:
+    """An address as it was written. Raises ToolError for every kind that is not fetched."""
+    if len(url) > _MAX_LENGTH or any(sign.isspace() for sign in url) or first_hidden(url):
+        raise ToolError(
+            "The address was refused: it is too long, or holds spaces or invisible signs.", fix=_FIX
+        )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise ToolError(f"{url!r} is not an address.", f"{error}.", _FIX) from error
+    if parts.scheme not in _PORTS:
+        raise ToolError(
+            f"{parts.scheme or 'no'} addresses are not fetched.", "Only http and https are.", _FIX
+        )
+    if parts.username or parts.password:
+        raise ToolError("The address was refused: it holds a user name or password.", fix=_FIX)
+    return CheckedUrl(
+        _without_fragment(parts),
+        parts.scheme,
+        _ascii(parts.hostname or "", url),
+        port or _PORTS[parts.scheme],
+    )
+
+
+def resolve_redirect(base: CheckedUrl, location: str) -> CheckedUrl:
+    """Where a redirect leads. Raises ToolError."""
+    return parse_url(urljoin(base.url, location))
+
+
+def is_public(address: str) -> bool:
+    """Whether a numeric address belongs to the open internet, also the one that another is wrapped around."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return False
+    if isinstance(found, ipaddress.IPv6Address):
+        inside = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        if found in _NAT64:
+            inside = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        if inside is not None:
+            return is_public(str(inside))
+    return found.is_global and not (found.is_multicast or found.is_reserved or found.is_unspecified)
+
+
+def _without_fragment(parts: SplitResult) -> str:
+    return parts._replace(fragment="").geturl()
+
+
+def _ascii(host: str, url: str) -> str:
+    try:
+        name = host.rstrip(".").lower().encode("idna").decode()
+    except UnicodeError:
+        name = ""
+    if not name:
+        raise ToolError(f"{url!r} names no host.", fix=_FIX)
+    return name

@@ -1,0 +1,1 @@
+"""What a session costs, and its budget."""

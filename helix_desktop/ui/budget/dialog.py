@@ -1,0 +1,89 @@
+"""Asks what a session may spend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
+
+from helix_desktop.domain.cost import Budget
+from helix_desktop.ui.design.cost_format import CostState, parse_tokens, parse_usd
+from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.widgets import PushButton, column, label, row
+
+_WIDTH_PX = 520
+_NO_LIMIT = "as much as it takes"
+_TITLE = "Budget of this session"
+_EXPLANATION = (
+    "When it is spent, the turn ends before its next model call; nothing is lost, and you can go on with a "
+    "larger one. Calls of subagents and summaries count."
+)
+_DEFAULT_NOTE = "The budget in the fields is the workspace's; what you set here holds for this session alone."
+_NO_PRICE = "This model's prices are not known, so only tokens are counted for it."
+T = TypeVar("T")
+
+
+class BudgetDialog(QDialog):
+    """Two limits, each of which may be left open."""
+
+    def __init__(self, parent: QWidget, state: CostState, has_prices: bool) -> None:
+        """`priced` says whether the prices of the model are known."""
+        super().__init__(parent)
+        self.setWindowTitle(_TITLE)
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.budget = state.budget
+        tokens, cost = state.budget.tokens, state.budget.cost
+        self.tokens = self._make_input(f"{tokens:,}" if tokens else "")
+        self.cost = self._make_input(f"{cost:.2f}" if cost else "")
+        self._fields = (
+            FormField("Tokens, in and out", self.tokens),
+            FormField("US dollars", self.cost, note="" if has_prices else _NO_PRICE),
+        )
+        self._ok = PushButton("Set", "primary")
+        self._ok.setDefault(True)
+        self._ok.clicked.connect(self.accept)
+        cancel = PushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        words = column(label(_TITLE, "title"), label(_EXPLANATION, "muted", wrap=True), gap=5)
+        words.addWidget(label(f"Spent so far: {state.text}.", wrap=True))
+        if state.is_default:
+            words.addWidget(label(_DEFAULT_NOTE, "muted", wrap=True))
+        buttons = row(None, cancel, self._ok)
+        self.setLayout(column(words, 6, *self._fields, 8, buttons, margins=(20, 18, 20, 16), gap=8))
+        self._parse()
+
+    def _make_input(self, text: str) -> QLineEdit:
+        line = QLineEdit(text)
+        line.setPlaceholderText(_NO_LIMIT)
+        line.textChanged.connect(lambda _: self._parse())
+        return line
+
+    def _parse(self) -> None:
+        """Take what is typed, or say what is wrong with it."""
+        tokens = self._parse_field(0, parse_tokens, self.tokens.text())
+        cost = self._parse_field(1, parse_usd, self.cost.text())
+        self._fit()
+        self._ok.setEnabled(tokens is not None and cost is not None)
+        if tokens is not None and cost is not None:
+            self.budget = Budget(tokens, cost)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be as high as the wrapped words need."""
+        super().showEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        if self.isVisible():
+            self.setFixedHeight(self.heightForWidth(self.width()))
+
+    def _parse_field(self, index: int, parse: Callable[[str], T], text: str) -> T | None:
+        try:
+            value = parse(text)
+        except ValueError as error:
+            self._fields[index].show_error(str(error))
+            return None
+        self._fields[index].show_error("")
+        return value

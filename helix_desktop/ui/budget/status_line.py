@@ -1,0 +1,102 @@
+"""The line below the centre: what the session has spent, and how much of its budget that is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton
+
+from helix_desktop.ui.design.cost_format import CostState
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import EnterActivates
+
+_TALL, _ICON, _BAR = 26, 13, 44  # pixels
+_NAME = "Session usage"
+_TIP = (
+    "All tokens that this session's requests sent and received, those of subagents and summaries too.\n"
+    "The context gauge counts the next request alone. Click to set a budget."
+)
+
+
+class CostLine(EnterActivates, QAbstractButton):
+    """A quiet line; a click asks for the budget. Hidden without a session."""
+
+    budget_requested = Signal()
+
+    def __init__(self) -> None:
+        """Start hidden."""
+        super().__init__()
+        self._state, self._theme = CostState(), LIGHT
+        self.setFixedHeight(_TALL)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setToolTip(_TIP)
+        self.clicked.connect(self.budget_requested)
+        self.hide()
+
+    def show_cost(self, state: CostState | None) -> None:
+        """Show what was spent; None hides the line."""
+        self.setVisible(state is not None)
+        if state is not None and state != self._state:
+            self._state = state
+            self.update()
+        budget = f", {self._state.budget_text}" if self._state.budget_text else ""
+        self.setAccessibleName(f"{_NAME}: {self._state.text}{budget}. Set a budget")
+
+    def text(self) -> str:
+        """All that is shown, as words."""
+        parts = (f"{_NAME}: {self._state.text}", self._state.budget_text)
+        return " · ".join(part for part in parts if part)
+
+    def sizeHint(self) -> QSize:
+        """One line."""
+        return QSize(120, _TALL)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Icon and words, and with a budget a bar and its share."""
+        theme, state = self._theme, self._state
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.fillRect(self.rect(), QColor(theme.hover if self.underMouse() else theme.canvas))
+        painter.fillRect(QRectF(0, 0, self.width(), 1), QColor(theme.border))
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(theme.accent), 2))
+            painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
+        ink = theme.warn if state.is_near_limit else theme.faint
+        middle = self.height() / 2
+        picture = pixmap("gauge", ink, _ICON, self.devicePixelRatioF())
+        painter.drawPixmap(20, round(middle - _ICON / 2), picture)
+        left = self._paint_text(painter, 20 + _ICON + 7, f"{_NAME}: {state.text}", ink)
+        if state.budget_text:
+            left = self._paint_bar(painter, left + 14, middle, state)
+            self._paint_text(painter, left + 7, state.budget_text, ink)
+        painter.end()
+
+    def _paint_text(self, painter: QPainter, left: float, text: str, color: str) -> float:
+        font = fonts.sized(self.font(), 12)
+        painter.setFont(font)
+        painter.setPen(QColor(color))
+        metrics = QFontMetricsF(font)
+        room = max(0.0, self.width() - left - 12)
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, shown)
+        return left + metrics.horizontalAdvance(shown)
+
+    def _paint_bar(self, painter: QPainter, left: float, middle: float, state: CostState) -> float:
+        theme = self._theme
+        bar = QRectF(left, middle - 2, _BAR, 4)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(theme.seg_free))
+        painter.drawRoundedRect(bar, 2, 2)
+        ink = theme.error if state.share >= 1 else theme.seg_output if state.is_near_limit else theme.accent
+        painter.setBrush(QColor(ink))
+        bar.setWidth(max(4.0, _BAR * min(1.0, state.share)))
+        painter.drawRoundedRect(bar, 2, 2)
+        return left + _BAR

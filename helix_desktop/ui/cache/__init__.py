@@ -1,0 +1,1 @@
+"""The cache browser: entries, their contents, and search."""

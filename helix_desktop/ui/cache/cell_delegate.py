@@ -1,0 +1,120 @@
+"""How a cell of the cache table is painted."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+
+from helix_desktop.ui.cache.columns import COLUMNS, CellStyle
+from helix_desktop.ui.cache.rows import CacheState
+from helix_desktop.ui.cache.table_model import CacheTableModel
+from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
+from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+
+PAD = 12  # pixels left and right of a cell's text
+EDGE = 18  # pixels left of the first column's
+_PIN = 12  # pixels of the pin behind a state
+_MAX_CACHED_TEXTS = 8_000
+_VCENTER = Qt.AlignmentFlag.AlignVCenter
+_LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft | _VCENTER, Qt.AlignmentFlag.AlignRight | _VCENTER
+
+STATE_TONES: dict[CacheState, Tone] = {
+    "in window": "ok",
+    "pinned": "ok",
+    "in part": "ok",
+    "marker": "accent",
+    "folded": "accent",
+    "observed": "accent",
+    "handed over": "warn",
+    "left out": "warn",
+    "stored": "neutral",
+    "index": "neutral",
+    "damaged": "error",
+    "in the trash": "neutral",
+}
+
+
+class CacheDelegate(QStyledItemDelegate):
+    """Paints cells straight from their rows; the table paints grounds and lines, a whole row at once."""
+
+    def __init__(
+        self, model: CacheTableModel, parent: QObject | None = None, now: ClockMs = wall_clock_ms
+    ) -> None:
+        super().__init__(parent)
+        self._model, self._now = model, now
+        self._elided: dict[tuple[str, CellStyle, int], str] = {}
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens, at the text size in force, from now on."""
+        text, mono = ui_font(12), ui_font(12, code=True)
+        faces: tuple[tuple[CellStyle, QFont, str], ...] = (
+            ("text", text, theme.text),
+            ("muted", text, theme.muted),
+            ("number", text, theme.muted),
+            ("path", mono, theme.text),
+            ("mono", mono, theme.text),
+            ("mono-muted", mono, theme.muted),
+        )
+        self._styles = {look: (font, QFontMetricsF(font), QColor(ink)) for look, font, ink in faces}
+        self._pill_font = ui_font(11, 500)
+        self._pill_metrics = QFontMetricsF(self._pill_font)
+        self._pill_colors = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
+        self._pill_height = scaled(20)
+        self._pin_color = theme.accent
+        self._placeholder_color = QColor(theme.hover)
+        self._elided.clear()
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Draw a cell."""
+        rect: QRect = option.rect
+        column, row = COLUMNS[index.column()], self._model.entry(index.row())
+        if row is None:
+            self._placeholder(painter, rect, column.style, self._model.digest_at(index.row()))
+            return
+        text = column.text(row, self._now())
+        if column.style == "pill":
+            width = self._pill_metrics.horizontalAdvance(text) + 17
+            top = rect.top() + (rect.height() - self._pill_height) / 2
+            box = QRectF(rect.left() + EDGE + 0.5, top, width, self._pill_height)
+            paint_pill(painter, box, text, self._pill_colors[row.state], self._pill_font)
+            if row.is_pinned:
+                place = QRect(int(box.right()) + 4, rect.center().y() - _PIN // 2, _PIN, _PIN)
+                painter.drawPixmap(
+                    place, pixmap("pin", self._pin_color, _PIN, painter.device().devicePixelRatioF())
+                )
+        else:
+            self._text(painter, rect, text, column.style)
+
+    def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
+        font, _, ink = self._styles[style]
+        painter.setFont(font)
+        painter.setPen(ink)
+        inner = rect.adjusted(PAD, 0, -PAD, 0)
+        painter.drawText(
+            inner, _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())
+        )
+
+    def _elide(self, text: str, style: CellStyle, width: int) -> str:
+        fitted = self._elided.get((text, style, width))
+        if fitted is None:
+            if len(self._elided) > _MAX_CACHED_TEXTS:
+                self._elided.clear()
+            # Of a path the end says most.
+            elide = Qt.TextElideMode.ElideMiddle if style == "path" else Qt.TextElideMode.ElideRight
+            fitted = self._elided[text, style, width] = self._styles[style][1].elidedText(text, elide, width)
+        return fitted
+
+    def _placeholder(self, painter: QPainter, rect: QRect, style: CellStyle, digest: str) -> None:
+        if style == "mono":
+            self._text(painter, rect, f"{digest[:8]} …", "mono-muted")
+            return
+        width = min(46, rect.width() - 2 * PAD)
+        left = rect.right() - PAD - width if style == "number" else rect.left() + PAD
+        painter.fillRect(QRect(left, rect.center().y() - 3, width, 6), self._placeholder_color)

@@ -1,0 +1,86 @@
+"""The chips below the filter bar: each says a condition that holds; a click lets go of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import retint
+
+_GAP = 6  # pixels between two chips
+
+
+class ChipRow(QWidget):
+    """Pills in a row that breaks where the room ends; hidden while there are none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme = LIGHT
+        self._chips: list[Pill] = []
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.hide()
+
+    @property
+    def texts(self) -> list[str]:
+        """What the chips say."""
+        return [chip.text() for chip in self._chips]
+
+    def show_chips(self, chips: Sequence[tuple[str, str, str, Callable[[], object]]]) -> None:
+        """Show chips, each by its icon, its words, its hint, and what a click on it does."""
+        for chip in self._chips:
+            chip.setParent(None)
+            chip.deleteLater()
+        self._chips = []
+        for glyph, words, hint, deed in chips:
+            chip = Pill(words, "accent", glyph, clickable=True)
+            chip.setToolTip(hint)
+            chip.setParent(self)
+            # Queued: the deed may take the chip away while Qt is still inside its click.
+            chip.clicked.connect(lambda _=False, deed=deed: deed(), Qt.ConnectionType.QueuedConnection)
+            retint(chip, self._theme)
+            chip.show()
+            self._chips.append(chip)
+        self.setVisible(bool(self._chips))
+        self.setFixedHeight(max(1, self._arrange(max(self.width(), 1))))
+
+    def click_chip(self, index: int) -> None:
+        """Click a chip, counted from 0."""
+        self._chips[index].click()
+
+    def sizeHint(self) -> QSize:
+        """As high as the rows need."""
+        return QSize(200, self.height())
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme, and the text size in force."""
+        self._theme = theme
+        for chip in self._chips:
+            chip.tint(theme)
+        self.setFixedHeight(max(1, self._arrange(max(self.width(), 1))))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Break the rows anew."""
+        super().resizeEvent(event)
+        height = max(1, self._arrange(self.width()))
+        if height != self.height():
+            self.setFixedHeight(height)
+
+    def _arrange(self, width: int) -> int:
+        """Place the chips; the height they take."""
+        at, row = QPoint(0, 0), 0
+        for chip in self._chips:
+            size = chip.sizeHint()
+            if at.x() and at.x() + size.width() > width:
+                at = QPoint(0, at.y() + row + _GAP)
+                row = 0
+            chip.setGeometry(QRect(at, QSize(min(size.width(), max(width, 1)), size.height())))
+            at.setX(at.x() + size.width() + _GAP)
+            row = max(row, size.height())
+        return at.y() + row

@@ -1,0 +1,113 @@
+"""The table's columns: what each says, how wide it is, and which give way when room is short."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.ui.cache.rows import CacheColumn, CacheRow, short_digest
+from helix_desktop.ui.design.formats import format_relative_time
+from helix_desktop.ui.design.number_format import format_tokens
+
+ColumnKey: TypeAlias = Literal[
+    "state",
+    "tool",
+    "target",
+    "line",
+    "size",
+    "tokens",
+    "saved",
+    "recalls",
+    "refs",
+    "created",
+    "used",
+    "digest",
+]
+CellStyle: TypeAlias = Literal["pill", "text", "muted", "number", "path", "mono", "mono-muted"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column; widths in pixels at 100 %. The highest `rank` gives way first, rank 0 never."""
+
+    key: ColumnKey
+    title: str
+    width: int
+    rank: int
+    style: CellStyle
+    text: Callable[[CacheRow, int], str]  # of a row, at a time in milliseconds since 1970
+    stretch: int = 0
+    tip: str = ""
+
+    @property
+    def sort_column(self) -> CacheColumn:
+        """What a click on its head sorts by."""
+        return "references" if self.key == "refs" else self.key
+
+    @property
+    def is_largest_first(self) -> bool:
+        """Whether the first click on its head puts the greatest first."""
+        return self.style in ("number", "muted", "pill")
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("state", "State", 112, 0, "pill", lambda row, _: row.state, tip="Where the content is now"),
+    Column("tool", "Tool", 108, 3, "text", lambda row, _: row.tool),
+    Column("target", "Target", 160, 0, "path", lambda row, _: row.target, stretch=3),
+    Column("line", "First line", 170, 8, "mono-muted", lambda row, _: row.hit or row.first_line, stretch=4),
+    Column("size", "Size", 72, 1, "number", lambda row, _: format_bytes(row.size)),
+    Column("tokens", "Tokens", 66, 4, "number", lambda row, _: format_tokens(row.tokens)),
+    Column(
+        "saved", "Saved", 64, 6, "number", lambda row, _: format_tokens(row.saved) if row.saved else "–",
+        tip="Tokens that its marker keeps out of the window",
+    ),
+    Column("recalls", "Recalls", 68, 9, "number", lambda row, _: str(row.recalls or "–")),
+    Column("refs", "Refs", 52, 10, "number",
+            lambda row, _: str(row.references), tip="Events that refer to it"),
+    Column("created", "Created", 96, 5, "muted",
+            lambda row, now: format_relative_time(row.created_at_ms, now)),
+    Column("used", "Last used", 96, 11, "muted",
+            lambda row, now: format_relative_time(row.last_used_at_ms, now)),
+    Column("digest", "SHA-256", 166, 2, "mono", lambda row, _: short_digest(row.digest)),
+)  # fmt: skip
+
+COLUMN_BY_KEY: dict[ColumnKey, Column] = {column.key: column for column in COLUMNS}
+_HIT_LINE_PX = 300  # that the line of a hit wants at 100 %
+_SEARCH_DIGEST_RANK = 7  # rank of the hash while somebody is searching: words were asked for, not a hash
+COLUMN_INDEX: dict[ColumnKey, int] = {column.key: at for at, column in enumerate(COLUMNS)}
+
+
+def fitting_columns(width: int, scale: float = 1.0, is_searching: bool = False) -> frozenset[ColumnKey]:
+    """The columns that fit `width` pixels: the least important leave until the rest has room.
+
+    While somebody is searching, the line that was found stays, and has more room.
+    """
+    shown = list(COLUMNS)
+    more = _HIT_LINE_PX - COLUMN_BY_KEY["line"].width if is_searching else 0
+
+    def rank(column: Column) -> int:
+        ranks = {"line": 0, "digest": _SEARCH_DIGEST_RANK} if is_searching else {}
+        return ranks.get(column.key, column.rank)
+
+    while (sum(column.width for column in shown) + more) * scale > width:
+        last = max(shown, key=rank)
+        if rank(last) == 0:
+            break
+        shown.remove(last)
+    return frozenset(column.key for column in shown)
+
+
+def column_widths(
+    width: int, visible: Collection[ColumnKey], scale: float = 1.0
+) -> Sequence[tuple[ColumnKey, int]]:
+    """The width of each shown column in pixels: room to spare goes to the stretching ones."""
+    columns = [column for column in COLUMNS if column.key in visible]
+    spare = max(0, width - sum(int(column.width * scale) for column in columns))
+    parts = sum(column.stretch for column in columns)
+    result: list[tuple[ColumnKey, int]] = []
+    for column in columns:
+        extra = spare * column.stretch // parts if parts else 0
+        result.append((column.key, int(column.width * scale) + extra))
+    return result

@@ -1,0 +1,193 @@
+"""The bar above the table: what to list, how much there is, and the works on the whole cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.ui.cache.chip_row import ChipRow
+from helix_desktop.ui.cache.columns import Column
+from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
+from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
+from helix_desktop.ui.cache.table import popup_below
+from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed_widgets import TextLine
+from helix_desktop.ui.design.widgets import IconButton, PushButton, SearchField
+
+_DEBOUNCE_MS = 150  # after the last key, before the table is filtered
+_MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
+_WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
+
+
+class CacheFilterBar(QWidget):
+    """Makes the filter; says what it left."""
+
+    changed = Signal()
+    menu_requested = Signal(QWidget)
+    cancel_requested = Signal()
+
+    def __init__(self, now: ClockMs = wall_clock_ms) -> None:
+        super().__init__()
+        self._now = now
+        self._sort = CacheSort()
+        self._counter_texts = ("", "")
+        self._options: dict[OptionSlot, FilterOption] = {}
+        self._tools: Sequence[str] = ()
+        self._sessions: Sequence[tuple[str, str]] = ()
+        self.field = SearchField("Search contents, files, tools or a hash")
+        self.field.setMinimumWidth(_MIN_FIELD_PX)
+        self.field.setMaximumWidth(420)
+        self.filters = PushButton(" Filter", "", "funnel")
+        self.filters.setToolTip("By state, tool, session, size, age and use")
+        self.chips = ChipRow()
+        self.session = PushButton("This session")
+        self.session.setCheckable(True)
+        self.session.setToolTip("Only what this session refers to")
+        self.counter = TextLine("", 12, role="muted")
+        self.more = IconButton("ellipsis", "More")
+        self.session.toggled.connect(lambda _: self.changed.emit())
+        self.more.clicked.connect(lambda: self.menu_requested.emit(self.more))
+        self._debounce = QTimer(self)
+        self._debounce.setSingleShot(True)
+        self._debounce.setInterval(_DEBOUNCE_MS)
+        self._debounce.timeout.connect(self.changed)
+        self.field.textChanged.connect(lambda _: self._debounce.start())
+        self.filters.clicked.connect(lambda: popup_below(self.filter_menu(), self.filters))
+        for button in (self.filters, self.session):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(18, 11, 12, 11)
+        column.setSpacing(9)
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self.field, 10)
+        row.addWidget(self.filters)
+        row.addWidget(self.session)
+        row.addStretch(1)
+        row.addWidget(self.counter)
+        row.addWidget(self.more)
+        column.addLayout(row)
+        column.addWidget(self.chips)
+        column.addWidget(self._build_progress())
+
+    @property
+    def current_filter(self) -> CacheFilter:
+        """The filter as it stands."""
+        return CacheFilter(
+            self.field.text().strip(),
+            next((one.state for one in self._options.values() if one.state), None),
+            self.session.isChecked(),
+            self._sort,
+            build_entry_filter(self._options.values()),
+        )
+
+    def set_available(self, tools: Sequence[str], sessions: Sequence[tuple[str, str]]) -> None:
+        """The tools and sessions that can be chosen."""
+        self._tools, self._sessions = tools, sessions
+
+    def toggle(self, option: FilterOption) -> None:
+        """Narrow the table to a choice, in place of another of its kind; let go of it when it holds."""
+        held = self._options.pop(option.slot, None)
+        if held is None or held.label != option.label:
+            self._options[option.slot] = option
+        self._show_chips()
+        self.changed.emit()
+
+    def filter_menu(self) -> QMenu:
+        """A menu of what the table can be narrowed to."""
+        menu = filter_menu(self, self._options, self._tools, self._sessions, self._now(), self.toggle)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        return menu
+
+    def sort_by(self, column: Column) -> None:
+        """Sort by a column; by the one that is sorted by already, the other way round."""
+        same = self._sort.column == column.sort_column
+        self._sort = CacheSort(
+            column.sort_column, not self._sort.is_descending if same else column.is_largest_first
+        )
+        self.changed.emit()
+
+    def clear(self) -> None:
+        """Let everything pass; the order stays."""
+        self._options.clear()
+        self._show_chips()
+        self._debounce.stop()
+        self.field.setText("")
+        self._debounce.stop()
+        self.session.blockSignals(True)
+        self.session.setChecked(False)
+        self.session.blockSignals(False)
+        self.changed.emit()
+
+    def show_totals(self, totals: CacheTotals, listed_count: int, search_status: str = "") -> None:
+        """Say how much there is and how much of it is listed; `searching` says how far a search is."""
+        noun = "entry" if totals.entries == 1 else "entries"
+        short = (
+            f"{listed_count:,} of {totals.entries:,}"
+            if listed_count != totals.entries
+            else f"{listed_count:,} {noun}"
+        )
+        if search_status:
+            self._counter_texts = (search_status, search_status)
+            self._update_counter()
+            return
+        some = f"{listed_count:,} of " if listed_count != totals.entries else ""
+        sizes = f"{format_bytes(totals.size)} ({format_bytes(totals.stored_size)} on disk)"
+        self._counter_texts = (f"{some}{totals.entries:,} {noun} · {sizes}", short)
+        self._update_counter()
+
+    def show_progress(self, progress: CacheProgress | None) -> None:
+        """Show how far a long work is; None: it is over."""
+        self.progress_row.setVisible(progress is not None)
+        if progress is not None:
+            self._progress_text.set_text(f"{progress.verb} {progress.done:,} of {progress.total:,}")
+            self._progress_bar.setRange(0, max(1, progress.total))
+            self._progress_bar.setValue(progress.done)
+            self._progress_bar.setAccessibleName(self._progress_text.text)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self.session.setStyleSheet(
+            f"QPushButton:checked {{ background: {theme.accent_soft}; color: {theme.accent_text};"
+            f" border-color: {theme.accent}; }}"
+        )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let the counter lose words, then go, where room is short."""
+        super().resizeEvent(event)
+        self._update_counter()
+
+    def _update_counter(self) -> None:
+        whole, short = self._counter_texts
+        self.counter.set_text(whole if self.width() >= _WIDE else short)
+        self.counter.setToolTip(whole)
+        self.counter.setVisible(self.width() >= _NARROW)
+
+    def _show_chips(self) -> None:
+        self.chips.show_chips(
+            [
+                ("x", choice.label, "Click to let go of this filter", partial(self.toggle, choice))
+                for choice in self._options.values()
+            ]
+        )
+
+    def _build_progress(self) -> QWidget:
+        self.progress_row = QWidget()
+        row = QHBoxLayout(self.progress_row)
+        row.setContentsMargins(0, 0, 6, 0)
+        row.setSpacing(12)
+        self._progress_text, self._progress_bar = TextLine("", 12, role="muted"), QProgressBar()
+        self._progress_bar.setTextVisible(False)
+        cancel = PushButton("Cancel", "link")
+        cancel.clicked.connect(self.cancel_requested)
+        row.addWidget(self._progress_text)
+        row.addWidget(self._progress_bar, 1)
+        row.addWidget(cancel)
+        self.progress_row.hide()
+        return self.progress_row

@@ -1,0 +1,58 @@
+"""The line above the table that says which handovers hold the words searched for, and leads to them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from helix_desktop.domain.digest import ellipsize
+from helix_desktop.ui.cache.chip_row import ChipRow
+from helix_desktop.ui.cache.rows import HandoverLink
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.themed_widgets import TextLine
+
+_MAX_TITLE_CHARS = 32  # characters of a session's title on a chip
+
+
+class HandoverHits(QWidget):
+    """Shows links to handovers; hidden while there are none."""
+
+    handover_clicked = Signal(str, int)  # session, seq
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._links: Sequence[HandoverLink] = ()
+        self.caption = TextLine("", 12, role="muted")
+        self.caption.is_fixed_width = True
+        self.caption.setFixedHeight(scaled(21))  # a chip's, so that both stand on one line
+        self.chips = ChipRow()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(18, 0, 12, 11)
+        row.setSpacing(9)
+        row.addWidget(self.caption, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self.chips, 1, Qt.AlignmentFlag.AlignTop)
+        self.hide()
+
+    def show_links(self, links: Sequence[HandoverLink]) -> None:
+        """Show these handovers."""
+        if links == self._links:
+            return
+        self._links = links
+        self.caption.set_text(
+            "Also in a handover:" if len(links) == 1 else f"Also in {len(links)} handovers:"
+        )
+        self.chips.show_chips(
+            [
+                (
+                    "git-compare",
+                    f"{ellipsize(one.title or one.session[:8], _MAX_TITLE_CHARS)} · e{one.seq}",
+                    f"{one.excerpt}\nClick to see it in the timeline",
+                    partial(self.handover_clicked.emit, one.session, one.seq),
+                )
+                for one in links
+            ]
+        )
+        self.setVisible(bool(links))

@@ -1,0 +1,195 @@
+"""Answers the cache browser: previews, verifying, exporting."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.digest import digest_of, pluralize
+from helix_desktop.domain.errors import ContentDamaged, HelixError
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheFilter, CacheProgress, PreviewState
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import pick_folder, pick_save_file
+from helix_desktop.ui.design.window_state import Banner
+
+_PROGRESS_STEP = 25  # entries between two steps of the progress bar
+_VERIFIED = "verified"
+_SAVED = "saved"
+
+
+class CachePresenter:
+    """Binds the cache browser to one room at a time; `inform` is told how long work ended."""
+
+    def __init__(
+        self, view: CacheBrowser, async_actions: AsyncActions, notify: Callable[[Banner], None]
+    ) -> None:
+        self._view, self._async_actions, self._notify = view, async_actions, notify
+        self._workspace: OpenWorkspace | None = None
+        self._source: WorkspaceCacheSource | None = None
+        self._verify_task: asyncio.Task[None] | None = None
+        view.selection_changed.connect(self._select)
+        view.verify_requested.connect(lambda digest: async_actions.start(self._verify(digest), "verify"))
+        view.table.pin_requested.connect(lambda *what: async_actions.start(self._pin(*what), "pin"))
+        view.table.restore_requested.connect(
+            lambda digests: async_actions.start(self._restore(digests), "restore")
+        )
+        view.table.verify_requested.connect(
+            lambda digests: async_actions.start(self._verify_many(digests), "verify several")
+        )
+        view.table.export_requested.connect(
+            lambda digests: async_actions.start(self._export_all(digests), "export")
+        )
+        view.verify_all_requested.connect(self._start_verify_all)
+        view.cancel_requested.connect(self._cancel)
+        view.export_requested.connect(lambda digest: async_actions.start(self._export(digest), "export"))
+
+    def show(self, workspace: OpenWorkspace | None, transcript: Callable[[], Transcript | None]) -> None:
+        """Show the entries of a room, with the state they have in one session."""
+        self._cancel()
+        self._workspace = workspace
+        self._source = WorkspaceCacheSource(workspace, transcript) if workspace is not None else None
+        self._view.set_source(self._source)
+
+    def _select(self, digest: str) -> None:
+        if digest:
+            self._async_actions.start(self._preview(digest), "preview")
+
+    async def _preview(self, digest: str) -> None:
+        room, source = self._workspace, self._source
+        if room is None or source is None:
+            return
+        rows = await source.rows([digest])
+        if not rows:
+            return
+        try:
+            data = await room.store.get(digest)
+        except ContentDamaged as error:
+            source.damaged.add(digest)
+            self._view.show_preview(PreviewState(rows[0], None, str(error)))
+            return
+        if room is self._workspace:
+            self._view.show_preview(PreviewState(rows[0], data))
+
+    async def _verify(self, digest: str) -> None:
+        if self._workspace is None or self._source is None:
+            return
+        verdict = await self._workspace.verify(digest)
+        if not verdict.is_valid:
+            self._source.damaged.add(digest)
+        self._view.set_verified(digest, verdict.is_valid, verdict.text)
+
+    async def _verify_many(self, digests: Sequence[str]) -> None:
+        room, source = self._workspace, self._source
+        if room is None or source is None:
+            return
+        damaged = 0
+        for digest in digests:
+            verdict = await room.verify(digest)
+            if not verdict.is_valid:
+                damaged += 1
+                source.damaged.add(digest)
+        self._notify_result(room.id, len(digests), damaged)
+
+    async def _pin(self, digests: Sequence[str], is_pinned: bool) -> None:
+        if self._workspace is not None:
+            for digest in digests:
+                await self._workspace.store.retention.pin(digest, is_pinned)
+            await self._show_change(digests)
+
+    async def _restore(self, digests: Sequence[str]) -> None:
+        if self._workspace is not None:
+            await self._workspace.store.retention.restore(digests)
+            await self._show_change(digests)
+
+    async def _show_change(self, digests: Sequence[str]) -> None:
+        self._view.refresh()
+        if self._view.preview.digest in digests:
+            await self._preview(self._view.preview.digest)
+
+    def _start_verify_all(self) -> None:
+        if self._verify_task is None:
+            self._verify_task = self._async_actions.start(self._verify_all(), "verify all")
+
+    async def _verify_all(self) -> None:
+        room, source = self._workspace, self._source
+        try:
+            if room is None or source is None:
+                return
+            ids = await source.ids(CacheFilter())
+            digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
+            for done, digest in enumerate(digests):
+                if done % _PROGRESS_STEP == 0:
+                    self._view.set_progress(CacheProgress("Verifying", done, len(digests)))
+                verdict = await room.verify(digest)
+                if not verdict.is_valid:
+                    source.damaged.add(digest)
+            self._notify_result(room.id, len(digests), len(source.damaged))
+        finally:
+            self._verify_task = None
+            self._view.set_progress(None)
+
+    def _notify_result(self, workspace_id: str, verified: int, damaged: int) -> None:
+        if not damaged:
+            why = "The bytes of each have the SHA-256 they are stored under."
+            said = "The one entry is sound." if verified == 1 else f"All {verified:,} entries are sound."
+            self._notify(Banner(_VERIFIED, "info", said, why, workspace=workspace_id))
+            return
+        self._notify(
+            Banner(
+                _VERIFIED,
+                "error",
+                f"{damaged:,} of {verified:,} entries are damaged.",
+                "Their bytes no longer have the SHA-256 they are stored under.",
+                "Filter by the state damaged to see them; running the tool again heals an entry.",
+                workspace=workspace_id,
+            )
+        )
+        self._view.refresh()
+
+    def _cancel(self) -> None:
+        if self._verify_task is not None:
+            self._verify_task.cancel()
+
+    async def _export(self, digest: str) -> None:
+        if self._workspace is None:
+            return
+        entry = await self._workspace.store.entry(digest)
+        place = await pick_save_file(self._view, "Save the cached output", _file_name(entry))
+        if place is None:
+            return
+        data = await self._workspace.store.get(digest)
+        await _write(place, data)
+        written = await asyncio.to_thread(place.read_bytes)
+        self._view.set_verified(digest, digest_of(written) == digest, f"saved as {place.name}")
+
+    async def _export_all(self, digests: Sequence[str]) -> None:
+        """Save several contents into a folder that the user chooses; none takes the place of a file there."""
+        room = self._workspace
+        folder = await pick_folder(self._view, "Save the cached outputs to a folder")
+        if room is None or folder is None:
+            return
+        for digest in digests:
+            entry = await room.store.entry(digest)
+            place = folder / _file_name(entry)
+            if await asyncio.to_thread(place.exists):
+                place = folder / f"{digest[:12]}-{place.name}"
+            await _write(place, await room.store.get(digest))
+        said = f"{pluralize(len(digests), 'entry', 'entries')} saved to {folder}."
+        self._notify(Banner(_SAVED, "info", said, workspace=room.id))
+
+
+def _file_name(entry: CacheEntry) -> str:
+    return Path(entry.target).name if entry.tool == "read_file" else f"{entry.digest[:12]}.txt"
+
+
+async def _write(path: Path, data: bytes) -> None:
+    try:
+        await asyncio.to_thread(path.write_bytes, data)
+    except OSError as error:
+        raise HelixError(f"{path} could not be written.", f"{error}.", "Choose another place.") from error

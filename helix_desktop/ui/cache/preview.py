@@ -1,0 +1,251 @@
+"""The preview below the table: what a cached content is, its text, and what can be done with it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.ui.cache.rows import CacheRow, PreviewState
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.formats import ClockMs, format_relative_time, wall_clock_ms
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed_widgets import EmptyState, TextLine
+from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.design.widgets import IconButton, IconLabel, PushButton
+
+_COPIED_MS = 1_200  # how long a button says that it has copied
+_FILE_TOOLS = {"read_file", "write_file", "edit_file"}
+_MARGINS_PX = (18, 10, 14, 14)
+_TITLE_PX = 150  # room that the title keeps, as far as it needs it, before a button loses its words
+_COMPACT_STEPS = (
+    (True, True, " {words} · {cost}"),
+    (False, True, " {words} · {cost}"),
+    (False, False, " Recall · {cost}"),
+    (False, False, " {cost}"),
+    (False, False, ""),
+)
+"""How words give way: whether the lesser buttons have theirs, the tool's name shows, and Recall's words."""
+_TOOL_ICONS = {
+    "read_file": "file-text",
+    "list_directory": "folder-tree",
+    "search_text": "file-search",
+    "write_file": "file-plus",
+    "edit_file": "file-pen",
+    "run_command": "terminal",
+}
+
+
+def tool_icon(tool: str) -> str:
+    """The icon of a tool's outputs."""
+    return _TOOL_ICONS.get(tool, "database")
+
+
+class Preview(QWidget):
+    """Shows one content; signals carry what the person wants done with it."""
+
+    recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
+    verify_requested = Signal(str)
+    export_requested = Signal(str)
+
+    def __init__(self, start: StartCoroutine, now: ClockMs = wall_clock_ms) -> None:
+        super().__init__()
+        self._now, self._theme = now, LIGHT
+        self._state: PreviewState | None = None
+        self._lines = (0, 0)
+        self.content = ContentViewer(start)
+        self._build_parts()
+        self._stack = QStackedLayout(self)
+        self.empty = EmptyState("database", "Select an entry to see what is stored.")
+        shown = QWidget()
+        column = QVBoxLayout(shown)
+        column.setContentsMargins(*_MARGINS_PX)
+        column.setSpacing(7)
+        column.addLayout(self._heading())
+        column.addLayout(self._address())
+        column.addWidget(self.content, 1)
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(shown)
+        self.content.text.lines_selected.connect(self._on_lines_selected)
+
+    @property
+    def digest(self) -> str:
+        """The digest on show; empty when there is none."""
+        return self._state.row.digest if self._state else ""
+
+    @property
+    def lines(self) -> tuple[int, int]:
+        """The first and the last selected line, from 1; (0, 0) without a selection."""
+        return self._lines
+
+    @property
+    def recall_text(self) -> str:
+        """What the button would recall, in words."""
+        return self._recall_texts()[0]
+
+    def show_state(self, state: PreviewState | None) -> None:
+        """Show a content, or nothing."""
+        again = state is not None and state.row.digest == self.digest
+        self._state = state
+        self._stack.setCurrentIndex(0 if state is None else 1)
+        if state is None:
+            self.content.show_data(None)
+            return
+        self._show_row(state.row)
+        if not again:
+            self._lines = (0, 0)
+            self.set_verified("shield", "not checked yet", "muted")
+        if state.row.state == "damaged":
+            self.set_verified("shield-alert", "damaged", "error")
+        # Only a file's name says which language its text is in.
+        name = state.row.target if state.row.tool in _FILE_TOOLS else ""
+        self.content.show_data(state.data, name, state.error)
+        self._update_recall_button()
+
+    def set_verified(self, icon_name: str, text: str, role: str) -> None:
+        """Say whether the bytes are what their digest promises; `role` is the colour's token."""
+        self._shield.show_icon(icon_name, role)
+        self.verified.set_text(text)
+        self.verified.set_role("ok" if role == "ok" else "error" if role == "error" else "muted")
+
+    def copy_digest(self) -> None:
+        """Put the digest on the clipboard."""
+        if self._state is not None:
+            QGuiApplication.clipboard().setText(self.digest)
+            self.copy_hash_button.set_icon("check")
+            QTimer.singleShot(
+                _COPIED_MS, self.copy_hash_button, lambda: self.copy_hash_button.set_icon("copy")
+            )
+
+    def recall(self) -> None:
+        """Ask for this content, or its selected lines, in the chat."""
+        if self._state is not None and self._state.data is not None:
+            self.recall_requested.emit(self.digest, *self._lines)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme, and see what fits at the text size in force."""
+        self._theme = theme
+        self.update()
+        QTimer.singleShot(0, self, self._fit)  # after the parts have taken it too
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the ground and the line above it."""
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), QColor(self._theme.side))
+        painter.fillRect(0, 0, self.width(), 1, QColor(self._theme.border))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Take the words off the buttons when room is short."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _build_parts(self) -> None:
+        self._tool_icon = IconLabel("file-text", px=16, color_token="muted")
+        self._target = TextLine("", 13, 600)
+        self._target.elide = Qt.TextElideMode.ElideMiddle
+        self._tool = Pill("", "accent")
+        self._sha = TextLine("", 11, role="faint", mono=True)
+        self._sha.elide = Qt.TextElideMode.ElideMiddle
+        self._shield = IconLabel("shield", px=15, color_token="muted")
+        self.verified = TextLine("", 12, role="muted")
+        self.verified.is_fixed_width = True
+        self.recall_button = PushButton(" Recall into chat", "primary", "corner-down-left")
+        self.recall_button.setToolTip("Put it into the next message (Ctrl+Enter)")
+        self.verify_button = PushButton(" Verify", "", "shield-check")
+        self.verify_button.setToolTip("Compute the SHA-256 again and compare (V)")
+        self.verify_button.setAccessibleName("Verify")
+        self.export_button = PushButton(" Save as…", "", "download")
+        self.export_button.setToolTip("Save the exact bytes to a file (Ctrl+S)")
+        self.export_button.setAccessibleName("Save as…")
+        self.copy_hash_button = IconButton("copy", "Copy the hash (Ctrl+C)", px=13, edge=22)
+        for button in (self.recall_button, self.verify_button, self.export_button):
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.recall_button.clicked.connect(self.recall)
+        self.verify_button.clicked.connect(lambda: self.verify_requested.emit(self.digest))
+        self.export_button.clicked.connect(lambda: self.export_requested.emit(self.digest))
+        self.copy_hash_button.clicked.connect(self.copy_digest)
+
+    def _heading(self) -> QHBoxLayout:
+        row = self._head = QHBoxLayout()
+        row.setSpacing(9)
+        row.addWidget(self._tool_icon)
+        row.addWidget(self._target)
+        row.addWidget(self._tool)
+        row.addStretch(1)
+        for button in (self.verify_button, self.export_button, self.recall_button):
+            row.addWidget(button)
+        return row
+
+    def _address(self) -> QHBoxLayout:
+        row = QHBoxLayout()
+        row.setSpacing(5)
+        row.addWidget(self._sha)
+        row.addWidget(self.copy_hash_button)
+        row.addStretch(1)
+        row.addWidget(self._shield)
+        row.addWidget(self.verified)
+        return row
+
+    def _show_row(self, row: CacheRow) -> None:
+        self._tool_icon.show_icon(tool_icon(row.tool), "muted")
+        self._target.set_text(row.target or row.first_line or "Output")
+        self._tool.set_text(row.tool or "output")
+        self._sha.set_text(f"sha256 {row.digest}")
+        recalls = (
+            f" · recalled {row.recalls} times"
+            if row.recalls > 1
+            else " · recalled once"
+            if row.recalls
+            else ""
+        )
+        refs = "1 reference" if row.references == 1 else f"{row.references} references"
+        at = format_relative_time(row.created_at_ms, self._now(), with_time=True)
+        self.content.meta.set_text(
+            f"{format_bytes(row.size)} · {format_tokens(row.tokens)} tokens{recalls} · {refs} · {at}"
+            f"{' · pinned' if row.is_pinned else ''}"
+        )
+
+    def _on_lines_selected(self, first: int, last: int) -> None:
+        self._lines = (first, last)
+        self._update_recall_button()
+
+    def _update_recall_button(self) -> None:
+        if self._state is None:
+            return
+        words, cost = self._recall_texts()
+        self.recall_button.setAccessibleName(f"{words}, {cost}")
+        self.recall_button.setToolTip(f"{words} · {cost}\nPut it into the next message (Ctrl+Enter)")
+        self.recall_button.setEnabled(self._state.data is not None)
+        self._fit()
+
+    def _recall_texts(self) -> tuple[str, str]:
+        """What would be recalled, and what it costs, in words."""
+        tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
+        words = "Recall into chat"
+        if last:
+            tokens = max(1, round(tokens * self.content.text.content.byte_share(first, last)))
+            words = f"Recall lines {first}–{last}" if last > first else f"Recall line {first}"
+        return words, f"≈ {format_tokens(tokens)} tokens"
+
+    def _fit(self) -> None:
+        """Let the buttons lose words, the least needed first, until the title has its room."""
+        words, cost = self._recall_texts()
+        for button in (self.verify_button, self.export_button, self.recall_button):
+            button.ensurePolished()  # what was never on screen would tell a width without its style
+        for lesser, tool, recall in _COMPACT_STEPS:
+            self.verify_button.setText(" Verify" if lesser else "")
+            self.export_button.setText(" Save as…" if lesser else "")
+            self._tool.setVisible(tool)
+            self.recall_button.setText(recall.format(words=words, cost=cost))
+            rest = sum(
+                widget.sizeHint().width() + self._head.spacing()
+                for widget in (self._tool_icon, self._tool, self.verify_button, self.export_button)
+                if not widget.isHidden()
+            )
+            rest += self.recall_button.sizeHint().width() + self._head.spacing()
+            title = min(_TITLE_PX, self._target.sizeHint().width())
+            if rest + title <= self.width() - sum(_MARGINS_PX[::2]):
+                return

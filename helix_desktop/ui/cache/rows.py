@@ -1,0 +1,159 @@
+"""What the cache browser shows, and the source it asks for it: plain facts, no Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias, get_args
+
+from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter, SortColumn
+
+CacheState: TypeAlias = Literal[
+    "in window",
+    "pinned",
+    "in part",
+    "marker",
+    "folded",
+    "observed",
+    "handed over",
+    "left out",
+    "stored",
+    "index",
+    "damaged",
+    "in the trash",
+]
+CACHE_STATES: tuple[CacheState, ...] = get_args(CacheState)
+"""Where a content stands in the session's window; `in part` is a preview or an extract of it."""
+CacheColumn: TypeAlias = SortColumn | Literal["state", "saved"]
+"""What the table is sorted by; the last two are known of one session's window, not of the store."""
+
+MAX_LISTED = 1_000  # hits of a search: who needs more has to say more
+DIGEST_BYTES = 32  # of a SHA-256
+
+
+@dataclass(frozen=True, slots=True)
+class CacheRow:
+    """One stored content; sizes in bytes, times in milliseconds since 1970, `saved` in tokens."""
+
+    digest: str  # 64 hex digits
+    state: CacheState
+    tool: str
+    target: str
+    first_line: str
+    size: int
+    tokens: int
+    saved: int
+    recalls: int
+    references: int
+    created_at_ms: int
+    last_used_at_ms: int
+    is_pinned: bool = False  # pinned in the store: no clean-up takes it
+    hit: str = ""  # the best line that holds the words searched for, behind its number
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSort:
+    """The order of the table; equal rows stand newest first when descending."""
+
+    column: CacheColumn = "created"
+    is_descending: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class CacheFilter:
+    """Which entries to list: `text` is a hash prefix, or words of the content or of what is said of it."""
+
+    text: str = ""
+    state: CacheState | None = None
+    session_only: bool = False
+    sort: CacheSort = CacheSort()
+    entry_filter: EntryFilter = DEFAULT_FILTER
+
+    @property
+    def is_narrowing(self) -> bool:
+        """Whether it leaves anything out but the trash."""
+        return (
+            bool(self.text)
+            or self.state is not None
+            or self.session_only
+            or self.entry_filter != DEFAULT_FILTER
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverLink:
+    """A handover that holds the words of a search: where it is, and the line that does."""
+
+    session: str
+    seq: int
+    title: str
+    excerpt: str
+
+
+@dataclass(frozen=True, slots=True)
+class CacheSearchResults:
+    """All digests that a search has found so far, in order; the cursor to go on from, empty when done."""
+
+    digests: bytes
+    cursor: str = ""
+    handovers: tuple[HandoverLink, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTotals:
+    """What the workspace's cache holds; bytes before and after compression."""
+
+    entries: int = 0
+    size: int = 0
+    stored_size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CacheProgress:
+    """A long work on the cache: its verb, and how many of `total` entries are done."""
+
+    verb: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewState:
+    """What the preview shows: the row and its bytes, or why there are none."""
+
+    row: CacheRow
+    data: bytes | None
+    error: str = ""
+
+
+class CacheSource(Protocol):
+    """Where the browser gets its entries. Each method may raise HelixError."""
+
+    async def ids(self, cache_filter: CacheFilter) -> bytes:
+        """The digests of all entries that pass, text aside, in its order: 32 bytes each, joined."""
+        ...
+
+    async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
+        """What holds the filter's words; from a cursor on, some more. Returns within a blink or two."""
+        ...
+
+    async def tools(self) -> Sequence[str]:
+        """The tools that anything is stored of."""
+        ...
+
+    async def sessions(self) -> Sequence[tuple[str, str]]:
+        """The sessions by id and title, last updated first."""
+        ...
+
+    async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
+        """The rows of some digests, in any order; digests that are gone are left out."""
+        ...
+
+    async def totals(self) -> CacheTotals:
+        """Counts and sizes of everything, unfiltered."""
+        ...
+
+
+def short_digest(digest: str) -> str:
+    """A digest as the table writes it: `9f3ac21e 04d1… b07e`."""
+    return f"{digest[:8]} {digest[8:12]}… {digest[-4:]}"

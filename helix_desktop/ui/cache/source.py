@@ -1,0 +1,296 @@
+"""The cache browser's source: the entries of one room, seen from one session."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+
+import msgspec
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.window.message_states import MessageStates, is_in_full
+from helix_desktop.domain.digest import FIRST_LINE_CAP, MIN_PREFIX, is_digest_prefix
+from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.search_query import normalize, parse_query
+from helix_desktop.domain.store.entries import (
+    CacheEntry,
+    ContentHit,
+    ContentKind,
+    EntryFilter,
+    EntrySort,
+    SortColumn,
+)
+from helix_desktop.domain.store.entry_order import sort_position
+from helix_desktop.ui.cache.rows import (
+    DIGEST_BYTES,
+    MAX_LISTED,
+    CacheColumn,
+    CacheFilter,
+    CacheRow,
+    CacheSearchResults,
+    CacheSort,
+    CacheState,
+    CacheTotals,
+    HandoverLink,
+)
+
+_SEARCH_PART_S = 0.25  # seconds that one part of a search takes at most, so that typing is answered
+_MAX_HITS = 100  # in one part of a search
+_MAX_HANDOVERS = 6
+_CONTEXT_CHARS = 16  # characters of a line that are shown before the word that was found
+_STORE_STATES = ("index", "in the trash")  # states that it lists by itself
+_STORED: tuple[CacheState, int] = ("stored", 0)
+_RANK: dict[CacheState, int] = {
+    "pinned": 7,
+    "in window": 6,
+    "in part": 5,
+    "marker": 4,
+    "folded": 3,
+    "observed": 2,
+    "handed over": 1,
+    "left out": 0,
+}
+
+
+class WorkspaceCacheSource:
+    """Entries of a room; their state is what they are in the session of `transcript`."""
+
+    def __init__(
+        self,
+        workspace: OpenWorkspace,
+        transcript: Callable[[], Transcript | None],
+        clock: Callable[[], float] = monotonic,
+    ) -> None:
+        self._workspace, self._transcript, self._clock = workspace, transcript, clock
+        self._states: dict[str, tuple[CacheState, int]] = {}
+        self._hits: dict[str, ContentHit] = {}
+        self._terms: tuple[str, ...] = ()
+        self.damaged: set[str] = set()
+
+    async def ids(self, cache_filter: CacheFilter) -> bytes:
+        """The digests that pass, text aside, in the filter's order: 32 bytes each, joined."""
+        self._hits = {}
+        await self._read_window()
+        sort = cache_filter.sort
+        order = (
+            EntrySort("created", True)
+            if _sorts_by_window_state(sort)
+            else EntrySort(_store_column(sort.column), sort.is_descending)
+        )
+        ids = await self._workspace.store.digests(order, _store_filter(cache_filter))
+        if not (cache_filter.session_only or cache_filter.state or _sorts_by_window_state(sort)):
+            return ids
+        return await asyncio.to_thread(self._filter_by_state, ids, cache_filter)
+
+    async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
+        """What holds the filter's words, found so far; a hash prefix finds its entries first."""
+        store, filters, text = self._workspace.store, _store_filter(cache_filter), cache_filter.text.strip()
+        handovers: tuple[HandoverLink, ...] = ()
+        if not cursor:
+            await self._read_window()
+            self._hits, self._terms = {}, parse_query(text)
+            by_hash = await self._by_hash(text.lower(), filters)
+            if by_hash:
+                return CacheSearchResults(self._sort_entries(by_hash, cache_filter))
+            handovers = await self._handovers(text)
+        deadline = self._clock() + _SEARCH_PART_S
+        # An index holds the names of everything: it would be found by nearly any word.
+        kinds = filters.kinds or ("output", "argument")
+        found = await store.search(
+            text,
+            msgspec.structs.replace(filters, kinds=kinds),
+            _MAX_HITS,
+            cursor,
+            lambda _: self._clock() < deadline,
+        )
+        self._hits |= {hit.entry.digest: hit for hit in found.hits}
+        more = found.cursor if len(self._hits) < MAX_LISTED else ""
+        return CacheSearchResults(
+            self._sort_entries([hit.entry for hit in self._hits.values()], cache_filter), more, handovers
+        )
+
+    async def tools(self) -> Sequence[str]:
+        """The tools that anything is stored of."""
+        return [tool for tool in await self._workspace.store.tools() if tool]
+
+    async def sessions(self) -> Sequence[tuple[str, str]]:
+        """The sessions by id and title, last updated first."""
+        return [(one.id, one.title) for one in await self._workspace.store.sessions()]
+
+    async def _read_window(self) -> None:
+        transcript = self._transcript()
+        self._states = await asyncio.to_thread(content_states, transcript) if transcript else {}
+
+    async def _by_hash(self, text: str, filters: EntryFilter) -> list[CacheEntry]:
+        if not (len(text) >= MIN_PREFIX // 2 and is_digest_prefix(text)):
+            return []
+        page = await self._workspace.store.page(limit=_MAX_HITS, prefix=text, entry_filter=filters)
+        return list(page.entries)
+
+    async def _handovers(self, text: str) -> tuple[HandoverLink, ...]:
+        found = await self._workspace.store.search_handovers(text, _MAX_HANDOVERS)
+        titles = dict(await self.sessions()) if found else {}
+        return tuple(
+            HandoverLink(
+                one.session, one.seq, titles.get(one.session, ""), one.sighting.best[0].excerpt.lstrip("- ")
+            )
+            for one in found
+        )
+
+    def _sort_entries(self, entries: Sequence[CacheEntry], cache_filter: CacheFilter) -> bytes:
+        """Found entries in the filter's order, those of another state or session left out."""
+        sort = cache_filter.sort
+        column = "created" if _sorts_by_window_state(sort) else _store_column(sort.column)
+        down = _sorts_by_window_state(sort) or sort.is_descending
+        ordered = sorted(entries, key=lambda one: sort_position(one, column), reverse=down)
+        return self._filter_by_state(b"".join(bytes.fromhex(one.digest) for one in ordered), cache_filter)
+
+    def _filter_by_state(self, ids: bytes, cache_filter: CacheFilter) -> bytes:
+        """The digests of one state or session, and in the order of what the window makes of them."""
+        parts = [ids[at : at + DIGEST_BYTES] for at in range(0, len(ids), DIGEST_BYTES)]
+        states = {bytes.fromhex(digest): state for digest, state in self._states.items()}
+        damaged = {bytes.fromhex(digest) for digest in self.damaged}
+        if cache_filter.session_only:
+            parts = [one for one in parts if one in states]
+        if cache_filter.state == "damaged":
+            parts = [one for one in parts if one in damaged]
+        elif cache_filter.state is not None and cache_filter.state not in _STORE_STATES:
+            at = cache_filter.state
+            parts = [one for one in parts if one not in damaged and states.get(one, _STORED)[0] == at]
+        if cache_filter.sort.column == "saved":
+            parts.sort(key=lambda one: states.get(one, _STORED)[1], reverse=cache_filter.sort.is_descending)
+        elif cache_filter.sort.column == "state":
+            parts.sort(
+                key=lambda one: _RANK.get(states.get(one, _STORED)[0], -1),
+                reverse=cache_filter.sort.is_descending,
+            )
+        return b"".join(parts)
+
+    async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
+        """The rows of some digests; digests that are gone are left out."""
+        found = []
+        for digest in digests:
+            try:
+                found.append(self._row(await self._workspace.store.entry(digest)))
+            except DigestUnknown:
+                continue
+        return found
+
+    async def totals(self) -> CacheTotals:
+        """Counts and sizes of everything."""
+        totals = await self._workspace.store.totals()
+        return CacheTotals(totals.entries, totals.size, totals.stored_size)
+
+    def _row(self, entry: CacheEntry) -> CacheRow:
+        state, saved = self._states.get(entry.digest, ("stored", 0))
+        if entry.trashed:
+            state = "in the trash"
+        elif entry.kind == "index":
+            state = "index"
+        return CacheRow(
+            digest=entry.digest,
+            state="damaged" if entry.digest in self.damaged else state,
+            tool="argument" if entry.kind == "argument" else entry.tool,
+            target=f"{entry.tool} {entry.target}" if entry.kind == "argument" else entry.target,
+            first_line=_first_line(entry),
+            size=entry.size,
+            tokens=entry.tokens,
+            saved=saved,
+            recalls=entry.recalls,
+            references=entry.references,
+            created_at_ms=entry.created,
+            last_used_at_ms=entry.last_used,
+            is_pinned=entry.pinned,
+            hit=self._hit(entry.digest),
+        )
+
+    def _hit(self, digest: str) -> str:
+        hit = self._hits.get(digest)
+        if hit is None:
+            return ""
+        if not hit.sighting.lines:
+            return "in its name"
+        spot = hit.sighting.best[0]
+        return f"{spot.line:,}: {_excerpt_from_match(spot.excerpt, self._terms)}"
+
+
+def _first_line(entry: CacheEntry) -> str:
+    """The first line of a content; those of indexes were stored cut without a sign of it."""
+    line = entry.first_line
+    cut = entry.kind == "index" and len(line) >= FIRST_LINE_CAP and not line.endswith("…")
+    return f"{line}…" if cut else line
+
+
+def _excerpt_from_match(excerpt: str, terms: Sequence[str]) -> str:
+    """An excerpt from shortly before the first of the words on, as a narrow column shows it."""
+    folded = normalize(excerpt)
+    first = min((at for at in map(folded.find, terms) if at >= 0), default=0)
+    return (
+        excerpt
+        if first <= _CONTEXT_CHARS or len(folded) != len(excerpt)
+        else f"…{excerpt[first - _CONTEXT_CHARS :]}"
+    )
+
+
+def _sorts_by_window_state(sort: CacheSort) -> bool:
+    return sort.column in ("state", "saved")
+
+
+def _store_column(column: CacheColumn) -> SortColumn:
+    """The store's name of a column; the newest first for what it does not know."""
+    return "created" if column == "state" or column == "saved" else column  # noqa: PLR1714 - mypy narrows so
+
+
+def _store_filter(cache_filter: CacheFilter) -> EntryFilter:
+    """What the store is asked for: an index is a kind of content, every other state is none of an index."""
+    if cache_filter.state is None or cache_filter.state == "damaged":
+        return cache_filter.entry_filter
+    if cache_filter.state == "in the trash":
+        return msgspec.structs.replace(cache_filter.entry_filter, trashed=True)
+    kinds: tuple[ContentKind, ...] = ("index",) if cache_filter.state == "index" else ("output", "argument")
+    return msgspec.structs.replace(cache_filter.entry_filter, kinds=kinds)
+
+
+def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
+    """What each digest of a session is in its window now, and the tokens that saves.
+
+    A content that stands in the window in several places counts as what shows most of it.
+    """
+    standings = MessageStates(transcript)
+    states: dict[str, tuple[CacheState, int]] = {}
+    for item in transcript.items:
+        for digest, state, saved in _item_states(item, transcript, standings):
+            former = states.get(digest)
+            if former is None or _RANK[state] >= _RANK[former[0]]:
+                states[digest] = (state, saved)
+    return states
+
+
+def _item_states(
+    item: LogItem, transcript: Transcript, window_states: MessageStates
+) -> Iterator[tuple[str, CacheState, int]]:
+    """Digest, state and saving of each content of a message."""
+    standing = window_states.state_of(item.seq)
+    shown = standing in ("in window", "pinned")
+    match item.event:
+        case ToolAnswered() as answer if answer.digest:
+            state: CacheState = "marker" if standing == "cached" else standing
+            whole, full = is_in_full(item.seq, answer, transcript), item.event.tokens
+            saved = 0 if shown else full - answer.marker_tokens if standing == "cached" else full
+            yield answer.digest, "in part" if standing == "in window" and not whole else state, saved
+        case AssistantSpoke() as spoke if spoke.short:
+            masked = item.seq in transcript.masked and shown
+            saving = spoke.tokens - spoke.short_tokens
+            for call in spoke.short:
+                for digest in call.digests:
+                    stands: CacheState = "marker" if masked or standing == "cached" else standing
+                    yield digest, stands, saving if stands == "marker" else 0
+        case UserSpoke(attachments=attachments):
+            for one in attachments:
+                yield one.digest, "in window" if shown else "marker" if standing == "cached" else standing, 0
+        case _:
+            pass

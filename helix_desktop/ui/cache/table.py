@@ -1,0 +1,267 @@
+"""The table of cached contents: columns that fit the room, one row chosen, keys of its own."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt, Signal
+from PySide6.QtGui import (
+    QAction,
+    QColor,
+    QContextMenuEvent,
+    QFocusEvent,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
+
+from helix_desktop.ui.cache.cell_delegate import EDGE, PAD, CacheDelegate
+from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey, column_widths, fitting_columns
+from helix_desktop.ui.cache.rows import CacheRow
+from helix_desktop.ui.cache.table_model import CacheTableModel, Index
+from helix_desktop.ui.design.focus import KEYBOARD_REASONS
+from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+
+ROW_HEIGHT = 34  # pixels at 100 %
+
+
+class CacheTable(QTableView):
+    """Shows a CacheModel."""
+
+    entry_selected = Signal(str)  # digest of the current row; empty when there is none
+    opened = Signal()  # Enter or double click
+    trash_requested = Signal(list)  # digests of what is to go to the trash
+    restore_requested = Signal(list)  # digests of what lies in the trash
+    link_requested = Signal(list)  # digests of what links are to lead to
+    export_requested = Signal(list)  # digests of what is to be saved into a folder
+    verify_requested = Signal(list)  # digests of several contents
+    chat_requested = Signal(str)  # digest of what is to be shown in the chat
+    timeline_requested = Signal(str)  # digest of what is to be shown in the timeline
+    pin_requested = Signal(list, bool)  # digests, and whether no clean-up is to take them
+    sort_requested = Signal(str)  # key of the column whose head was clicked
+    menu_requested = Signal(QPoint)  # of the current row, in global coordinates
+
+    def __init__(self, model: CacheTableModel, now: ClockMs = wall_clock_ms) -> None:
+        super().__init__()
+        self._model = model
+        self._column_overrides: dict[ColumnKey, bool] = {}
+        self._is_searching = False
+        self._delegate = CacheDelegate(model, self, now)
+        self._theme, self._hovered = LIGHT, -1
+        self.setModel(model)
+        self.setItemDelegate(self._delegate)
+        self.setAccessibleName("Cache entries")
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setCornerButtonEnabled(False)
+        self.setTabKeyNavigation(False)
+        self.setMouseTracking(True)
+        # Painted whole by paintEvent: only so does Qt move what it has painted when it scrolls.
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        rows, head = self.verticalHeader(), self.horizontalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        head.setSectionsClickable(True)
+        head.setHighlightSections(False)
+        head.setMinimumSectionSize(40)
+        head.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        head.customContextMenuRequested.connect(lambda at: self.columns_menu().popup(head.mapToGlobal(at)))
+        head.sectionClicked.connect(lambda at: self.sort_requested.emit(COLUMNS[at].key))
+        self.doubleClicked.connect(lambda _: self.opened.emit())
+
+    def columns_menu(self) -> QMenu:
+        """A menu of all columns: checked ones are shown; the first item lets them follow the width again."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        auto = QAction("Fit columns to the width", menu, checkable=True, checked=not self._column_overrides)
+        auto.triggered.connect(self._clear_overrides)
+        menu.addAction(auto)
+        menu.addSeparator()
+        for column in COLUMNS:
+            shown = not self.isColumnHidden(COLUMN_INDEX[column.key])
+            action = QAction(column.title, menu, checkable=True, checked=shown)
+            action.setEnabled(column.rank > 0)
+            action.toggled.connect(lambda on, key=column.key: self.override_column(key, on))
+            menu.addAction(action)
+        return menu
+
+    def override_column(self, key: ColumnKey, visible: bool) -> None:
+        """Show or hide a column whatever the width."""
+        if not self._column_overrides:
+            self._column_overrides = {
+                one.key: not self.isColumnHidden(COLUMN_INDEX[one.key]) for one in COLUMNS
+            }
+        self._column_overrides[key] = visible
+        self.fit_columns()
+
+    def set_searching(self, is_searching: bool) -> None:
+        """Keep the column of the lines in sight, narrow as the table may be, while somebody is searching."""
+        if is_searching != self._is_searching:
+            self._is_searching = is_searching
+            self.fit_columns()
+
+    def fit_columns(self) -> None:
+        """Give each column its width; which are shown follows the room, unless the person chose."""
+        room, scale = self.viewport().width(), scaled(100) / 100
+        shown = fitting_columns(room, scale, self._is_searching)
+        if self._column_overrides:
+            shown = frozenset(key for key, on in self._column_overrides.items() if on)
+        head = self.horizontalHeader()
+        for column in COLUMNS:
+            self.setColumnHidden(COLUMN_INDEX[column.key], column.key not in shown)
+        for key, width in column_widths(room, shown, scale):
+            head.resizeSection(COLUMN_INDEX[key], width)
+
+    def current_digest(self) -> str:
+        """The digest of the current row; empty when there is none."""
+        at = self.currentIndex()
+        return self._model.digest_at(at.row()) if at.isValid() else ""
+
+    def current_row(self) -> CacheRow | None:
+        """What is known of the current row."""
+        at = self.currentIndex()
+        return self._model.entry(at.row()) if at.isValid() else None
+
+    def selected_rows(self) -> list[CacheRow]:
+        """What is known of the selected rows, from top to bottom; those that were never seen are left out."""
+        numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
+        return [row for number in numbers if (row := self._model.entry(number)) is not None]
+
+    def selected_digests(self) -> list[str]:
+        """The digests of the selected rows, from top to bottom."""
+        numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
+        return [self._model.digest_at(number) for number in numbers]
+
+    def focus_table(self) -> None:
+        """Take the keyboard, at the first row unless one is chosen."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        if not self.currentIndex().isValid() and self._model.rowCount():
+            self.select_row(0)
+
+    def select_row(self, row: int) -> None:
+        """Make a row the current one and bring it into sight."""
+        index = self._model.index(row, 0)
+        self.select_only(index)
+        self.scrollTo(index)
+
+    def select_only(self, index: Index) -> None:
+        """Make a row the current one and the only selected one, whatever keys are held down."""
+        flag = QItemSelectionModel.SelectionFlag
+        self.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme and the text size in force."""
+        self._theme = theme
+        self._delegate.tint(theme)
+        self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
+        self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))
+        self.setStyleSheet(
+            f"QTableView {{ background: {theme.canvas}; border: 0; }} QHeaderView::section {{ background:"
+            f" {theme.canvas}; color: {theme.faint}; border: 0; border-bottom: 1px solid {theme.border};"
+            f" padding: 0 {PAD}px; font-size: {scaled(12)}px; font-weight: 500; }}"
+            f" QHeaderView::section:first {{ padding-left: {EDGE}px; }}"
+        )
+        self.fit_columns()
+        self.viewport().update()
+
+    def currentChanged(self, current: Index, previous: Index) -> None:
+        """Tell which content is chosen now."""
+        super().currentChanged(current, previous)
+        if current.row() != previous.row() or not previous.isValid():
+            self.entry_selected.emit(self.current_digest())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw grounds and lines of the rows to be painted, then their cells."""
+        painter, dirty = QPainter(self.viewport()), event.rect()
+        painter.fillRect(dirty, QColor(self._theme.canvas))
+        line, current = QColor(self._theme.border), self.currentIndex().row()
+        selection = self.selectionModel()
+        height, width = self.verticalHeader().defaultSectionSize(), self.viewport().width()
+        row = self.rowAt(dirty.top())
+        while 0 <= row < self._model.rowCount():
+            top = self.rowViewportPosition(row)
+            if top > dirty.bottom():
+                break
+            if row == current or selection.isRowSelected(row):
+                painter.fillRect(0, top, width, height, QColor(self._theme.selection))
+            elif row == self._hovered:
+                painter.fillRect(0, top, width, height, QColor(self._theme.raised))
+            painter.fillRect(0, top + height - 1, width, 1, line)
+            row += 1
+        painter.end()
+        super().paintEvent(event)
+        if self.hasFocus() and current >= 0:  # over Qt's own ground of a chosen row
+            bar = QPainter(self.viewport())
+            bar.fillRect(0, self.rowViewportPosition(current), 3, height - 1, QColor(self._theme.accent))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fit the columns, and keep the current row in sight when the preview below takes room away."""
+        former, current = event.oldSize().height(), self.currentIndex()
+        seen = current.isValid() and 0 <= self.visualRect(current).top() < former
+        super().resizeEvent(event)
+        self.fit_columns()
+        if seen and self.viewport().height() < former:
+            self.scrollTo(current)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Coming with the keyboard begins at the first row unless one is chosen."""
+        super().focusInEvent(event)
+        if (
+            event.reason() in KEYBOARD_REASONS
+            and not self.currentIndex().isValid()
+            and self._model.rowCount()
+        ):
+            self.select_row(0)
+        self.viewport().update()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens; Home and End go to the ends of the table, not of the row."""
+        keys = {Qt.Key.Key_Home: 0, Qt.Key.Key_End: self._model.rowCount() - 1}
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+            self.opened.emit()
+        elif event.key() in keys and self._model.rowCount():
+            self.select_row(keys[Qt.Key(event.key())])
+        else:
+            super().keyPressEvent(event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Light up the row under the mouse."""
+        self._hover(event.position().toPoint())
+        super().mouseMoveEvent(event)
+
+    def leaveEvent(self, event: object) -> None:
+        """No row is under the mouse any more."""
+        self._hover(QPoint(-1, -1))
+
+    def _hover(self, position: QPoint) -> None:
+        row = self.rowAt(position.y()) if position.y() >= 0 else -1
+        if row != self._hovered:
+            self._hovered = row
+            self.viewport().update()
+
+    def _clear_overrides(self) -> None:
+        self._column_overrides = {}
+        self.fit_columns()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Open the menu of the row under the mouse, or of the current one when a key asks."""
+        mouse = event.reason() is QContextMenuEvent.Reason.Mouse
+        at = self.indexAt(event.pos()) if mouse else self.currentIndex()
+        if at.isValid():
+            if not self.selectionModel().isRowSelected(at.row()):
+                self.select_only(at)
+            below = self.visualRect(at).bottomLeft()
+            self.menu_requested.emit(self.viewport().mapToGlobal(event.pos() if mouse else below))
+
+
+def popup_below(menu: QMenu, anchor: QWidget) -> None:
+    """Open a menu below the widget that asked for it, without a nested event loop."""
+    menu.popup(anchor.mapToGlobal(QPoint(0, anchor.height() + 4)))

@@ -1,0 +1,316 @@
+"""The cache browser: every tool output of the workspace, found, looked at, verified and recalled."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+
+from PySide6.QtCore import QPoint, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
+from helix_desktop.ui.cache.filter_bar import CacheFilterBar
+from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.cache.handover_hits import HandoverHits
+from helix_desktop.ui.cache.preview import Preview
+from helix_desktop.ui.cache.row_menu import row_menu
+from helix_desktop.ui.cache.rows import (
+    MAX_LISTED,
+    CacheFilter,
+    CacheProgress,
+    CacheSearchResults,
+    CacheSource,
+    CacheTotals,
+    PreviewState,
+)
+from helix_desktop.ui.cache.shortcuts import add_shortcuts, sort_menu
+from helix_desktop.ui.cache.table import CacheTable, popup_below
+from helix_desktop.ui.cache.table_model import CacheTableModel
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed_widgets import EmptyState, SelectableText
+from helix_desktop.ui.design.widgets import PushButton, retint
+
+_WORD = re.compile(r'"([^"]+)"|(\S+)')
+_EMPTY_TEXT = "Nothing cached yet. Every tool output is stored here the moment it arrives."
+
+
+class CacheBrowser(QWidget):
+    """Table and preview over a CacheSource; what the person asks for leaves as signals."""
+
+    recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
+    verify_requested = Signal(str)
+    verify_all_requested = Signal()
+    cancel_requested = Signal()  # of the work that set_progress shows
+    export_requested = Signal(str)
+    redact_requested = Signal(str)
+    selection_changed = Signal(str)  # digest; empty when nothing is selected
+    chat_requested = Signal()  # the empty state's button
+    handover_requested = Signal(str, int)  # session and seq of a handover that a search found
+
+    def __init__(self, start: StartCoroutine, now: ClockMs = wall_clock_ms) -> None:
+        """`start` owns the coroutines that ask the source; `now` is for words like "2 min ago"."""
+        super().__init__()
+        self._start, self._theme = start, LIGHT
+        self._source: CacheSource | None = None
+        self._totals = CacheTotals()
+        self._is_refreshing = self._refresh_again = False
+        self._pending_digest = ""
+        self._current_filter, self._is_searching = CacheFilter(), False
+        self.model = CacheTableModel(start, self, now)
+        self.table = CacheTable(self.model, now)
+        self.preview = Preview(start, now)
+        self.filter_bar = CacheFilterBar(now)
+        self.handover_hits = HandoverHits()
+        self.empty = EmptyState("database", _EMPTY_TEXT, "Go to the chat")
+        self.no_match = EmptyState("search", "Nothing fits this filter.", "Clear the filter")
+        self._error = SelectableText("", 13, "error")
+        self._lay_out()
+        self._wire()
+        add_shortcuts(self, self.filter_bar, self.table, self.preview)
+        retint(self, LIGHT)
+
+    def set_source(self, source: CacheSource | None) -> None:
+        """Show another workspace's cache; None shows nothing."""
+        self._source = source
+        self._pending_digest = ""
+        self.model.set_source(source)
+        self.preview.show_state(None)
+        self._totals = CacheTotals()
+        self._update_visibility()
+        if source is not None:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Ask the source again; selection and place on screen stay."""
+        if self._is_refreshing:
+            self._refresh_again = True
+        elif self._source is not None:
+            self._is_refreshing = True
+            self._start(self._refresh(), "cache refresh")
+
+    def select(self, digest: str) -> None:
+        """Bring an entry into sight and select it, if need be without the filter."""
+        row = self.model.row_of(digest)
+        if row >= 0:
+            self._pending_digest = ""
+            self.table.select_row(row)
+            return
+        self._pending_digest = digest
+        if self.filter_bar.current_filter.is_narrowing:
+            self.filter_bar.clear()
+        else:
+            self.refresh()
+
+    @property
+    def selected(self) -> str:
+        """The digest of the entry that is selected, or will be once it is listed; empty without one."""
+        return self._pending_digest or self.table.current_digest()
+
+    def show_preview(self, state: PreviewState) -> None:
+        """Show a content, if it is still the one that is selected."""
+        if state.row.digest == self.table.current_digest():
+            self.preview.show_state(state)
+            self.preview.content.find_text(longest_word(self._current_filter.text) if state.row.hit else "")
+
+    def set_verified(self, digest: str, ok: bool, text: str) -> None:
+        """Tell the outcome of a check, for example "verified 14:31"."""
+        if not ok:
+            self.model.mark_damaged(digest)
+        if digest == self.preview.digest:
+            self.preview.set_verified("shield-check" if ok else "shield-alert", text, "ok" if ok else "error")
+
+    def set_progress(self, progress: CacheProgress | None) -> None:
+        """Show a long work with its Cancel; None: it is over."""
+        self.filter_bar.show_progress(progress)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the ground."""
+        QPainter(self).fillRect(self.rect(), QColor(self._theme.canvas))
+
+    def _lay_out(self) -> None:
+        self._pages = QStackedWidget()
+        for page in (self.table, self.no_match):
+            self._pages.addWidget(page)
+        self.splitter = QSplitter(Qt.Orientation.Vertical)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.setHandleWidth(5)
+        self.splitter.addWidget(self._pages)
+        self.splitter.addWidget(self.preview)
+        self.splitter.setStretchFactor(0, 3)
+        self.splitter.setStretchFactor(1, 2)
+        self.splitter.setSizes([560, 330])
+        self._pages.setMinimumHeight(120)
+        self.preview.setMinimumHeight(180)
+        self._notice = QWidget()
+        row = QHBoxLayout(self._notice)
+        row.setContentsMargins(18, 0, 18, 10)
+        retry = PushButton("Try again")
+        retry.clicked.connect(self.refresh)
+        row.addWidget(self._error, 1)
+        row.addWidget(retry, 0, Qt.AlignmentFlag.AlignTop)
+        self._notice.hide()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        for part in (self.filter_bar, self.handover_hits, self._notice):
+            column.addWidget(part)
+        column.addWidget(self.splitter, 1)
+        column.addWidget(self.empty, 1)
+        self.empty.hide()
+
+    def _wire(self) -> None:
+        self.table.entry_selected.connect(self._on_selected)
+        self.table.opened.connect(self.preview.content.text.setFocus)
+        self.table.sort_requested.connect(lambda key: self.filter_bar.sort_by(COLUMNS[COLUMN_INDEX[key]]))
+        self.table.menu_requested.connect(self._show_row_menu)
+        self.handover_hits.handover_clicked.connect(self.handover_requested)
+        self.filter_bar.changed.connect(self.refresh)
+        self.filter_bar.menu_requested.connect(self._show_more_menu)
+        self.filter_bar.cancel_requested.connect(self.cancel_requested)
+        self.preview.recall_requested.connect(self.recall_requested)
+        self.preview.verify_requested.connect(self.verify_requested)
+        self.preview.export_requested.connect(self.export_requested)
+        self.preview.content.find_bar.closed.connect(self.preview.content.text.setFocus)
+        self.model.failed.connect(self._show_error)
+        self.empty.button_clicked.connect(self.chat_requested)
+        self.no_match.button_clicked.connect(self.filter_bar.clear)
+
+    async def _refresh(self) -> None:
+        source, wanted = self._source, self.filter_bar.current_filter
+        try:
+            if source is not None:
+                await self._query(source, wanted)
+        except HelixError as error:
+            self._show_error(error)
+        finally:
+            self._is_refreshing = False
+        if self._refresh_again:
+            self._refresh_again = False
+            self.refresh()
+
+    async def _query(self, source: CacheSource, cache_filter: CacheFilter) -> None:
+        totals = await source.totals()
+        self.filter_bar.set_available(await source.tools(), await source.sessions())
+        if not cache_filter.text:
+            self._show_results(
+                source, cache_filter, totals, CacheSearchResults(await source.ids(cache_filter))
+            )
+            return
+        found = await source.search(cache_filter)
+        mentions = found.handovers
+        while (
+            self._show_results(source, cache_filter, totals, replace(found, handovers=mentions))
+            and found.cursor
+        ):
+            found = await source.search(cache_filter, found.cursor)
+
+    def _show_results(
+        self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals, found: CacheSearchResults
+    ) -> bool:
+        """Show what was found, if it is still what is wanted."""
+        if source is not self._source or cache_filter != self.filter_bar.current_filter:
+            self._refresh_again = source is self._source or self._refresh_again
+            return False
+        self._notice.hide()
+        self._totals, self._is_searching = totals, bool(found.cursor)
+        fresh = cache_filter != self._current_filter
+        turned = (
+            self._current_filter is not None and cache_filter.sort != self._current_filter.sort
+        )  # to see what is first now
+        if fresh:
+            self._current_filter = cache_filter
+            self.model.set_order(cache_filter.sort, bool(cache_filter.text))
+            self.table.set_searching(bool(cache_filter.text))
+        self.handover_hits.show_links(found.handovers)
+        chosen, bar = self._pending_digest or self.table.current_digest(), self.table.verticalScrollBar()
+        place = bar.value()
+        added = self.model.set_ids(found.digests)
+        if added > 0 and place > 0:
+            bar.setValue(place + added * self.table.verticalHeader().defaultSectionSize())
+        if fresh and not self._pending_digest and self.model.rowCount():
+            self.table.select_row(
+                0 if cache_filter.text or turned or not chosen else max(0, self.model.row_of(chosen))
+            )
+        else:
+            self._restore(chosen, place, rebuilt=added < 0)
+        self._update_visibility()
+        return True
+
+    def _restore(self, digest: str, scroll_value: int, *, rebuilt: bool) -> None:
+        row = self.model.row_of(digest) if digest else -1
+        if digest == self._pending_digest:
+            self._pending_digest = ""
+            if row >= 0:
+                self.table.select_row(row)
+                return
+        if rebuilt and row >= 0:
+            self.table.select_only(self.model.index(row, 0))
+            self.table.verticalScrollBar().setValue(scroll_value)
+        elif rebuilt and self.model.rowCount():
+            self.table.select_row(0)
+        elif row < 0:
+            self._on_selected("")
+
+    def _update_visibility(self) -> None:
+        listed, wanted = self.model.rowCount(), self.filter_bar.current_filter
+        bare = self._totals.entries == 0 and listed == 0
+        self.empty.setVisible(bare)
+        self.splitter.setVisible(not bare)
+        self.filter_bar.setVisible(not bare)
+        waiting = listed or self._is_searching or not wanted.is_narrowing
+        self._pages.setCurrentWidget(self.table if waiting else self.no_match)
+        self.preview.setVisible(listed > 0)
+        self.no_match.set_content(
+            f"Nothing fits “{wanted.text}”." if wanted.text else "Nothing fits this filter.",
+            "Clear the filter",
+        )
+        said = f"{listed:,} so far, searching…" if self._is_searching else ""
+        if listed >= MAX_LISTED and wanted.text:
+            said = f"The first {listed:,} hits of {self._totals.entries:,} entries"
+        self.filter_bar.show_totals(self._totals, listed, said)
+
+    def _on_selected(self, digest: str) -> None:
+        if digest != self.preview.digest:
+            self.preview.show_state(None)
+        self.selection_changed.emit(digest)
+
+    def _show_error(self, error: HelixError) -> None:
+        self._error.setText(str(error))
+        self._notice.show()
+
+    def _show_row_menu(self, position: QPoint) -> None:
+        digest = self.table.current_digest()
+        if digest:
+            menu = row_menu(self.table, self.filter_bar, self.preview)
+            menu.addSeparator()
+            menu.addAction("Forget…", lambda: self.redact_requested.emit(digest))
+            menu.popup(position)
+
+    def _show_more_menu(self, anchor: QWidget) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction("Verify all entries", self.verify_all_requested.emit)
+        menu.addAction("Refresh", self.refresh)
+        menu.addAction("Show the trash", partial(self.filter_bar.toggle, state_option("in the trash")))
+        menu.addSeparator()
+        menu.addMenu(sort_menu(menu, self.filter_bar))
+        columns = self.table.columns_menu()
+        columns.setTitle("Columns")
+        columns.setParent(menu, columns.windowFlags())
+        menu.addMenu(columns)
+        popup_below(menu, anchor)
+
+
+def longest_word(text: str) -> str:
+    """The word or quoted phrase of a search that says most of where a hit is."""
+    return max((found[0] or found[1] for found in _WORD.findall(text)), key=len, default="")

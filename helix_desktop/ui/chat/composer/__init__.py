@@ -1,0 +1,1 @@
+"""Where messages are written, queued and attached to."""

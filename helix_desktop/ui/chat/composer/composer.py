@@ -1,0 +1,301 @@
+"""Where the person writes: text, what goes along, and the Send, Queue, Steer and Stop buttons."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, QSize, Qt, QTimer, Signal, SignalInstance
+from PySide6.QtGui import QPainter, QPaintEvent, QPalette
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentBar
+from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.items.painting import paint_box
+from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import Theme
+
+PAUSE_MS = 500
+_UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
+_MAX_WIDTH = 788
+_BUTTON, _LINE = 32, 26  # heights of the button that sends and of the others
+
+
+class ComposerFrame(QFrame):
+    """The rounded field; its edge shows whether the text has the keyboard."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.chat_style: ChatStyle | None = None
+        self.has_keyboard = False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Ground and edge."""
+        if self.chat_style is None:
+            return
+        theme = self.chat_style.theme
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        edge = self.chat_style.color(theme.accent if self.has_keyboard else theme.border_strong)
+        paint_box(painter, QRectF(self.rect()), self.chat_style.color(theme.surface), edge, 14)
+        painter.end()
+
+
+class Composer(QWidget):
+    """Emits what is to be sent; keeps nothing but the text on screen."""
+
+    submitted = Signal(str)
+    steered = Signal(str)
+    """To be sent into the turn that runs, after the step under way."""
+    stop_requested = Signal()
+    text_paused = Signal(str)
+    """The text is worth saving: typing paused, or went on for long."""
+    text_changed = Signal(str)
+    attachment_removed = Signal(str)
+    images_pasted = Signal(object)
+    image_picker_requested = Signal()
+    model_clicked = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._running = False
+        self._style = ChatStyle(theme)
+        self._frame = ComposerFrame(self)
+        self.editor = Editor(self._frame)
+        self.editor.setAccessibleName("Message")
+        self._chips = AttachmentBar(self._style, self._frame)
+        self.model_button = QPushButton(self._frame)
+        self.model_button.setObjectName("model")
+        self.model_button.hide()
+        self._attach = QPushButton(self._frame)
+        self._attach.setObjectName("attach")
+        self._attach.setAccessibleName("Attach images")
+        self._attach.setToolTip("Attach images (or paste or drop them here)")
+        self._estimate = QLabel(self._frame)
+        self._hint = QLabel(self._frame)
+        self._steer = QPushButton("Steer", self._frame)
+        self._steer.setToolTip("Send it into this turn, after the step under way (Ctrl+Shift+Enter)")
+        self._queue = QPushButton("Queue", self._frame)
+        self._queue.setToolTip("Send it when this turn is over")
+        self._send = QPushButton(self._frame)
+        for button in (self.model_button, self._attach, self._steer, self._queue, self._send):
+            button.setAutoDefault(True)  # Enter presses the one with the keyboard
+        self._pause = QTimer(self)
+        self._pause.setSingleShot(True)
+        self._unsaved = QElapsedTimer()
+        self._arrange()
+        self._connect()
+        self.set_theme(theme)
+
+    @property
+    def enter_sends(self) -> bool:
+        """Whether Enter sends (else Ctrl+Enter does, and Enter breaks the line)."""
+        return self.editor.enter_sends
+
+    @enter_sends.setter
+    def enter_sends(self, enabled: bool) -> None:
+        self.editor.enter_sends = enabled
+        self._refresh()
+
+    @property
+    def running(self) -> bool:
+        """Whether the agent runs: Send is Stop, and what is typed is queued."""
+        return self._running
+
+    def text(self) -> str:
+        """What is typed."""
+        return self.editor.toPlainText()
+
+    def set_text(self, text: str) -> None:
+        """Put a text in, for example a kept draft; does not count as typing."""
+        self.editor.setPlainText(text)
+        self.editor.moveCursor(self.editor.textCursor().MoveOperation.End)
+        self._pause.stop()
+
+    def set_running(self, running: bool) -> None:
+        """Say whether the agent runs."""
+        self._running = running
+        self._refresh()
+
+    def set_estimate(self, text: str) -> None:
+        """Show how many tokens the text will cost, for example "≈ 120 tokens"; empty hides it."""
+        self._estimate.setText(text)
+        self._estimate.setVisible(bool(text))
+
+    def set_model(self, name: str, tip: str = "") -> None:
+        """Show the model's name, and in its tooltip for what it was chosen; an empty name hides it."""
+        self.model_button.setText(name)
+        self.model_button.setToolTip(tip)
+        self.model_button.setAccessibleName(f"Model: {name}")
+        self.model_button.setVisible(bool(name))
+        self.editor.setPlaceholderText(f"Message {name}" if name else "Message")
+
+    def set_attachments(self, chips: Sequence[tuple[str, str]]) -> None:
+        """Show what goes along with the message, each with its key and label."""
+        self._chips.show_chips(chips)
+        self._refresh()
+
+    def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
+        """Take the colours of a theme, and a zoom (1.0 is 15 px text)."""
+        zoom = zoom if zoom is not None else self._style.zoom
+        look = self._style = self._frame.chat_style = ChatStyle(theme, zoom, self.devicePixelRatioF())
+        self._chips.set_style(look)
+        self.editor.setFont(look.font(BODY))
+        self.editor.setStyleSheet(_editor_style(look))
+        palette = self.editor.palette()
+        palette.setColor(QPalette.ColorRole.PlaceholderText, look.color(theme.faint))
+        self.editor.setPalette(palette)
+        for label in (self._estimate, self._hint):
+            label.setFont(look.font(SMALL))
+            label.setStyleSheet(
+                f"QLabel {{ color: {theme.faint}; font-size: {look.px(SMALL):.0f}px;"
+                " background: transparent; }"
+            )
+        for button, name, px in ((self.model_button, "cpu", 13), (self._attach, "paperclip", 15)):
+            edge = round(look.px(px))
+            button.setIcon(icon(name, theme.muted, edge))
+            button.setIconSize(QSize(edge, edge))
+        tall = round(look.px(_LINE))
+        self.model_button.setFixedHeight(tall)
+        self.model_button.setStyleSheet(_outline_style(look, 12))
+        self._attach.setFixedSize(tall, tall)
+        self._attach.setStyleSheet(_bare_style(theme))
+        for button in (self._queue, self._steer):
+            button.setFixedHeight(max(_BUTTON - 2, tall))
+            button.setStyleSheet(_outline_style(look, 9))
+        self._refresh()
+        self.editor.fit_height()
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """The same as set_theme, as the window tells all its panes."""
+        self.set_theme(theme)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Show at the frame whether the text has the keyboard."""
+        if event.type() in (QEvent.Type.FocusIn, QEvent.Type.FocusOut):
+            self._frame.has_keyboard = event.type() == QEvent.Type.FocusIn
+            self._frame.update()
+        return super().eventFilter(watched, event)
+
+    def _arrange(self) -> None:
+        row = QHBoxLayout()
+        row.setSpacing(8)
+        row.addWidget(self._attach)
+        row.addWidget(self.model_button)
+        row.addStretch(1)
+        for widget in (self._estimate, self._hint, self._steer, self._queue, self._send):
+            row.addWidget(widget)
+        inner = QVBoxLayout(self._frame)
+        inner.setContentsMargins(14, 10, 10, 9)
+        inner.setSpacing(5)
+        inner.addWidget(self._chips)
+        inner.addWidget(self.editor)
+        inner.addLayout(row)
+        self._frame.setMaximumWidth(_MAX_WIDTH)
+        outer = QHBoxLayout(self)
+        outer.setContentsMargins(14, 4, 14, 16)
+        outer.addStretch(1)
+        outer.addWidget(self._frame, 1000)
+        outer.addStretch(1)
+        self._send.setFixedSize(_BUTTON, _BUTTON)
+        for button in (self._send, self._queue, self._steer, self.model_button, self._attach):
+            button.setCursor(Qt.CursorShape.PointingHandCursor)
+            button.setAutoDefault(False)
+        self._estimate.hide()
+        self.setFocusProxy(self.editor)
+
+    def _connect(self) -> None:
+        self.editor.installEventFilter(self)
+        for submit in (self.editor.submitted, self._queue.clicked):
+            submit.connect(lambda: self._submit(self.submitted))
+        self.editor.textChanged.connect(self._on_text_changed)
+        self._pause.timeout.connect(lambda: self.text_paused.emit(self.text()))
+        self._chips.removed.connect(self.attachment_removed)
+        self._steer.clicked.connect(self.steer)
+        self.editor.steer_submitted.connect(self.steer)
+        self._send.clicked.connect(self._send_or_stop)
+        self.model_button.clicked.connect(self.model_clicked)
+        self._attach.clicked.connect(self.image_picker_requested)
+        self.editor.images_pasted.connect(self.images_pasted)
+
+    def _on_text_changed(self) -> None:
+        if not self._pause.isActive():
+            self._unsaved.start()
+        self._pause.start(max(0, min(PAUSE_MS, _UNSAVED_MS - self._unsaved.elapsed())))
+        self._refresh()
+        self.text_changed.emit(self.text())
+
+    def _send_or_stop(self) -> None:
+        if self._running:
+            self.stop_requested.emit()
+        else:
+            self._submit(self.submitted)
+
+    def steer(self) -> None:
+        """Send what is typed into the turn that runs; without one it begins a turn."""
+        self._submit(self.steered if self._running else self.submitted)
+
+    def _submit(self, signal: SignalInstance) -> None:
+        text = self.text()
+        if not text.strip() and not self._chips.keys:
+            return
+        self.editor.clear()
+        self._pause.stop()
+        signal.emit(text)
+
+    def _refresh(self) -> None:
+        theme = self._style.theme
+        ready = bool(self.text().strip() or self._chips.keys)
+        for button in (self._queue, self._steer):
+            button.setVisible(self._running and ready)
+        keys = "Enter" if self.editor.enter_sends else "Ctrl+Enter"
+        self._hint.setText(f"{keys} to {'queue' if self._running else 'send'}")
+        self._hint.setVisible(ready or not self._running)
+        name = "Stop" if self._running else "Send"
+        self._send.setAccessibleName(name)
+        self._send.setToolTip(name)
+        self._send.setEnabled(self._running or ready)
+        lit = self._send.isEnabled()
+        color = theme.on_accent if lit else theme.faint
+        self._send.setIcon(icon("square" if self._running else "arrow-up", color, 17))
+        self._send.setIconSize(QSize(17, 17) if not self._running else QSize(14, 14))
+        ground = theme.accent if lit else theme.hover
+        self._send.setStyleSheet(
+            f"QPushButton {{ background: {ground}; border: 2px solid {ground};"
+            " border-radius: 9px; padding: 0; }"
+            f"QPushButton:hover {{ border-color: {theme.accent_text if lit else ground}; }}"
+            f"QPushButton:focus {{ border-color: {theme.text}; }}"
+        )
+        for button in (self._queue, self._steer):
+            button.setFont(self._style.font(SMALL, MEDIUM))
+        self.editor.setAccessibleDescription(self._hint.text())
+
+
+def _editor_style(style: ChatStyle) -> str:
+    theme = style.theme
+    return (
+        f"QPlainTextEdit {{ background: transparent; border: 0; padding: 0; color: {theme.text};"
+        f" font-size: {style.px(BODY):.0f}px; selection-background-color: {theme.text_selection};"
+        f" selection-color: {theme.text}; }}"
+    )
+
+
+def _bare_style(theme: Theme) -> str:
+    return (
+        "QPushButton { background: transparent; border: 1px solid transparent; border-radius: 8px;"
+        " padding: 0; }"
+        f"QPushButton:hover {{ background: {theme.hover}; }}"
+        f"QPushButton:focus {{ border-color: {theme.border_strong}; }}"
+    )
+
+
+def _outline_style(style: ChatStyle, radius: int) -> str:
+    theme = style.theme
+    return (
+        f"QPushButton {{ background: {theme.raised}; color: {theme.muted}; border: 1px solid {theme.border};"
+        f" border-radius: {radius}px; padding: 0 10px; font-size: {style.px(SMALL):.0f}px;"
+        " font-weight: 500; }"
+        "QPushButton:hover, QPushButton:focus"
+        f" {{ border-color: {theme.border_strong}; color: {theme.text}; }}"
+    )

@@ -1,0 +1,83 @@
+"""The text field of the composer: grows from one line to eight, and knows when Enter means send."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtGui import QInputMethodEvent, QKeyEvent, QResizeEvent
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+
+from helix_desktop.ui.chat.composer.images import images_from_mime
+
+_MAX_LINES = 8
+_PAD = 4  # pixels above and below the text
+
+
+class Editor(QPlainTextEdit):
+    """Plain text; `entered` when the person wants to send, `brought` with the images they paste or drop.
+
+    `steering` when they want to send it into the turn that runs.
+    """
+
+    submitted = Signal()
+    steer_submitted = Signal()
+    images_pasted = Signal(object)
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.enter_sends = True
+        self._is_composing = False
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setTabChangesFocus(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.document().setDocumentMargin(_PAD)
+        self.textChanged.connect(self.fit_height)
+        self.fit_height()
+
+    def fit_height(self) -> None:
+        """Be as tall as the text, between one line and eight."""
+        lines = min(_MAX_LINES, max(1, round(self.document().size().height())))
+        tall = lines * self.fontMetrics().lineSpacing() + 2 * _PAD + 1
+        if tall != self.height() or tall != self.maximumHeight():
+            self.setFixedHeight(tall)
+        full = self.document().size().height() > _MAX_LINES
+        policy = Qt.ScrollBarPolicy
+        self.setVerticalScrollBarPolicy(policy.ScrollBarAsNeeded if full else policy.ScrollBarAlwaysOff)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter sends or breaks the line, as the person chose; never while an input method composes."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or self._is_composing:
+            super().keyPressEvent(event)
+            return
+        modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+        control = modifiers == Qt.KeyboardModifier.ControlModifier
+        if modifiers == Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier:
+            self.steer_submitted.emit()
+        elif control or (self.enter_sends and modifiers == Qt.KeyboardModifier.NoModifier):
+            self.submitted.emit()
+        elif modifiers in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.ShiftModifier):
+            self.insertPlainText("\n")
+            self.ensureCursorVisible()
+        else:
+            event.ignore()
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        """Remember whether an input method is composing."""
+        self._is_composing = bool(event.preeditString())
+        super().inputMethodEvent(event)
+
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        """Text, and images."""
+        return bool(images_from_mime(source)) or super().canInsertFromMimeData(source)
+
+    def insertFromMimeData(self, source: QMimeData) -> None:
+        """Images go along with the message; everything else is text in it."""
+        found = images_from_mime(source)
+        if found:
+            self.images_pasted.emit(found)
+        else:
+            super().insertFromMimeData(source)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap anew."""
+        super().resizeEvent(event)
+        self.fit_height()

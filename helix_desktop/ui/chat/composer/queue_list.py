@@ -1,0 +1,262 @@
+"""The messages that wait for the agent, above the composer: changed, reordered, taken back, or to steer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+
+from helix_desktop.domain.messages import QueuedMessage
+from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import (
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    PushButton,
+    column,
+    label,
+    retint,
+    row,
+)
+
+_MAX_HEIGHT = 168  # pixels; more than four lines are scrolled
+_BUTTON_SIZE = 26
+_STEER_TIP = "Steer: goes in as soon as the step under way is done"
+_WAIT_TIP = "Do not steer: wait for the end of the turn"
+
+
+class _EditField(Editor):
+    """A message's words while they are changed: Enter keeps them, Esc does not."""
+
+    canceled = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.canceled.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def tint(self, theme: Theme) -> None:
+        self.setStyleSheet(
+            f"QPlainTextEdit {{ background: {theme.hover}; color: {theme.text}; border: 0; padding: 0 4px;"
+            f" border-radius: 6px; selection-background-color: {theme.text_selection};"
+            f" selection-color: {theme.text}; }}"
+        )
+        self.fit_height()
+
+
+class _MessageLabel(ElidedLabel):
+    """A message on one line; a double click changes it."""
+
+    double_clicked = Signal()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.double_clicked.emit()
+
+
+class QueueLine(QWidget):
+    """One message that waits."""
+
+    edited = Signal(int, str)
+    moved = Signal(int, int)
+    removed = Signal(int)
+    steered = Signal(int, bool)
+
+    def __init__(self, message: QueuedMessage) -> None:
+        """Show a message."""
+        super().__init__()
+        self.message = message
+        self._clock_icon, self._steer_icon = (
+            IconLabel("clock", px=14),
+            IconLabel("zap", px=14, color_token="accent_text"),
+        )
+        self._text_label = _MessageLabel(role="muted")
+        self._badge = label("after this step", "faint")
+        self._field = _EditField()
+        self._field.setAccessibleName("Words of the waiting message")
+        self._field.hide()
+        self._steer = IconButton("zap", _STEER_TIP, px=14, edge=_BUTTON_SIZE)
+        self._edit = IconButton("pencil", "Change its words", px=14, edge=_BUTTON_SIZE)
+        self.up = IconButton("chevron-up", "Send it earlier", px=14, edge=_BUTTON_SIZE)
+        self.down = IconButton("chevron-down", "Send it later", px=14, edge=_BUTTON_SIZE)
+        self._remove = IconButton("x", "Take it back: it is not sent", px=14, edge=_BUTTON_SIZE)
+        self._buttons = (self._steer, self._edit, self.up, self.down, self._remove)
+        line = row(
+            self._clock_icon,
+            self._steer_icon,
+            self._text_label,
+            self._field,
+            self._badge,
+            *self._buttons,
+            gap=2,
+        )
+        line.setStretch(2, 1)
+        line.setStretch(3, 1)
+        line.insertSpacing(2, 6)
+        line.insertSpacing(6, 6)
+        self.setLayout(line)
+        self._connect()
+        self.show_message(message, first=True, last=True)
+
+    def _connect(self) -> None:
+        self._steer.clicked.connect(lambda: self.steered.emit(self.message.seq, not self.message.steer))
+        self._edit.clicked.connect(self.begin_edit)
+        self._text_label.double_clicked.connect(self.begin_edit)
+        self.up.clicked.connect(lambda: self.moved.emit(self.message.seq, -1))
+        self.down.clicked.connect(lambda: self.moved.emit(self.message.seq, 1))
+        self._remove.clicked.connect(lambda: self.removed.emit(self.message.seq))
+        self._field.submitted.connect(self._save_edit)
+        self._field.canceled.connect(self.end_edit)
+
+    def show_message(self, message: QueuedMessage, first: bool, last: bool) -> None:
+        """Show it as it is now; words that are being changed stay."""
+        self.message = message
+        text = " ".join(message.text.split())
+        self._text_label.set_full_text(text or "(only what goes along with it)")
+        for mark, shown in (
+            (self._badge, message.steer),
+            (self._steer_icon, message.steer),
+            (self._clock_icon, not message.steer),
+        ):
+            mark.setVisible(shown)
+        self._steer.set_tip(_WAIT_TIP if message.steer else _STEER_TIP)
+        self._steer.set_icon("clock" if message.steer else "zap")
+        self.up.setEnabled(not first)
+        self.down.setEnabled(not last)
+        for button in self._buttons:
+            button.setAccessibleDescription(text)
+
+    @property
+    def unsaved_edit(self) -> str:
+        """Words that were changed and not kept yet; empty when there are none."""
+        text = self._field.toPlainText()
+        return text if not self._field.isHidden() and text != self.message.text else ""
+
+    def begin_edit(self) -> None:
+        """Let the person change the words."""
+        self._field.setPlainText(self.message.text)
+        self._show_field(True)
+        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._field.moveCursor(self._field.textCursor().MoveOperation.End)
+
+    def end_edit(self) -> None:
+        """Show the words as they are."""
+        self._show_field(False)
+        self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _save_edit(self) -> None:
+        text = self._field.toPlainText()
+        if text.strip():
+            self.edited.emit(self.message.seq, text)
+            self.message = QueuedMessage(self.message.seq, text, self.message.steer)
+        self.end_edit()
+
+    def _show_field(self, visible: bool) -> None:
+        self._field.setVisible(visible)
+        self._text_label.setVisible(not visible)
+        for button in self._buttons:
+            button.setVisible(not visible)
+
+
+class QueueList(QFrame):
+    """All that waits, in the order in which it is sent."""
+
+    edited = Signal(int, str)
+    moved = Signal(int, int)
+    removed = Signal(int)
+    steered = Signal(int, bool)
+    resumed = Signal()
+    """The person wants the waiting messages to be sent."""
+    edit_orphaned = Signal(str)
+    """Words that were being changed when their message was sent as it had been."""
+
+    def __init__(self) -> None:
+        """Start empty and hidden."""
+        super().__init__()
+        self._lines: dict[int, QueueLine] = {}
+        self._theme = LIGHT
+        self._title = ElidedLabel(role="faint")
+        self._send = PushButton("Send now", icon_name="corner-down-left", px=13)
+        self._send.clicked.connect(self.resumed)
+        inner = QWidget()
+        inner.setObjectName("page")
+        self._column = QVBoxLayout(inner)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(1)
+        self._scroll = QScrollArea()
+        self._scroll.setObjectName("page")
+        self._scroll.setWidget(inner)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        head = row(self._title, self._send, gap=8)
+        head.setStretch(0, 1)
+        self.setLayout(column(head, self._scroll, gap=2))
+        # A field grows as it is typed into; how tall it is stands only after this turn of the loop.
+        self._fit_timer = QTimer(self)
+        self._fit_timer.setSingleShot(True)
+        self._fit_timer.setInterval(0)
+        self._fit_timer.timeout.connect(self._fit_height)
+        self.hide()
+
+    @property
+    def waiting(self) -> tuple[QueuedMessage, ...]:
+        """The messages that are shown, in order."""
+        return tuple(line.message for line in self._lines.values())
+
+    def line(self, seq: int) -> QueueLine:
+        """The line of a message; KeyError when it does not wait."""
+        return self._lines[seq]
+
+    def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
+        """Show what is sent when the agent is ready, or, if `held`, when the person says so."""
+        wanted = {one.seq for one in waiting}
+        for gone in self._lines.keys() - wanted:
+            self._remove_line(self._lines.pop(gone))
+        lines = {one.seq: self._lines.get(one.seq) or self._make_line(one) for one in waiting}
+        for place, one in enumerate(waiting):
+            lines[one.seq].show_message(one, place == 0, place == len(waiting) - 1)
+            if self._column.indexOf(lines[one.seq]) != place:
+                self._column.insertWidget(place, lines[one.seq])
+        self._lines = lines
+        self._title.set_full_text("Waiting for you to go on" if is_paused else "Waiting for the agent")
+        self._send.setVisible(is_paused)
+        self.setVisible(bool(waiting))
+        self._fit_timer.start()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for lines that come later."""
+        self._theme = theme
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Lead the keyboard to the first line."""
+        for line in self._lines.values():
+            line.up.setFocus(event.reason())
+            return
+
+    def _make_line(self, message: QueuedMessage) -> QueueLine:
+        line = QueueLine(message)
+        line.edited.connect(self.edited)
+        line.moved.connect(self.moved)
+        line.removed.connect(self.removed)
+        line.steered.connect(self.steered)
+        for field in line.findChildren(_EditField):
+            field.textChanged.connect(self._fit_timer.start)
+            field.canceled.connect(self._fit_timer.start)
+        retint(line, self._theme)
+        return line
+
+    def _remove_line(self, line: QueueLine) -> None:
+        if line.unsaved_edit:
+            self.edit_orphaned.emit(line.unsaved_edit)
+        self._column.removeWidget(line)
+        line.hide()
+        line.deleteLater()
+
+    def _fit_height(self) -> None:
+        """Be as tall as what is shown, up to a limit."""
+        self._scroll.setFixedHeight(min(_MAX_HEIGHT, self._column.sizeHint().height()))

@@ -1,0 +1,43 @@
+"""A strip above the message field: what keeps messages from being answered, and a button that helps."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QWidget
+
+from helix_desktop.ui.design.widgets import IconLabel, PushButton, card, column, label, row
+
+_MAX_WIDTH = 788
+
+
+class ComposerStrip(QWidget):
+    """Hidden until something is in the way."""
+
+    action_requested = Signal()
+    """The user pressed the button."""
+
+    def __init__(self, icon_name: str, color_token: str, button: str) -> None:
+        """`ink` is a color of the theme by name."""
+        super().__init__()
+        self.button = PushButton(button, "primary")
+        self.button.clicked.connect(self.action_requested)
+        self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
+        parts = row(
+            IconLabel(icon_name, px=19, color_token=color_token),
+            column(self._title, self._text, gap=2), self.button,
+            margins=(16, 11, 12, 11), gap=12,
+        )  # fmt: skip
+        parts.setStretch(1, 1)
+        framed: QFrame = card(parts)
+        framed.setMaximumWidth(_MAX_WIDTH)
+        outer = row(None, framed, None, margins=(14, 4, 14, 4), gap=0)
+        outer.setStretch(1, 1000)
+        self.setLayout(outer)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.hide()
+
+    def show_text(self, title: str, text: str) -> None:
+        """Say what is in the way, and what that means."""
+        self._title.setText(title)
+        self._text.setText(text)
+        self.setAccessibleName(f"{title}. {text}")

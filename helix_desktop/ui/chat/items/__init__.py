@@ -1,0 +1,1 @@
+"""What is painted for a row: messages, tool cards, dividers."""

@@ -1,0 +1,280 @@
+"""What a message is made of, from top to bottom: texts, and blocks of code with a header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter, QTextCursor
+
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.markdown.parser import Block, Code, Prose, Table
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.style import GAP, INDENT, MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.highlight import Highlighter, HighlightJob, SharedLexer
+from helix_desktop.ui.design.safe_text import clean_output
+
+HEADER_HEIGHT = 30.0  # pixels
+_PATH_PATTERN = re.compile(r"[\w.\-/\\]*[/\\.][\w.\-/\\]+$")
+_RELEX_LINES = 1_200  # characters; an open fence is lexed again from a blank line at most so far back
+
+
+class MessageBlock(Protocol):
+    """A piece of a message that is stacked with others."""
+
+    text: TextLayout
+    height: float
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes, both in pixels."""
+
+    def move(self, x: float, y: float) -> None:
+        """Put the top left corner at a point of the sheet."""
+
+    def hit_areas(self) -> Sequence[HitArea]:
+        """The places that can be clicked, their names begun with the text's number."""
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw at its place."""
+
+
+class TextBlock:
+    """Prose or a table."""
+
+    def __init__(self, text: TextLayout, indent: int = 0, table: bool = False) -> None:
+        self.text = text
+        self.height = 0.0
+        self._indent = indent * text.style.px(INDENT)
+        self._table = table
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes, both in pixels."""
+        self.height = self.text.layout(max(40.0, width - self._indent))
+        return self.height
+
+    def move(self, x: float, y: float) -> None:
+        """Put the top left corner at a point of the sheet."""
+        self.text.x, self.text.y = x + self._indent, y
+
+    def hit_areas(self) -> Sequence[HitArea]:
+        """Nothing: links are found by the pointer, not by Tab."""
+        return ()
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw at its place."""
+        self.text.paint(painter, state.clip, state.marks_of(self.text))
+
+
+class CodeSplit(NamedTuple):
+    """How a part of long code goes on `above` and `below`, and its first line in what is lexed as a whole."""
+
+    continues_above: bool = False
+    continues_below: bool = False
+    shared_lexer: SharedLexer | None = None
+    line: int = 0
+
+
+class CodeBlock:
+    """Code in a frame, with its language or path and a Copy button above; long code is cut into several."""
+
+    def __init__(
+        self,
+        writer: DocumentWriter,
+        style: ChatStyle,
+        code: Code,
+        highlighter: Highlighter,
+        split: CodeSplit | None = None,
+    ) -> None:
+        self._split = split
+        self._style = style
+        self._writer = writer
+        self._highlighter = highlighter
+        self._indent = code.indent * style.px(INDENT)
+        self.label, self.language = code_label(code.info)
+        self._source = code.text
+        self.text = writer.write_plain(clean_output(code.text), mono=True)
+        self._complete_end = 0  # position where the complete lines of an open fence end
+        self.complete_lines = 0
+        self.frame = QRectF()
+        self.height = 0.0
+        self._header_height = 0.0  # pixels above the code
+        self._queue_highlight(0)
+
+    @property
+    def source(self) -> str:
+        """The code as it was written: what Copy takes."""
+        return self._source
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes, both in pixels."""
+        look = self._style
+        width = max(80.0, width - self._indent)
+        body = self.text.layout(width - look.px(28))
+        self._header_height = (
+            look.px(HEADER_HEIGHT + 10) if self._split is None or not self._split.continues_above else 0.0
+        )
+        foot = look.px(12) if self._split is None or not self._split.continues_below else 0.0
+        self.height = self._header_height + body + foot
+        self.frame = QRectF(self.frame.x(), self.frame.y(), width, self.height)
+        return self.height
+
+    def move(self, x: float, y: float) -> None:
+        """Put the top left corner at a point of the sheet."""
+        look = self._style
+        self.frame.moveTo(x + self._indent, y)
+        self.text.x = self.frame.x() + look.px(14)
+        self.text.y = y + self._header_height
+
+    def hit_areas(self) -> Sequence[HitArea]:
+        """The Copy button."""
+        if not self._header_height:
+            return ()
+        look = self._style
+        width = look.width("Copied", look.font(SMALL)) + look.px(34)
+        rect = QRectF(self.frame.right() - width - 4, self.frame.y() + 3, width, look.px(HEADER_HEIGHT) - 6)
+        return (HitArea(f"{self.text.number}:copy", f"Copy code, {self.label}", rect, radius=6),)
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw at its place."""
+        self._paint_frame(painter)
+        if self._header_height:
+            self._paint_header(painter, state)
+        self.text.paint(painter, state.clip, state.marks_of(self.text))
+
+    def _paint_frame(self, painter: QPainter) -> None:
+        """Draw the frame; where the code goes on, its edge lies outside of what is drawn."""
+        look, theme, cut = self._style, self._style.theme, self._split
+        colors = look.color(theme.code_surface), look.color(theme.border)
+        if cut is None:
+            paint_box(painter, self.frame, *colors, 10)
+            return
+        painter.save()
+        painter.setClipRect(self.frame.toAlignedRect(), Qt.ClipOperation.IntersectClip)
+        paint_box(
+            painter,
+            self.frame.adjusted(0, -20 if cut.continues_above else 0, 0, 20 if cut.continues_below else 0),
+            *colors,
+            10,
+        )
+        painter.restore()
+
+    def _paint_header(self, painter: QPainter, state: PaintState) -> None:
+        look, theme, frame = self._style, self._style.theme, self.frame
+        line = frame.y() + look.px(HEADER_HEIGHT)
+        painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), look.color(theme.border))
+        hot = self.hit_areas()[0]
+        is_path = self.label != self.language
+        font = look.font(SMALL, MEDIUM, mono=is_path)
+        room = QRectF(frame.x() + 14, frame.y(), hot.rect.x() - frame.x() - 22, look.px(HEADER_HEIGHT) - 1)
+        paint_line(painter, look, room, self.label, font, theme.muted)
+        self._paint_copy(painter, state, hot)
+
+    def grow(self, lines: Sequence[str], partial: str) -> None:
+        """Take complete lines and the line that is still arriving of an open fence."""
+        document = self.text.document
+        if self._complete_end < self.text.length:
+            cursor = QTextCursor(document)
+            cursor.setPosition(self._complete_end)
+            cursor.movePosition(QTextCursor.MoveOperation.End, QTextCursor.MoveMode.KeepAnchor)
+            cursor.removeSelectedText()
+            self._clear_wrapped_lines(cursor.blockNumber())
+        first = document.lastBlock().blockNumber()
+        if lines:
+            self._append(lines)
+            self._complete_end = self.text.length
+            self.complete_lines += len(lines)
+        if partial:
+            self._append([partial])
+        self._queue_highlight(self._lex_start(first))
+
+    def finish(self, source: str) -> None:
+        """The fence has ended: show and keep its whole text, colour it as a whole."""
+        lines = source.split("\n") if source else []
+        self.grow(lines[self.complete_lines :], "")
+        self._source = source
+        self._queue_highlight(0)
+
+    def _append(self, lines: Sequence[str]) -> None:
+        """Put lines below what is there; the very first one goes on the empty first line."""
+        shown = [clean_output(line) for line in lines]
+        self._writer.append_lines(self.text, ["", *shown] if self.complete_lines else shown)
+
+    def _clear_wrapped_lines(self, first: int) -> None:
+        for number in [number for number in self.text.decorations if number > first]:
+            del self.text.decorations[number]
+
+    def _lex_start(self, block: int) -> int:
+        document = self.text.document
+        start = document.findBlockByNumber(block)
+        lowest = start.position() - _RELEX_LINES
+        while start.previous().isValid() and start.text() and start.position() > lowest:
+            start = start.previous()
+        return start.blockNumber()
+
+    def _queue_highlight(self, first: int) -> None:
+        cut, colors = self._split, self._style.theme.code
+        if self.text.decorations:
+            return
+        if cut is None:
+            self._highlighter.add(HighlightJob(self.text.document, self.language, colors, first))
+        elif cut.shared_lexer is not None:
+            job = HighlightJob(self.text.document, self.language, colors, 0, cut.shared_lexer, cut.line)
+            self._highlighter.add(job)
+
+    def _paint_copy(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
+        look, theme = self._style, self._style.theme
+        done = state.copied == area.name
+        if area.name in (state.hovered, state.pressed):
+            paint_box(painter, area.rect, look.color(theme.hover), None, 6)
+        color = theme.ok if done else theme.muted
+        side = look.px(13)
+        top = area.rect.center().y() - side / 2
+        word = "Copied" if done else "Copy"
+        words = area.rect.adjusted(area.rect.width() - 9 - look.width(word, look.font(SMALL)), 0, 0, 0)
+        mark = QRectF(words.x() - side - 6, top, side, side)
+        paint_icon(painter, look, "check" if done else "copy", color, mark)
+        paint_line(painter, look, words, word, look.font(SMALL), color)
+
+
+def make_block(
+    block: Block, writer: DocumentWriter, style: ChatStyle, highlighter: Highlighter
+) -> MessageBlock:
+    """The part that shows a Markdown block."""
+    if isinstance(block, Code):
+        return CodeBlock(writer, style, block, highlighter)
+    if isinstance(block, Table):
+        return TextBlock(writer.write_table(block), block.indent, table=True)
+    return TextBlock(writer.write_prose(block, style.theme.muted if _is_quote(block) else ""))
+
+
+def gap_before(block: Block, previous: Block | None) -> float:
+    """Room between two blocks, pixels at zoom 1."""
+    if previous is None:
+        return 0.0
+    if isinstance(block, Prose) and block.paragraphs[0].heading:
+        return 20.0
+    if isinstance(block, Prose) and isinstance(previous, Prose):
+        leaf, last = block.paragraphs[0], previous.paragraphs[-1]
+        if leaf.marker and last.indent:
+            return 5.0
+        if last.heading:
+            return 7.0
+        return 10.0 if not leaf.marker else 8.0
+    return GAP + 2.0
+
+
+def code_label(info: str) -> tuple[str, str]:
+    """What a fence's header says, and the language (or file name) that colours it."""
+    words = info.replace("title=", " ").replace('"', " ").replace(":", " ").split()
+    if not words:
+        return "text", ""
+    path = next((word for word in words if _PATH_PATTERN.match(word)), "")
+    language = words[0].lower() if words[0] != path else path.replace("\\", "/").rpartition("/")[2]
+    return path or language, language
+
+
+def _is_quote(block: Prose) -> bool:
+    return all(leaf.quote for leaf in block.paragraphs)

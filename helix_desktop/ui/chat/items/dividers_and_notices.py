@@ -1,0 +1,189 @@
+"""How the program's own rows look: dividers and notices."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QPainter, QPen
+
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import (
+    BUTTON_HEIGHT,
+    ChipStyle,
+    HitArea,
+    PaintState,
+    button_width,
+    chip_width,
+    paint_box,
+    paint_button,
+    paint_chip,
+    paint_icon,
+)
+from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow, NoticeRow
+from helix_desktop.ui.chat.style import BODY, SMALL, UI
+from helix_desktop.ui.design.action_labels import action_label
+
+_PAD = 16.0
+_DETAILS = "details"
+
+
+def paragraph_layout(text: str, tools: ItemTools, color: str, size: int, bold: bool = False) -> TextLayout:
+    """Plain words as one paragraph, `size` in pixels."""
+    leaf = Paragraph((Span(text, bold=bold),))
+    return tools.writer.write_prose(Prose((leaf,)), color, size)
+
+
+_DIVIDER_ICONS: dict[DividerKind, str] = {
+    "handover": "layers",
+    "sweep": "zap",
+    "fold": "list-tree",
+    "left out": "scissors",
+    "observations": "eye",
+    "form": "replace",
+    "pin": "pin",
+    "budget": "gauge",
+    "interrupted": "pause",
+    "attempt": "rotate-ccw",
+    "undone": "undo-2",
+    "mode": "shield",
+    "model": "cpu",
+}
+
+
+class DividerItem(RowItem):
+    """A dashed line across the column, with a chip in its middle and small actions beside it."""
+
+    def __init__(self, row: DividerRow, context: ItemContext, tools: ItemTools) -> None:
+        super().__init__(row, context, tools)
+        self._divider = row
+        self._text_rect = f"{row.text} · undone" if row.is_undone and "undone" not in row.text else row.text
+        self._chip = QRectF()
+        self._middle = 0.0
+        self._span = (0.0, 0.0)
+        self._is_expanded = _DETAILS in context.expanded
+        if self._is_expanded:
+            theme = self.style.theme
+            self.texts = [paragraph_layout(text, tools, theme.muted, UI) for text in row.details]
+
+    def _style(self) -> ChipStyle:
+        theme, row = self.style.theme, self._divider
+        if row.is_undone or row.kind == "undone":
+            return ChipStyle(theme.muted, theme.raised, theme.border, "undo-2")
+        glyph = _DIVIDER_ICONS[row.kind]
+        if row.is_quiet:
+            return ChipStyle(theme.faint, "", "", glyph)
+        if row.kind in ("interrupted", "left out"):
+            return ChipStyle(theme.warn, theme.warn_soft, "", glyph)
+        return ChipStyle(theme.accent_text, theme.accent_soft, "", glyph)
+
+    def _arrange(self, width: float) -> float:
+        look = self.style
+        tall = look.px(23)
+        wide = min(width - 8, chip_width(look, self._text_rect, self._style()))
+        buttons = self._buttons()
+        widths = [look.width(label, look.font(SMALL)) + look.px(16) for _, label in buttons]
+        beside = sum(widths) + (look.px(6) if widths else 0)
+        same_line = wide + beside <= width - look.px(48)
+        left = (width - wide - (beside if same_line else 0)) / 2
+        self._chip = QRectF(left, look.px(5), wide, tall)
+        self._middle = self._chip.center().y()
+        x = self._chip.right() + look.px(6) if same_line else (width - beside) / 2
+        y = self._chip.y() if same_line else self._chip.bottom() + look.px(3)
+        self.hit_areas = []
+        for (name, label), room in zip(buttons, widths, strict=True):
+            rect = QRectF(x, y - 0.5, room, tall + 1)
+            self.hit_areas.append(HitArea(name, label, rect, radius=7))
+            x += room
+        self._span = (left, x if same_line else self._chip.right())
+        return self._arrange_details(y + tall + look.px(5), width)
+
+    def _buttons(self) -> list[tuple[str, str]]:
+        """Name and label of each button."""
+        found = [(f"action:{name}", action_label(name)) for name in self._divider.actions]
+        if self._divider.details:
+            found.append((f"open:{_DETAILS}", "Hide" if self._is_expanded else "Show"))
+        return found
+
+    def _arrange_details(self, y: float, width: float) -> float:
+        look = self.style
+        for text in self.texts:
+            text.x, text.y = look.px(14), y + look.px(3)
+            y = text.y + text.layout(width - look.px(14)) + look.px(5)
+        return y
+
+    def _paint(self, painter: QPainter, state: PaintState) -> None:
+        look = self.style
+        style = self._style()
+        color = look.color(style.color).toRgb()
+        color.setAlphaF(0.42)
+        pen = QPen(color, 1)
+        pen.setDashPattern([3, 4])
+        painter.setPen(pen)
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        y = round(self._middle) + 0.5
+        left, right = self._span[0] - 10, self._span[1] + 10
+        for start, end in ((0.0, left), (right, self.width)):
+            if end - start > 8:  # noqa: PLR2004 - shorter is a speck, not a line
+                painter.drawLine(round(start), round(y), round(end), round(y))
+        paint_chip(painter, look, self._chip, self._text_rect, style)
+        for hot in self.hit_areas:
+            paint_button(painter, look, hot, state, "ghost")
+        for text in self.texts:
+            painter.fillRect(QRectF(0, text.y, 2, text.height), look.color(look.theme.border_strong))
+            text.paint(painter, state.clip, state.marks_of(text))
+
+
+_LEVELS = {"error": "circle-alert", "warning": "triangle-alert", "info": "info"}
+
+
+class NoticeItem(RowItem):
+    """What happened, why, and buttons for what can be done."""
+
+    def __init__(self, row: NoticeRow, context: ItemContext, tools: ItemTools) -> None:
+        super().__init__(row, context, tools)
+        self._notice = row
+        theme = self.style.theme
+        self.texts = [
+            paragraph_layout(row.what, tools, theme.text, BODY - 1, bold=True),
+            *(paragraph_layout(text, tools, theme.muted, UI) for text in [row.why] if text),
+            *(paragraph_layout(text, tools, theme.text, UI) for text in [row.fix] if text),
+        ]
+
+    def _arrange(self, width: float) -> float:
+        look = self.style
+        left, y = look.px(_PAD + 17 + 10), look.px(12)
+        for text in self.texts:
+            text.x, text.y = left, y
+            y += text.layout(width - left - look.px(_PAD)) + look.px(3)
+        self.hit_areas = []
+        x, tall = left, look.px(BUTTON_HEIGHT)
+        y += look.px(7) if self._notice.actions else 0
+        for name in self._notice.actions:
+            wide = button_width(look, action_label(name))
+            if x + wide > width - look.px(_PAD) and x > left:
+                x, y = left, y + tall + look.px(8)
+            self.hit_areas.append(
+                HitArea(f"action:{name}", action_label(name), QRectF(x, y, wide, tall), radius=8)
+            )
+            x += wide + look.px(8)
+        return y + (tall + look.px(14) if self._notice.actions else look.px(10))
+
+    def _paint(self, painter: QPainter, state: PaintState) -> None:
+        look, theme = self.style, self.style.theme
+        color, fill = {
+            "error": (theme.error, theme.error_soft),
+            "warning": (theme.warn, theme.warn_soft),
+            "info": (theme.accent_text, theme.accent_soft),
+        }[self._notice.level]
+        edge = look.color(color).toRgb()
+        edge.setAlphaF(0.28)
+        paint_box(painter, QRectF(0, 0, self.width, self.height), look.color(fill), edge, 10)
+        side = look.px(17)
+        middle = self.texts[0].y + self.texts[0].line_rect(0).height() / 2
+        mark = QRectF(look.px(_PAD), middle - side / 2, side, side)
+        paint_icon(painter, look, _LEVELS[self._notice.level], color, mark)
+        for text in self.texts:
+            text.paint(painter, state.clip, state.marks_of(text))
+        for hot in self.hit_areas:
+            paint_button(painter, look, hot, state)

@@ -1,0 +1,158 @@
+"""A row laid out for one width: its texts, its places to click, and how it is painted."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.ui.chat.items.lazy_layout import LazyLayout
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
+from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.row_types import Row
+from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.design.highlight import Highlighter
+
+
+@dataclass(frozen=True, slots=True)
+class ItemContext:
+    """What a row's look depends on beside the row: `head` shows who speaks, `opened` names open folds."""
+
+    shows_header: bool = True
+    expanded: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemTools:
+    """The tools that sheets are made with."""
+
+    style: ChatStyle
+    writer: DocumentWriter
+    highlighter: Highlighter
+
+
+class RowItem(LazyLayout, ABC):
+    """One row as the view shows it; sizes and places in pixels, the origin at its top left corner."""
+
+    def __init__(self, row: Row, context: ItemContext, tools: ItemTools) -> None:
+        self.row = row
+        self.context = context
+        self.style = tools.style
+        self.width = 0.0
+        self.height = 0.0
+        self._texts: Sequence[TextLayout] = []
+        self.hit_areas: list[HitArea] = []
+        self.accessible_notes: list[str] = []
+        """What stands beside its texts, in words for screen readers."""
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width; the height that takes."""
+        if width != self.width:
+            self.width = width
+            self.height = self._arrange(width)
+        return self.height
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw everything, and the ring around what has the keyboard."""
+        self._paint(painter, state)
+        hot = self.hit_area(state.focused)
+        if hot is not None:
+            paint_focus_ring(painter, self.style, hot.rect, hot.radius)
+
+    @property
+    def texts(self) -> Sequence[TextLayout]:
+        """All texts from top to bottom; a sheet that is built in part is built as a whole for it."""
+        return self._texts
+
+    @texts.setter
+    def texts(self, texts: Sequence[TextLayout]) -> None:
+        self._texts = texts
+        for number, text in enumerate(texts):
+            text.number = number
+
+    @property
+    def built_texts(self) -> Sequence[TextLayout]:
+        """The texts that are built, from top to bottom."""
+        return self._texts
+
+    def text(self, number: int) -> TextLayout:
+        """A text by its number, built when it was not; IndexError when there is none."""
+        return self._texts[number]
+
+    def block_texts(self) -> Iterator[BlockText]:
+        """The words of all texts; nothing is built for them."""
+        return map(text_of_layout, self._texts)
+
+    @property
+    def has_text(self) -> bool:
+        """Whether a screen reader finds something to read in it."""
+        return bool(self.accessible_notes) or any(True for _ in self.block_texts())
+
+    def accessible_text(self) -> str:
+        """Return all its text for screen readers."""
+        parts = (
+            ("\n" if words.joiner is None else words.joiner) + words.text for words in self.block_texts()
+        )
+        return "\n".join(("".join(parts).removeprefix("\n"), *self.accessible_notes)).removeprefix("\n")
+
+    def edge_text(self, *, last: bool) -> int | None:
+        """The number of the first or the last text, None when there is none."""
+        return (len(self._texts) - 1 if last else 0) if self._texts else None
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether it shows work in progress, which turns."""
+        return False
+
+    def hit_area(self, name: str) -> HitArea | None:
+        """The place of a name, or None."""
+        return next((hot for hot in self.hit_areas if hot.name == name), None)
+
+    def hit_area_at(self, x: float, y: float) -> HitArea | None:
+        """The place at a point; of nested ones the later, which lies on top."""
+        point = QPointF(x, y)
+        return next((hot for hot in reversed(self.hit_areas) if hot.rect.contains(point)), None)
+
+    def text_at(self, x: float, y: float) -> TextLayout | None:
+        """The text at a point, or None."""
+        shown = self.built_texts
+        at = bisect_right(shown, y, key=_top) - 1
+        if at >= 0 and shown[at].rect.contains(QPointF(x, y)):
+            return shown[at]
+        return None
+
+    def nearest_position(self, x: float, y: float) -> tuple[int, int]:
+        """The text, by number, and the position in it that lie nearest to a point; (0, 0) without texts."""
+        shown = self.built_texts
+        if not shown:
+            return 0, 0
+        at = max(0, bisect_right(shown, y, key=_top) - 1)
+        text = shown[at]
+        below = y - (text.y + text.height)
+        if at + 1 < len(shown) and below > shown[at + 1].y - y:
+            return shown[at + 1].number, 0
+        if y < text.y:
+            return text.number, 0
+        return text.number, (text.length if below > 0 else text.position_at(x, y))
+
+    def copy_text(self, area_name: str) -> str | None:
+        """What a Copy button puts on the clipboard, or None when the place is no such button."""
+        return None
+
+    @abstractmethod
+    def _arrange(self, width: float) -> float:
+        """Place texts and hots for a width; the height."""
+
+    @abstractmethod
+    def _paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw everything but the focus ring."""
+
+
+def _top(text: TextLayout) -> float:
+    return text.y

@@ -1,0 +1,151 @@
+"""Where the slabs of a text stand; those that are not built have estimated heights."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterator
+
+from helix_desktop.ui.chat.items.blocks import MessageBlock, gap_before
+from helix_desktop.ui.chat.markdown.parser import Block
+from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, Section
+from helix_desktop.ui.chat.style import BODY, CODE, ChatStyle
+
+
+class LazySection:
+    """One section, with the parts that it is built into, laid out for a width."""
+
+    __slots__ = ("built", "height", "parts", "section", "top", "tops", "width")
+
+    def __init__(self, section: Section) -> None:
+        self.section = section
+        self.parts: list[MessageBlock] = []
+        self.built = False
+        self.width = 0.0  # that the parts are laid out for
+        self.height = 0.0
+        self.tops: list[float] = []  # of the parts, below the slab's top
+        self.top = 0.0
+
+    def layout(
+        self, markdown_blocks: tuple[Block, ...], previous: Block | None, width: float, style: ChatStyle
+    ) -> None:
+        """Lay the parts of these blocks out for a width, below a block of the slab above."""
+        self.tops, y = [], 0.0
+        for block, part in zip(markdown_blocks, self.parts, strict=True):
+            joined = self.section.joiner is not None
+            y += 0.0 if joined else style.px(gap_before(block, previous))
+            self.tops.append(y)
+            y += part.layout(width)
+            previous = block
+        self.width, self.height = width, y
+
+    def move(self, x: float) -> None:
+        """Let the parts stand where the slab stands."""
+        for part, top in zip(self.parts, self.tops, strict=True):
+            part.move(x, self.top + top)
+
+
+class LazyStack:
+    """Slabs from top to bottom; all measures in pixels of the sheet."""
+
+    def __init__(self, markdown: LazyMarkdown, style: ChatStyle, sections: list[Section]) -> None:
+        """Pile up the sections `kept` of a text, without a width yet."""
+        self._markdown = markdown
+        self._style = style
+        self.sections = [LazySection(section) for section in sections]
+        self._tops: list[float] = [0.0]
+        self._x = 0.0
+        self._width = 0.0
+        self._built: list[int] = []  # in order
+
+    @property
+    def bottom(self) -> float:
+        """Where the last slab ends."""
+        return self._tops[-1]
+
+    def arrange(self, x: float, y: float, width: float) -> float:
+        """Stand below a point for a width; nothing is built or laid out anew. The bottom."""
+        if (x, y, width) == (self._x, self._tops[0], self._width):
+            return self.bottom
+        if width != self._width:
+            self._width = width
+            former, self._markdown.heights = self._markdown.heights, []
+            known = len(former) == len(self.sections)
+            for at, slab in enumerate(self.sections):
+                slab.height = self._style.px(former[at]) if known else self._estimate_height(slab)
+        self._x = x
+        self._position_below(y)
+        return self.bottom
+
+    def restack(self) -> None:
+        """Let slabs follow those above them whose heights have changed."""
+        self._position_below(self._tops[0])
+
+    def sections_between(self, top: float, bottom: float) -> range:
+        """The slabs between two heights; when there are none, it starts where they would be."""
+        first = max(0, bisect_right(self._tops, top) - 1)
+        return range(first, min(len(self.sections), bisect_left(self._tops, bottom)))
+
+    def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
+        """What must stay still while slabs between two heights are built: the first that is ready.
+
+        When none is, the end of all if `at_end`, else what stands at the top.
+        """
+        span = self.sections_between(top, bottom)
+        at_top = len(self.sections) if at_end else min(span.start, len(self.sections))
+        return next((at for at in span if self.is_ready(at)), at_top)
+
+    def anchor_top(self, anchor: int) -> float:
+        """Where what `pin` has named stands."""
+        return self._tops[anchor]
+
+    def is_ready(self, index: int) -> bool:
+        """Whether a slab is built and laid out for the present width."""
+        slab = self.sections[index]
+        return slab.built and slab.width == self._width
+
+    def ready_sections(self) -> Iterator[LazySection]:
+        """The slabs that are ready, from top to bottom."""
+        return (self.sections[at] for at in self._built if self.is_ready(at))
+
+    def set_blocks(self, index: int, blocks: list[MessageBlock]) -> None:
+        """Give a slab its parts."""
+        self.sections[index].parts, self.sections[index].built = blocks, True
+        insort(self._built, index)
+
+    def layout_section(self, index: int, markdown_blocks: tuple[Block, ...], previous: Block | None) -> None:
+        """Lay a filled slab out for the present width; what stands below it does not move yet."""
+        slab = self.sections[index]
+        slab.layout(markdown_blocks, previous, self._width, self._style)
+        slab.move(self._x)
+
+    def heights(self) -> list[float]:
+        """The heights of all slabs, pixels at zoom 1; none before there is a width."""
+        return [slab.height / self._style.zoom for slab in self.sections] if self._width else []
+
+    def _position_below(self, y: float) -> None:
+        """Stand below each other; only what is built has parts to be moved."""
+        tops = [y]
+        for at, slab in enumerate(self.sections):
+            if slab.top != y:
+                slab.top = y
+                if self.is_ready(at):
+                    slab.move(self._x)
+            y += slab.height
+            tops.append(y)
+        self._tops = tops
+
+    def _estimate_height(self, lazy_section: LazySection) -> float:
+        """A likely height: lines by the mean width of a letter."""
+        section, look = lazy_section.section, self._style
+        if lazy_section.built and lazy_section.width:
+            return lazy_section.height * (lazy_section.width / self._width if section.kind != "code" else 1.0)
+        chars = section.end - section.start
+        if section.kind == "line":
+            return chars * look.px(BODY) * 0.49 / self._width * look.px(24)
+        if section.kind == "code":
+            wraps = chars * look.px(CODE) * 0.6 / max(1.0, self._width - look.px(28))
+            return max(section.lines, wraps) * look.px(CODE) * 1.5 + (
+                0 if section.continues_above else look.px(50)
+            )
+        lines = self._markdown.text.count("\n", section.start, section.end)
+        return chars * look.px(BODY) * 0.49 / self._width * look.px(24) + lines * look.px(9) + look.px(16)

@@ -1,0 +1,161 @@
+"""A finished text in slabs that become documents only near the viewport."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from PySide6.QtGui import QPainter
+
+from helix_desktop.ui.chat.items.item import ItemTools
+from helix_desktop.ui.chat.items.lazy_stack import LazyStack
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState
+from helix_desktop.ui.chat.items.section_blocks import TEXTS_PER_SECTION, SectionBlocks
+from helix_desktop.ui.chat.markdown.parser import Block, Code
+from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_block, text_of_layout
+from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+
+
+class LazyText:
+    """Reads and builds the sections of a text, late; `pile` knows where they stand."""
+
+    def __init__(self, markdown: LazyMarkdown, tools: ItemTools, omit_last: int = 0) -> None:
+        """Take a text but its last `all_but` sections, which `rest` keeps."""
+        self._markdown = markdown
+        sections = markdown.sections
+        kept = sections[: max(0, len(sections) - omit_last)] if omit_last else sections
+        self.remaining_text = markdown.text[sections[len(kept)].start :] if len(kept) < len(sections) else ""
+        self.stack = LazyStack(markdown, tools.style, kept)
+        self._sections = self.stack.sections
+        self._section_blocks = SectionBlocks(markdown, tools, kept)
+        self._next_unread = 0  # all slabs before this one are read
+
+    def __len__(self) -> int:
+        return len(self._sections)
+
+    @property
+    def references(self) -> dict[str, Any]:
+        """The link references that the text defines."""
+        return self._markdown.references
+
+    @property
+    def has_references(self) -> bool:
+        """Whether the text defines link references."""
+        return bool(self._markdown.references.get("references"))
+
+    def last_block(self) -> Block | None:
+        """The block that what follows stands below."""
+        return self._block_before(len(self._sections))
+
+    def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
+        """Build what lies between two heights, until a time of time.perf_counter; True when all is built."""
+        waiting = [at for at in self.stack.sections_between(top, bottom) if not self.stack.is_ready(at)]
+        done = 0
+        for at in reversed(waiting) if upwards else waiting:
+            if time.perf_counter() > deadline:
+                break
+            self._build_section(at)
+            done += 1
+        if done:
+            self.stack.restack()
+        return done == len(waiting)
+
+    def build_hit_area(self, top: float, bottom: float, *, forward: bool) -> None:
+        """Build the first place to click that lies between two heights, if it is not built yet."""
+        order = self.stack.sections_between(top, bottom)
+        for at in order if forward else reversed(order):
+            if not self.stack.is_ready(at) and any(
+                isinstance(block, Code) for block in self._markdown.blocks(at)
+            ):
+                self._build_section(at)
+                if any(part.hit_areas() for part in self._sections[at].parts):
+                    break
+        self.stack.restack()
+
+    def read_ahead(self, deadline: float) -> bool:
+        """Read, but not build, on from where it was left; True when all is read."""
+        while self._next_unread < len(self._sections):
+            if time.perf_counter() > deadline:
+                return False
+            self._markdown.blocks(self._next_unread)
+            self._next_unread += 1
+        return True
+
+    def lazy_markdown(self) -> LazyMarkdown:
+        """The text as far as it is read, and the heights that are known, for another look."""
+        self._markdown.heights = self.stack.heights()
+        return self._markdown
+
+    def built_texts(self) -> list[TextLayout]:
+        """The texts that are built and laid out, from top to bottom."""
+        return [part.text for slab in self.stack.ready_sections() for part in slab.parts]
+
+    def text(self, number: int) -> TextLayout:
+        """A text by its number, built and laid out when it was not; IndexError when there is none."""
+        at, part = divmod(number, TEXTS_PER_SECTION)
+        if not self.stack.is_ready(at):
+            self._build_section(at)
+            self.stack.restack()
+        return self._sections[at].parts[part].text
+
+    def block_texts(self) -> Iterator[BlockText]:
+        """The words of all texts; nothing is built for them."""
+        for at, slab in enumerate(self._sections):
+            if slab.built:
+                yield from (text_of_layout(part.text) for part in slab.parts)
+                continue
+            for number, block in enumerate(self._markdown.blocks(at)):
+                yield text_of_block(
+                    block, at * TEXTS_PER_SECTION + number, slab.section.joiner if not number else None
+                )
+
+    def edge_text(self, *, last: bool) -> int | None:
+        """The number of the first or the last text, None when there is none."""
+        order = range(len(self._sections))
+        for at in reversed(order) if last else order:
+            blocks = self._markdown.blocks(at)
+            if blocks:
+                return at * TEXTS_PER_SECTION + (len(blocks) - 1 if last else 0)
+        return None
+
+    def hit_areas(self) -> list[HitArea]:
+        """The places of all parts that are built."""
+        return [
+            hot for slab in self.stack.ready_sections() for part in slab.parts for hot in part.hit_areas()
+        ]
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw what is built and in sight."""
+        for at in self.stack.sections_between(state.clip.top(), state.clip.bottom()):
+            slab = self._sections[at]
+            for part, top in zip(slab.parts, slab.tops, strict=False):
+                if self.stack.is_ready(at) and slab.top + top + part.height > state.clip.top():
+                    part.paint(painter, state)
+
+    def copy_text(self, area_name: str) -> str | None:
+        """The source of the code whose Copy button has a name."""
+        number, _, action = area_name.partition(":")
+        if action != "copy" or not number.isdigit():
+            return None
+        at, part = divmod(int(number), TEXTS_PER_SECTION)
+        section = self._sections[at].section
+        if section.kind == "code":
+            return self._markdown.text[section.fence[0] : section.fence[1]]
+        block = self._markdown.blocks(at)[part]
+        return block.text if isinstance(block, Code) else None
+
+    def _build_section(self, index: int) -> None:
+        """Build a slab and lay it out for the present width; what stands below it does not move yet."""
+        blocks = self._markdown.blocks(index)
+        if not self._sections[index].built:
+            self.stack.set_blocks(index, self._section_blocks.make(index))
+        self.stack.layout_section(index, blocks, self._block_before(index) if blocks else None)
+
+    def _block_before(self, index: int) -> Block | None:
+        for above in range(index - 1, -1, -1):
+            blocks = self._markdown.blocks(above)
+            if blocks:
+                return blocks[-1]
+        return None

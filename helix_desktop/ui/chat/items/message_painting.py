@@ -1,0 +1,84 @@
+"""What is painted around the text of an answer: its head and its caret while it grows."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QLinearGradient, QPainter
+
+from helix_desktop.ui.chat.items.painting import ChipStyle, chip_width, paint_chip, paint_icon, paint_line
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.row_types import AssistantRow
+from helix_desktop.ui.chat.style import BODY, SEMIBOLD, SMALL, UI, ChatStyle
+
+HEADER_HEIGHT = 26.0  # height of the head, pixels at zoom 1
+
+
+def time_of_day(at_ms: int) -> str:
+    """A time of day in the local zone, from milliseconds since 1970; empty for 0."""
+    return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M") if at_ms else ""
+
+
+def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, width: float) -> None:
+    """Draw who speaks and when, at the top of a sheet of a width in pixels."""
+    theme = chat_style.theme
+    side = chat_style.px(HEADER_HEIGHT)
+    shade = QLinearGradient(0, 0, side, side)
+    shade.setColorAt(0, chat_style.color(theme.seg_system))
+    shade.setColorAt(1, chat_style.color(theme.seg_assistant))
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(shade)
+    painter.drawRoundedRect(QRectF(0, 0, side, side), 8, 8)
+    sparkles = QRectF(side * 0.23, side * 0.23, chat_style.px(14), chat_style.px(14))
+    paint_icon(painter, chat_style, "sparkles", theme.on_accent, sparkles)
+    x = side + chat_style.px(10)
+    x = _paint_word(
+        painter, chat_style, QRectF(x, 0, width - x, side), row.model or "Assistant", True
+    ) + chat_style.px(9)
+    if row.demo:
+        style = ChipStyle(theme.accent_text, theme.accent_soft)
+        wide = chip_width(chat_style, "offline demo", style)
+        paint_chip(
+            painter,
+            chat_style,
+            QRectF(x, (side - chat_style.px(19)) / 2, wide, chat_style.px(19)),
+            "offline demo",
+            style,
+        )
+        x += wide + chat_style.px(9)
+    if row.at_ms:
+        _paint_word(painter, chat_style, QRectF(x, 0, width - x, side), time_of_day(row.at_ms), False)
+
+
+def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:
+    """Draw the caret behind the last word of a text that grows."""
+    line = text.line_rect(text.length)
+    tall = style.px(BODY + 2)
+    caret = QRectF(line.x() + _line_width(text) + 3, line.bottom() - tall - 2, 2.5, tall)
+    painter.fillRect(caret, style.color(style.theme.accent))
+
+
+def paint_waiting(painter: QPainter, style: ChatStyle, top: float, tick: int) -> None:
+    """Draw three dots below a height in pixels, one of them lit, while there are no words yet."""
+    theme = style.theme
+    for dot in range(3):
+        color = theme.accent if tick // 3 % 3 == dot else theme.border_strong
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(style.color(color))
+        painter.drawEllipse(QRectF(2 + dot * style.px(11), top + style.px(9), style.px(6), style.px(6)))
+
+
+def _paint_word(painter: QPainter, style: ChatStyle, bounds: QRectF, text: str, strong: bool) -> float:
+    """Draw a word of the head at the left of its room; where it ends."""
+    font = style.font(UI, SEMIBOLD) if strong else style.font(SMALL)
+    wide = min(style.width(text, font) + 1, max(40.0, bounds.width() - 60))
+    rect = QRectF(bounds.x(), bounds.y(), wide, bounds.height())
+    paint_line(painter, style, rect, text, font, style.theme.text if strong else style.theme.faint)
+    return bounds.x() + wide
+
+
+def _line_width(text: TextLayout) -> float:
+    line = text.document.lastBlock().layout()
+    count = line.lineCount()
+    return line.lineAt(count - 1).naturalTextWidth() if count else 0.0

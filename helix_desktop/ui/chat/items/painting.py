@@ -1,0 +1,211 @@
+"""Small drawings that all cards share: frames, chips, buttons, lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple, TypeAlias
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPen
+
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout, TextMark
+from helix_desktop.ui.chat.style import MEDIUM, REGULAR, SMALL, TINY, UI, ChatStyle
+
+ButtonStyle: TypeAlias = Literal["outline", "danger", "ghost"]
+
+
+class HitArea(NamedTuple):
+    """A place of a sheet that can be clicked, or focused with Tab.
+
+    `name` says what it does; `enter` is False where Enter must not trigger it, only Space or a click.
+    """
+
+    name: str
+    label: str
+    rect: QRectF
+    accepts_enter: bool = True
+    radius: float = 7.0
+    tip: str = ""
+
+
+@dataclass(slots=True)
+class PaintState:
+    """What a sheet has to know to paint itself at this moment."""
+
+    clip: QRectF
+    hovered: str = ""
+    focused: str = ""
+    pressed: str = ""
+    copied: str = ""
+    tick: int = 0  # steps of the spinner
+    marks: dict[int, list[TextMark]] = field(default_factory=dict)  # by number of the text
+
+    def marks_of(self, layout: TextLayout) -> Sequence[TextMark]:
+        """The marks that lie over one text."""
+        return self.marks.get(layout.number, ())
+
+
+class ChipStyle(NamedTuple):
+    """Colours and icon of a chip; empty names are left out."""
+
+    color: str
+    fill: str = ""
+    border: str = ""
+    icon: str = ""
+    mono: bool = False
+
+
+CHIP_HEIGHT = 21.0
+BUTTON_HEIGHT = 30.0
+
+
+def paint_box(
+    painter: QPainter, rect: QRectF, fill: QColor | None, border: QColor | None = None, radius: float = 10
+) -> None:
+    """A rounded rectangle with a crisp one-pixel border."""
+    painter.setPen(QPen(border, 1) if border is not None else Qt.PenStyle.NoPen)
+    painter.setBrush(fill if fill is not None else Qt.BrushStyle.NoBrush)
+    inner = rect.adjusted(0.5, 0.5, -0.5, -0.5) if border is not None else rect
+    painter.drawRoundedRect(inner, radius, radius)
+
+
+def paint_half_rounded_box(
+    painter: QPainter, rect: QRectF, fill: QColor, radius: float, round_bottom: bool = False
+) -> None:
+    """A ground that is rounded at the top, or at the bottom, only."""
+    path = QPainterPath()
+    path.setFillRule(Qt.FillRule.WindingFill)
+    path.addRoundedRect(rect, radius, radius)
+    square = rect.adjusted(0, 0, 0, -radius) if round_bottom else rect.adjusted(0, radius, 0, 0)
+    path.addRect(square)
+    painter.fillPath(path, fill)
+
+
+def paint_line(
+    painter: QPainter,
+    style: ChatStyle,
+    rect: QRectF,
+    text: str,
+    font: QFont,
+    color: str,
+    align_right: bool = False,
+) -> None:
+    """One line, centred in height, cut with an ellipsis when it does not fit."""
+    painter.setFont(font)
+    painter.setPen(style.color(color))
+    shown = text
+    if style.width(text, font) > rect.width():
+        shown = style.metrics(font).elidedText(text[:2_000], Qt.TextElideMode.ElideRight, rect.width())
+    side = Qt.AlignmentFlag.AlignRight if align_right else Qt.AlignmentFlag.AlignLeft
+    flags = Qt.AlignmentFlag.AlignVCenter | side | Qt.TextFlag.TextSingleLine
+    painter.drawText(rect, int(flags), shown)
+
+
+def chip_width(style: ChatStyle, text: str, chip_style: ChipStyle) -> float:
+    """How wide a chip is, pixels."""
+    font = style.font(TINY, MEDIUM, mono=chip_style.mono)
+    return style.width(text, font) + style.px(18) + (style.px(15) if chip_style.icon else 0)
+
+
+def paint_chip(
+    painter: QPainter,
+    style: ChatStyle,
+    rect: QRectF,
+    text: str,
+    chip_style: ChipStyle,
+    rotation_deg: float = 0.0,
+) -> None:
+    """A pill with an icon, which may be turned by degrees, and a word."""
+    fill = style.color(chip_style.fill) if chip_style.fill else None
+    border = style.color(chip_style.border) if chip_style.border else None
+    paint_box(painter, rect, fill, border, rect.height() / 2)
+    left = rect.x() + style.px(9)
+    if chip_style.icon:
+        side = style.px(12)
+        paint_icon(
+            painter,
+            style,
+            chip_style.icon,
+            chip_style.color,
+            QRectF(left - 1, rect.center().y() - side / 2, side, side),
+            rotation_deg,
+        )
+        left += style.px(15)
+    font = style.font(TINY, MEDIUM, mono=chip_style.mono)
+    inner = QRectF(left, rect.y(), rect.right() - left - style.px(6), rect.height())
+    paint_line(painter, style, inner, text, font, chip_style.color)
+
+
+def paint_icon(
+    painter: QPainter, style: ChatStyle, name: str, color: str, rect: QRectF, rotation_deg: float = 0.0
+) -> None:
+    """An icon in a square, turned by degrees around its middle."""
+    picture = style.icon(name, color, round(rect.width() / style.zoom))
+    if not rotation_deg:
+        painter.drawPixmap(rect.topLeft(), picture)
+        return
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    painter.translate(rect.center())
+    painter.rotate(rotation_deg)
+    painter.drawPixmap(QPointF(-rect.width() / 2, -rect.height() / 2), picture)
+    painter.restore()
+
+
+def button_width(style: ChatStyle, label: str, with_icon: bool = False) -> float:
+    """How wide a button is, pixels."""
+    return style.width(label, style.font(UI, MEDIUM)) + style.px(26) + (style.px(20) if with_icon else 0)
+
+
+def paint_button(
+    painter: QPainter,
+    style: ChatStyle,
+    area: HitArea,
+    state: PaintState,
+    button_style: ButtonStyle = "outline",
+    icon_name: str = "",
+) -> None:
+    """A button at its hot place, with its hover and pressed look."""
+    theme = style.theme
+    active = area.name in (state.hovered, state.pressed)
+    color = theme.error if button_style == "danger" else theme.text
+    fill = style.color(theme.hover if active else theme.surface)
+    if button_style == "danger" and active:
+        fill = style.color(theme.error_soft)
+    border = None if button_style == "ghost" else style.color(theme.border_strong)
+    if button_style == "ghost":
+        color = theme.muted
+        if not active:
+            fill = QColor(Qt.GlobalColor.transparent)
+    paint_box(painter, area.rect, fill, border, 8)
+    paint_label(
+        painter, style, area.rect, area.label, color, icon_name, UI if button_style != "ghost" else SMALL
+    )
+
+
+def paint_label(
+    painter: QPainter,
+    style: ChatStyle,
+    rect: QRectF,
+    text: str,
+    color: str,
+    icon_name: str = "",
+    size: float = UI,
+) -> None:
+    """A word, with an icon before it, in the middle of a rectangle."""
+    font = style.font(size, MEDIUM if size == UI else REGULAR)
+    side = style.px(14)
+    wide = style.width(text, font) + (side + style.px(6) if icon_name else 0)
+    left = rect.x() + max(0.0, (rect.width() - wide) / 2)
+    if icon_name:
+        paint_icon(painter, style, icon_name, color, QRectF(left, rect.center().y() - side / 2, side, side))
+        left += side + style.px(6)
+    paint_line(painter, style, QRectF(left, rect.y(), rect.right() - left, rect.height()), text, font, color)
+
+
+def paint_focus_ring(painter: QPainter, style: ChatStyle, rect: QRectF, radius: float = 8) -> None:
+    """The ring around what has the keyboard."""
+    painter.setPen(QPen(style.color(style.theme.accent), 2))
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.drawRoundedRect(rect.adjusted(1, 1, -1, -1), radius, radius)

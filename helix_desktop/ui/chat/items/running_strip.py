@@ -1,0 +1,74 @@
+"""The part of a card that shows a call at work: how long, its newest lines, and a way to stop it alone."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
+from helix_desktop.ui.chat.rows.running_output import RunningOutput
+from helix_desktop.ui.chat.style import SMALL, ChatStyle
+
+_BAR_HEIGHT = 38.0  # pixels
+_STOP_LABEL = "Stop"
+_MINUTE, _HOUR = 60, 3600
+
+
+def format_elapsed(seconds: int) -> str:
+    """A running time as a clock shows it: 0:07, 12:40, 1:02:40."""
+    seconds = max(0, seconds)
+    minutes = f"{seconds // _MINUTE % _MINUTE}:{seconds % _MINUTE:02}"
+    return f"{seconds // _HOUR}:{minutes:0>5}" if seconds >= _HOUR else minutes
+
+
+class RunningStrip:
+    """Lines and a bar below a card's first line; sizes in pixels."""
+
+    def __init__(self, output: RunningOutput, name: str, style: ChatStyle) -> None:
+        self._output, self._name, self._style = output, name, style
+        self._background_rect, self._bar_rect = QRectF(), QRectF()
+        self.hit_areas: list[HitArea] = []
+
+    @property
+    def _line_height(self) -> float:
+        return self._style.metrics(self._style.font(SMALL, mono=True)).lineSpacing() + self._style.px(1)
+
+    def arrange(self, top: float, width: float) -> float:
+        """Place it below `top`; where it ends."""
+        look, count = self._style, len(self._output.lines)
+        tall = count * self._line_height + look.px(16) if count else 0.0
+        self._background_rect = QRectF(1, top, width - 2, tall)
+        self._bar_rect = QRectF(0, top + tall, width, look.px(_BAR_HEIGHT))
+        wide = button_width(look, _STOP_LABEL, True)
+        place = QRectF(
+            width - look.px(12) - wide, self._bar_rect.center().y() - look.px(13.5), wide, look.px(27)
+        )
+        tip = "End this call alone; the agent goes on with what it has put out until then"
+        self.hit_areas = [HitArea("stop:card", f"Stop {self._name}", place, radius=8, tip=tip)]
+        return self._bar_rect.bottom()
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw the lines, the clock and the button."""
+        look, theme = self._style, self._style.theme
+        if self._output.lines:
+            painter.fillRect(self._background_rect, look.color(theme.code_surface))
+            for edge in (self._background_rect.top(), self._background_rect.bottom() - 1):
+                painter.fillRect(QRectF(1, edge, self._background_rect.width(), 1), look.color(theme.border))
+        font = look.font(SMALL, mono=True)
+        for at, line in enumerate(self._output.lines):
+            top = self._background_rect.top() + look.px(8) + at * self._line_height
+            room = QRectF(look.px(14), top, self._background_rect.width() - look.px(28), self._line_height)
+            paint_line(painter, look, room, line, font, theme.text)
+        self._paint_bar(painter, state)
+
+    def _paint_bar(self, painter: QPainter, state: PaintState) -> None:
+        look, (hot,) = self._style, self.hit_areas
+        paint_button(painter, look, hot._replace(label=_STOP_LABEL), state, "outline", "circle-stop")
+        words = format_elapsed(int(time.time()) - self._output.started_at_ms // 1000)
+        if not self._output.lines:
+            words += " · no output yet"
+        left = look.px(38)
+        room = QRectF(left, self._bar_rect.y(), hot.rect.x() - left - look.px(12), self._bar_rect.height())
+        paint_line(painter, look, room, words, look.font(SMALL), look.theme.muted)

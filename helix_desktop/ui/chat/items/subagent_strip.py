@@ -1,0 +1,147 @@
+"""The line of a card that shows its subagent at work, and leads to its session."""
+
+from __future__ import annotations
+
+import time
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.ui.chat.items.painting import (
+    HitArea,
+    PaintState,
+    button_width,
+    paint_box,
+    paint_button,
+    paint_icon,
+    paint_line,
+)
+from helix_desktop.ui.chat.rows.subagent_status import RUNNING_PHASE_TEXTS, SubagentStatus
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.safe_text import escape_invisible
+
+_HEIGHT = 38.0  # pixels
+_LEFT, _RIGHT = 38.0, 12.0
+_GAUGE = 46.0
+_MIN_TOOL_WIDTH = 90.0  # below, the newest call is left out
+_OPEN_LABEL = "Open"
+_PHASE_ICONS = {
+    "queued": "clock",
+    "thinking": "loader-circle",
+    "working": "loader-circle",
+    "waiting": "shield-alert",
+    "done": "circle-check",
+    "stopped": "circle-stop",
+    "failed": "circle-x",
+    "interrupted": "pause",
+}
+
+
+class SubagentStrip:
+    """One line below a card's bar; sizes in pixels."""
+
+    def __init__(self, status: SubagentStatus | None, name: str, style: ChatStyle) -> None:
+        """`errand` is None when no more is known than where the session is."""
+        self._status, self._name, self._style = status, name, style
+        self._rect = QRectF()
+        self.hit_areas: list[HitArea] = []
+
+    def arrange(self, top: float, width: float) -> float:
+        """Place it below `top`; where it ends."""
+        look = self._style
+        self._rect = QRectF(0, top, width, look.px(_HEIGHT))
+        wide = button_width(look, _OPEN_LABEL, True)
+        tall = look.px(27)
+        rect = QRectF(
+            width - look.px(_RIGHT) - wide, self._rect.center().y() - tall / 2 - look.px(3), wide, tall
+        )
+        label = f"Open the subagent's session: {self._name}"
+        self.hit_areas = [
+            HitArea("subagent:card", label, rect, radius=8, tip=f"{label}\nA double click does the same")
+        ]
+        return self._rect.bottom()
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw phase, gauge, figures, newest call, and the button."""
+        (hot,) = self.hit_areas
+        paint_button(
+            painter, self._style, hot._replace(label=_OPEN_LABEL), state, "outline", "arrow-up-right"
+        )
+        if self._status is not None:
+            middle = hot.rect.center().y()
+            self._paint_status(painter, state, self._status, middle, hot.rect.x() - self._style.px(12))
+
+    def _paint_status(
+        self, painter: QPainter, state: PaintState, status: SubagentStatus, middle: float, right: float
+    ) -> None:
+        look, theme = self._style, self._style.theme
+        color = self._color(status)
+        side = look.px(14)
+        place = QRectF(look.px(14), middle - side / 2, look.px(15), look.px(15))
+        glyph = _PHASE_ICONS[status.phase]
+        paint_icon(painter, look, glyph, color, place, state.tick * 30.0 if glyph == "loader-circle" else 0.0)
+        left = self._paint_text(painter, look.px(_LEFT), middle, right, status.phase_text, color, bold=True)
+        if status.is_running and status.used and right - left > look.px(2 * _GAUGE):
+            # One below the other, the gauges of several begin at one place.
+            left = max(left, look.px(_LEFT) + self._phase_column_width())
+            left = self._paint_gauge(painter, left, middle, status)
+            left = self._paint_text(painter, left, middle, right, status.window_ratio_text, theme.muted)
+        now = int(time.time() * 1000)
+        left = self._paint_text(painter, left, middle, right, status.summary(now), theme.muted)
+        if status.is_running and status.current_tool and right - left > look.px(_MIN_TOOL_WIDTH):
+            rest = QRectF(left, middle - look.px(10), right - left, look.px(20))
+            paint_line(
+                painter,
+                look,
+                rest,
+                escape_invisible(status.current_tool),
+                look.font(SMALL, mono=True),
+                theme.faint,
+            )
+
+    def _paint_text(
+        self,
+        painter: QPainter,
+        left: float,
+        middle: float,
+        right: float,
+        text: str,
+        color: str,
+        bold: bool = False,
+    ) -> float:
+        """Write a part of the line; where the next one begins."""
+        look = self._style
+        if not text or right <= left:
+            return left
+        font = look.font(SMALL, MEDIUM) if bold else look.font(SMALL)
+        wide = min(look.width(text, font) + 1, right - left)
+        paint_line(painter, look, QRectF(left, middle - look.px(10), wide, look.px(20)), text, font, color)
+        return left + wide + look.px(12)
+
+    def _phase_column_width(self) -> float:
+        """Width of the longest phase, and the gap behind it."""
+        font = self._style.font(SMALL, MEDIUM)
+        return (
+            max(self._style.width(words, font) for words in RUNNING_PHASE_TEXTS.values())
+            + 1
+            + self._style.px(12)
+        )
+
+    def _paint_gauge(self, painter: QPainter, left: float, middle: float, status: SubagentStatus) -> float:
+        look, theme = self._style, self._style.theme
+        bar = QRectF(left, middle - look.px(2.5), look.px(_GAUGE), look.px(5))
+        paint_box(painter, bar, look.color(theme.seg_free), None, bar.height() / 2)
+        full = QRectF(bar)
+        full.setWidth(max(bar.height(), bar.width() * min(1.0, status.window_ratio)))
+        paint_box(painter, full, look.color(theme.accent), None, bar.height() / 2)
+        return bar.right() + look.px(7)
+
+    def _color(self, status: SubagentStatus) -> str:
+        theme = self._style.theme
+        return {
+            "waiting": theme.warn,
+            "done": theme.ok,
+            "failed": theme.error,
+            "thinking": theme.text,
+            "working": theme.text,
+        }.get(status.phase, theme.muted)

@@ -1,0 +1,62 @@
+"""What a model thought before it answered: a fold above the answer."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.ui.chat.items.item import ItemTools
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, UI
+
+
+class ThinkingBlock:
+    """The fold's line and, when it is open, its text, which has the number -1; nothing without thoughts."""
+
+    def __init__(self, reasoning: str, tools: ItemTools, *, is_open: bool) -> None:
+        self._style = tools.style
+        self._reasoning = reasoning
+        self.hit_areas: list[HitArea] = []
+        self.text: TextLayout | None = None
+        if is_open and reasoning:
+            block = Prose((Paragraph((Span(reasoning),)),))
+            self.text = tools.writer.write_prose(block, tools.style.theme.muted, UI)
+            self.text.number = -1
+
+    def arrange(self, y: float, width: float, *, has_answer: bool) -> float:
+        """Stand below a height for a width, pixels; `begun` when the answer has words. The bottom."""
+        if not self._reasoning:
+            return y
+        look, label = self._style, self._label(has_answer)
+        rect = QRectF(0, y, look.width(label, look.font(SMALL, MEDIUM)) + look.px(40), look.px(24))
+        self.hit_areas = [HitArea("open:thoughts", label, rect, radius=6)]
+        y = rect.bottom() + look.px(4)
+        if self.text is not None:
+            self.text.x, self.text.y = look.px(14), y + 2
+            y += self.text.layout(width - look.px(14)) + look.px(14)
+        return y
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw the fold."""
+        for hot in self.hit_areas:
+            self._paint_line(painter, state, hot)
+        if self.text is not None:
+            bar = QRectF(0, self.text.y, 2, self.text.height)
+            painter.fillRect(bar, self._style.color(self._style.theme.border_strong))
+            self.text.paint(painter, state.clip, state.marks_of(self.text))
+
+    def _paint_line(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
+        look, theme = self._style, self._style.theme
+        if area.name in (state.hovered, state.pressed):
+            paint_box(painter, area.rect, look.color(theme.hover), None, 6)
+        side = look.px(14)
+        top = area.rect.center().y() - side / 2
+        arrow = "chevron-down" if self.text is not None else "chevron-right"
+        paint_icon(painter, look, arrow, theme.faint, QRectF(4, top, side, side))
+        words = area.rect.adjusted(side + 9, 0, 0, 0)
+        paint_line(painter, look, words, area.label, look.font(SMALL, MEDIUM), theme.muted)
+
+    def _label(self, has_answer: bool) -> str:
+        return f"Thinking · {len(self._reasoning.split()):,} words" if has_answer else "Thinking…"

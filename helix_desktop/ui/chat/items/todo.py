@@ -1,0 +1,122 @@
+"""The agent's list of what is to be done, as a card: ticks, what it works on, and how much is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.domain.todo import TodoItem, TodoStatus, current_item, progress_text
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
+from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.style import MEDIUM, SEMIBOLD, SMALL, UI
+from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.ui.design.style.theme import Theme
+
+_LINE = 40.0  # pixels, the card's first line
+_LEFT, _RIGHT = 38.0, 14.0
+_GAUGE, _ARROW = 84.0, 36.0
+_TITLE = "To do"
+_STATUS_TEXTS: dict[TodoStatus, str] = {"done": "Done", "in_progress": "In progress", "pending": "To do"}
+ITEM_ICONS = {"done": "circle-check", "in_progress": "circle-dot", "pending": "circle"}
+
+
+def item_color(item: TodoItem, theme: Theme) -> str:
+    """The colour of an item's sign."""
+    return {"done": theme.ok, "in_progress": theme.accent, "pending": theme.faint}[item.status]
+
+
+def item_text(item: TodoItem) -> str:
+    """Return an item for screen readers, which do not see its icon."""
+    return f"{_STATUS_TEXTS[item.status]}: {escape_invisible(item.content)}"
+
+
+def done_ratio(items: Sequence[TodoItem]) -> float:
+    """How much of a list is done, from 0 to 1."""
+    return sum(item.status == "done" for item in items) / len(items) if items else 0.0
+
+
+class TodoCard(RowItem):
+    """The card of one call that wrote the list: the newest one open, those before it one line each."""
+
+    def __init__(self, row: ToolRow, context: ItemContext, tools: ItemTools) -> None:
+        super().__init__(row, context, tools)
+        self._tool = row
+        self._is_open = ("card" in context.expanded) != row.is_newest
+        theme = self.style.theme
+        self._about = escape_invisible(current_item(row.todo)) if not self._is_open else ""
+        if self._is_open:
+            colors = {"done": theme.muted, "in_progress": theme.text, "pending": theme.text}
+            self.texts = [
+                tools.writer.write_prose(
+                    Prose((Paragraph((Span(escape_invisible(one.content)),)),)), colors[one.status], UI
+                )
+                for one in row.todo
+            ]
+
+    def accessible_text(self) -> str:
+        """Return the items of an open list."""
+        return "\n".join(map(item_text, self._tool.todo)) if self._is_open else ""
+
+    def _arrange(self, width: float) -> float:
+        look = self.style
+        label = f"{'Hide' if self._is_open else 'Show'} the list, {progress_text(self._tool.todo)} done"
+        self.hit_areas = [HitArea("open:card", label, QRectF(0, 0, width, look.px(_LINE)), radius=10)]
+        y = look.px(_LINE)
+        for text in self.texts:
+            text.x, text.y = look.px(_LEFT), y
+            y += text.layout(width - look.px(_LEFT + _RIGHT)) + look.px(7)
+        return y + look.px(6) if self.texts else y
+
+    def _paint(self, painter: QPainter, state: PaintState) -> None:
+        look, theme = self.style, self.style.theme
+        card = QRectF(0, 0, self.width, self.height)
+        hovered = state.hovered == "open:card" and not self._is_open
+        paint_box(
+            painter,
+            card,
+            look.color(theme.raised if hovered else theme.surface),
+            look.color(theme.border),
+            10,
+        )
+        self._paint_head(painter)
+        for item, text in zip(self._tool.todo, self.texts, strict=False):
+            side = look.px(15)
+            place = QRectF(look.px(14), text.y + look.px(2.5), side, side)
+            paint_icon(painter, look, ITEM_ICONS[item.status], item_color(item, theme), place)
+            text.paint(painter, state.clip, state.marks_of(text))
+
+    def _paint_head(self, painter: QPainter) -> None:
+        look, theme, items = self.style, self.style.theme, self._tool.todo
+        side, line = look.px(15), look.px(_LINE)
+        paint_icon(painter, look, "list", theme.muted, QRectF(14, (line - side) / 2, side, side))
+        title, words = look.font(UI, SEMIBOLD), f"{progress_text(items)} done"
+        left = look.px(_LEFT)
+        wide = look.width(_TITLE, title) + 1
+        paint_line(painter, look, QRectF(left, 0, wide, line), _TITLE, title, theme.text)
+        arrow = "chevron-down" if self._is_open else "chevron-right"
+        corner = QRectF(self.width - look.px(29), (line - side) / 2, side, side)
+        paint_icon(painter, look, arrow, theme.faint, corner)
+        small = look.font(SMALL, MEDIUM)
+        room = look.width(words, small) + 1
+        right = self.width - look.px(_ARROW)
+        paint_line(painter, look, QRectF(right - room, 0, room, line), words, small, theme.muted)
+        right -= room + look.px(10)
+        right = self._paint_gauge(painter, right, line / 2)
+        left += wide + look.px(9)
+        if self._about and right - left > look.px(24):
+            rest = QRectF(left, 0, right - left - look.px(12), line)
+            paint_line(painter, look, rest, self._about, look.font(SMALL), theme.muted)
+
+    def _paint_gauge(self, painter: QPainter, right: float, middle: float) -> float:
+        look, theme = self.style, self.style.theme
+        bar = QRectF(right - look.px(_GAUGE), middle - look.px(2.5), look.px(_GAUGE), look.px(5))
+        paint_box(painter, bar, look.color(theme.seg_free), None, bar.height() / 2)
+        share = done_ratio(self._tool.todo)
+        if share:
+            full = QRectF(bar.x(), bar.y(), max(bar.height(), bar.width() * share), bar.height())
+            paint_box(painter, full, look.color(theme.ok), None, bar.height() / 2)
+        return bar.x()

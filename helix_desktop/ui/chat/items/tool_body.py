@@ -1,0 +1,207 @@
+"""What an open tool card shows below its bar: where the output stands, what the agent saw, the original."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.ui.chat.items.item import ItemTools
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
+from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.chat.rows.row_types import Badge, FormChooser, HeadAndTail, ToolRow
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
+
+MAX_LINES, MAX_BYTES = 2_000, 256 * 1024  # that a card shows whole; larger ones open in the cache browser
+
+_WINDOW_STATE_TEXTS: dict[Badge, str] = {
+    "cached": "In the window stands a marker; the agent can recall the output by its hash.",
+    "folded": "In the window stands a line about it, in a note of folded steps; the agent can recall it.",
+    "left out": "Left out of the window for want of room; the agent can recall it through the index.",
+    "observed": "In the window stand observations about it; the agent can recall the output.",
+    "handed over": "In the window stands a handover that covers it; the agent can recall the output.",
+    "pinned": "You pinned it: it stays in the window, whatever becomes of its step.",
+}
+_CHOOSER_TEXTS: dict[FormChooser, str] = {
+    "rule": "Shown in part by rule, because it is large.",
+    "agent": "The agent chose this form.",
+    "timeout": "Nobody chose in time, so it is a preview.",
+    "user": "You chose this form.",
+}
+
+
+def window_state_text(row: ToolRow) -> str:
+    """Where the output and the arguments of a call stand in the window, in sentences."""
+    said = [_WINDOW_STATE_TEXTS.get(row.badge, "")]
+    if row.arguments_cached:
+        said.append("The arguments of the call stand there as markers.")
+    return " ".join(part for part in said if part)
+
+
+def form_choice_text(row: ToolRow) -> str:
+    """Who chose the shown form, what was asked for, what it took, and why it is not what was asked for."""
+    if row.form == "full" and row.chosen_by == "rule":
+        return ""
+    said = [_CHOOSER_TEXTS[row.chosen_by]]
+    if row.instructions:
+        said.append(f"Asked for: “{row.instructions}”")
+    if row.form_note:
+        said.append(row.form_note)
+    if row.form_cost:
+        said.append(f"It took {row.form_cost}.")
+    return " ".join(said)
+
+
+def can_show_all_lines(row: ToolRow) -> bool:
+    """Whether the card may show every line of the original."""
+    ends = row.original.head_and_tail if row.original is not None else row.shown_lines
+    return row.size_bytes <= MAX_BYTES and ends.lines <= MAX_LINES
+
+
+class _OutputSection:
+    """A titled stretch of output: its first lines, what is left out, its last lines."""
+
+    def __init__(self, title: str, ends: HeadAndTail, tools: ItemTools) -> None:
+        self.title, self.hidden_lines = title, ends.hidden_lines
+        self.head = _output_layout(ends.head, tools)
+        self.tail = _output_layout(ends.tail, tools)
+        self.title_rect = QRectF()
+        self.gap = QRectF()
+
+    @property
+    def texts(self) -> list[TextLayout]:
+        """What can be selected, from top to bottom."""
+        return [text for text in (self.head, self.tail) if text is not None]
+
+
+class ToolBody:
+    """The inside of one open card; sizes in pixels."""
+
+    def __init__(self, row: ToolRow, style: ChatStyle, tools: ItemTools) -> None:
+        self._row, self._style = row, style
+        self._intro = _intro_layout(
+            " ".join(part for part in (window_state_text(row), form_choice_text(row)) if part), tools
+        )
+        self._sections = [_OutputSection(*one, tools) for one in _section_contents(row)]
+        self._background_rect = QRectF()
+        self.hit_areas: list[HitArea] = []
+
+    @property
+    def texts(self) -> list[TextLayout]:
+        """All texts from top to bottom."""
+        first = [self._intro] if self._intro is not None else []
+        return [*first, *(text for one in self._sections for text in one.texts)]
+
+    def arrange(self, top: float, width: float) -> float:
+        """Place everything below `top`; where it ends."""
+        look, self.hit_areas = self._style, []
+        y = top + look.px(10)
+        if self._intro is not None:
+            self._intro.x, self._intro.y = look.px(14), y
+            y += self._intro.layout(width - look.px(28)) + look.px(7)
+        for at, one in enumerate(self._sections):
+            last = at == len(self._sections) - 1
+            y = self._arrange_section(one, y, width, last) + (0 if last else look.px(9))
+        self._background_rect = QRectF(1, top, width - 2, y + look.px(11) - top - 1)
+        return y + look.px(11)
+
+    def _arrange_section(self, section: _OutputSection, y: float, width: float, last: bool) -> float:
+        look = self._style
+        if section.title:
+            section.title_rect = QRectF(look.px(14), y, width - look.px(28), look.px(18))
+            y += look.px(22)
+        y = self._place(section.head, y, width)
+        buttons = last and bool(self._row.digest)
+        if buttons or section.hidden_lines:
+            y += look.px(6) if section.head is not None else -look.px(4)
+            tall = look.px(34 if buttons else 22)
+            section.gap = QRectF(look.px(14), y, width - look.px(28), tall)
+            if buttons:
+                self._place_buttons(section)
+            y += tall + look.px(6)
+        return self._place(section.tail, y, width)
+
+    def _place(self, text: TextLayout | None, y: float, width: float) -> float:
+        if text is None:
+            return y
+        text.x, text.y = self._style.px(14), y
+        return y + text.layout(width - self._style.px(28))
+
+    def _place_buttons(self, section: _OutputSection) -> None:
+        look, row = self._style, self._row
+        wide = button_width(look, "Open in cache", True)
+        rect = QRectF(section.gap.right() - wide, section.gap.y() + look.px(3), wide, look.px(28))
+        if section.hidden_lines and can_show_all_lines(row):
+            words = f"Show all {section.hidden_lines + sum(map(_line_count, section.texts)):,} lines"
+            room = button_width(look, words)
+            place = QRectF(rect.x() - look.px(8) - room, rect.y(), room, rect.height())
+            if place.x() > section.gap.x() + look.px(60):
+                self.hit_areas.append(HitArea("whole:card", words, place, radius=8))
+        self.hit_areas.append(HitArea("cache:open", "Open in cache", rect, radius=8, tip=row.digest))
+
+    def paint(self, painter: QPainter, state: PaintState) -> None:
+        """Draw texts, titles, gaps and buttons."""
+        look, theme = self._style, self._style.theme
+        for text in self.texts:
+            text.paint(painter, state.clip, state.marks_of(text))
+        for one in self._sections:
+            if one.title:
+                font = look.font(SMALL, MEDIUM)
+                paint_line(painter, look, one.title_rect, one.title, font, theme.muted)
+            if not one.gap.isNull():
+                self._paint_gap(painter, one)
+        for hot in self.hit_areas:
+            paint_button(painter, look, hot, state, "outline", "database" if hot.name == "cache:open" else "")
+
+    def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:
+        look = self._style
+        words = (
+            f"… {section.hidden_lines:,} more line{'s' if section.hidden_lines != 1 else ''}"
+            if section.hidden_lines
+            else ""
+        )
+        if not words:
+            words = "" if section.head is None else "The whole output"
+        left = min((hot.rect.x() for hot in self.hit_areas), default=section.gap.right())
+        room = QRectF(
+            section.gap.x(), section.gap.y(), max(0.0, left - section.gap.x() - 8), section.gap.height()
+        )
+        paint_line(painter, look, room, words, look.font(SMALL), look.theme.faint)
+
+
+def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
+    """Title and lines of each stretch that a card shows."""
+    original = row.original
+    if row.form == "full":
+        return [
+            ("", original.head_and_tail if original is not None and not original.problem else row.shown_lines)
+        ]
+    seen = f"What the agent was shown: {row.form}, {format_tokens(row.tokens)} tokens"
+    if original is None:
+        return [(seen, row.shown_lines), ("The original: reading it from the cache…", HeadAndTail())]
+    if original.problem:
+        return [(seen, row.shown_lines), (f"The original cannot be read: {original.problem}", HeadAndTail())]
+    lines = f"{original.head_and_tail.lines:,} line{'s' if original.head_and_tail.lines != 1 else ''}"
+    return [
+        (seen, row.shown_lines),
+        (f"The original: {lines}, {format_tokens(original.tokens)} tokens", original.head_and_tail),
+    ]
+
+
+def _intro_layout(text: str, tools: ItemTools) -> TextLayout | None:
+    if not text:
+        return None
+    return tools.writer.write_prose(
+        Prose((Paragraph((Span(escape_invisible(text)),)),)), tools.style.theme.muted, SMALL
+    )
+
+
+def _output_layout(text: str, tools: ItemTools) -> TextLayout | None:
+    cleaned = clean_output(text).rstrip("\n")
+    return tools.writer.write_plain(cleaned, mono=True, size=SMALL) if cleaned else None
+
+
+def _line_count(text: TextLayout) -> int:
+    return text.document.blockCount()

@@ -1,0 +1,348 @@
+"""How a tool call looks: a card of one or two lines that opens onto its output."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QPainter
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.messages import display_name
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.painting import (
+    CHIP_HEIGHT,
+    ChipStyle,
+    HitArea,
+    PaintState,
+    chip_width,
+    paint_box,
+    paint_chip,
+    paint_half_rounded_box,
+    paint_icon,
+    paint_line,
+)
+from helix_desktop.ui.chat.items.running_strip import RunningStrip
+from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
+from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, window_state_text
+from helix_desktop.ui.chat.rows.row_types import STATE_TEXTS, Badge, ToolRow, ToolState
+from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.safe_text import escape_invisible
+
+_LINE = 40.0  # pixels, the card's first line
+_SECOND_LINE = 25.0
+_MAX_NARROW_WIDTH = 640.0  # below, figures go to a line of their own
+_MIN_TITLE_WIDTH = (
+    230.0  # room that tool and target keep beside the figures, or these go to a line of their own
+)
+_MENU_WIDTH, _ARROW_WIDTH = 30.0, 36.0  # widths of the two places at the right end
+_HASH_DIGITS = 6
+
+_ICONS = (
+    ("mcp__", "server"),
+    ("recall", "archive-restore"),
+    ("search_cached", "text-search"),
+    ("bash", "terminal"),
+    ("shell", "terminal"),
+    ("run", "terminal"),
+    ("exec", "terminal"),
+    ("edit", "file-pen"),
+    ("patch", "file-pen"),
+    ("write", "file-plus"),
+    ("create", "file-plus"),
+    ("read", "file-text"),
+    ("list", "folder-tree"),
+    ("glob", "folder-search"),
+    ("find", "text-search"),
+    ("grep", "text-search"),
+    ("search", "text-search"),
+    ("fetch", "globe"),
+    ("web", "globe"),
+    ("agent", "bot"),
+    ("delegate", "bot"),
+    ("todo", "list"),
+)
+_STATE_ICONS: dict[ToolState, str] = {
+    "waiting": "clock",
+    "approval": "shield-alert",
+    "running": "loader-circle",
+    "ok": "check",
+    "failed": "x",
+    "denied": "x",
+    "interrupted": "pause",
+    "stopped": "circle-stop",
+}
+_BADGE_ICONS: dict[Badge, str] = {
+    "cached": "zap",
+    "folded": "list-tree",
+    "left out": "scissors",
+    "observed": "eye",
+    "handed over": "layers",
+    "recalled": "archive-restore",
+    "pinned": "pin",
+}
+
+
+class _PlacedChip(NamedTuple):
+    """A chip of the bar, where it stands once it is placed."""
+
+    text: str
+    style: ChipStyle
+    area_name: str = ""
+    tip: str = ""
+    rect: QRectF = QRectF()
+
+
+def tool_icon(tool: str) -> str:
+    """The icon for a tool's name."""
+    return next((name for part, name in _ICONS if part in tool.lower()), "wrench")
+
+
+def figures_text(row: ToolRow) -> str:
+    """Lines, time, exit code and tokens of a call, as one line of words.
+
+    Of an output that is shown in part: its size, and the tokens of that part. A subagent's stand in its line.
+    """
+    if row.subagent_status is not None:
+        return ""
+    parts = []
+    if row.form != "full" or row.is_choosing_form:
+        parts.append(format_bytes(row.size_bytes))
+    elif row.lines:
+        parts.append(f"{row.lines:,} line{'s' if row.lines != 1 else ''}")
+    if row.duration_ms is not None:
+        parts.append(format_duration(row.duration_ms))
+    if row.exit_code is not None:
+        parts.append(f"exit {row.exit_code}")
+    if row.tokens:
+        parts.append(f"{format_tokens(row.tokens)} tokens{' shown' if row.form != 'full' else ''}")
+    return " · ".join(parts)
+
+
+def format_duration(milliseconds: int) -> str:
+    """A length of time as people say it: 3 ms, 0.4 s, 12 s, 3 min 20 s."""
+    seconds = milliseconds / 1000
+    if seconds < 0.05:  # noqa: PLR2004 - would read 0.0 s
+        return f"{milliseconds} ms"
+    if seconds < 9.95:  # noqa: PLR2004 - below ten seconds one decimal is worth its room
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"  # noqa: PLR2004 - seconds a minute
+
+
+def has_menu(row: ToolRow) -> bool:
+    """Whether there is something to do with a call beside looking at it."""
+    return bool(row.digest or row.arguments or row.subagent_session)
+
+
+class ToolCard(RowItem):
+    """The card of one tool call."""
+
+    def __init__(self, row: ToolRow, context: ItemContext, tools: ItemTools) -> None:
+        super().__init__(row, context, tools)
+        self._tool = row
+        self._target = escape_invisible(row.target.replace("\n", " ↵ "))
+        self._placed_chips: list[_PlacedChip] = []
+        self._title = QRectF()
+        self._figures = QRectF()
+        self._bar_height = self._body_top = _LINE
+        running = row.state == "running"
+        self._running_strip = (
+            RunningStrip(row.running_output, self._description, self.style)
+            if row.running_output and running
+            else None
+        )
+        self._can_open = bool(row.head or row.tail or row.digest)
+        self._subagent_strip = (
+            SubagentStrip(row.subagent_status, self._target, self.style) if row.subagent_session else None
+        )
+        self._body: ToolBody | None = None
+        if "card" in context.expanded and self._can_open:
+            self._body = ToolBody(row, self.style, tools)
+            self.texts = self._body.texts
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether the tool runs."""
+        return self._tool.state == "running"
+
+    def _arrange_bar(self, width: float) -> None:
+        look = self.style
+        ends = look.px(
+            (_ARROW_WIDTH if self._can_open else 14) + (_MENU_WIDTH if has_menu(self._tool) else 0)
+        )
+        words = figures_text(self._tool)
+        wide = look.width(words, look.font(SMALL)) + 1 if words else 0.0
+        chips = self._chips()
+        beside = sum(chip_width(look, one.text, one.style) + look.px(8) for one in chips) + wide
+        state = chip_width(look, STATE_TEXTS[self._tool.state], self._state_style()) + look.px(8)
+        title = width - look.px(38 + 12) - ends - state - beside
+        cramped = width < look.px(_MAX_NARROW_WIDTH) and self._subagent_strip is None
+        two = bool(chips or words) and (cramped or title < look.px(_MIN_TITLE_WIDTH))
+        self._bar_height = look.px(_LINE + (_SECOND_LINE if two else 0))
+        self._placed_chips = []
+        self.hit_areas = [self._expand_area(width)] if self._can_open else []
+        middle = look.px(_LINE) / 2
+        right = self._place_chip(
+            width - ends, middle, _PlacedChip(STATE_TEXTS[self._tool.state], self._state_style())
+        )
+        left = look.px(38)
+        if two:
+            self._title = QRectF(left, 0, right - left - 6, look.px(_LINE))
+            line = look.px(_LINE + _SECOND_LINE / 2 - 6)
+            right = width - look.px(14)
+        else:
+            line = middle
+        for one in chips:
+            right = self._place_chip(right, line, one)
+        if two:
+            self._figures = QRectF(left, line - look.px(10), right - left, look.px(20))
+        else:
+            self._figures = QRectF(right - wide - 4, 0, wide, look.px(_LINE))
+            self._title = QRectF(left, 0, self._figures.x() - left - look.px(12), look.px(_LINE))
+        if has_menu(self._tool):
+            self.hit_areas.append(self._menu_area(width))
+
+    def _arrange(self, width: float) -> float:
+        self._arrange_bar(width)
+        self._body_top = self._bar_height
+        if self._subagent_strip is not None:
+            self._body_top = self._subagent_strip.arrange(self._body_top, width)
+            self.hit_areas += self._subagent_strip.hit_areas
+        if self._running_strip is not None:
+            self._body_top = self._running_strip.arrange(self._body_top, width)
+            self.hit_areas += self._running_strip.hit_areas
+        if self._body is None:
+            return self._body_top
+        height = self._body.arrange(self._body_top, width)
+        self.hit_areas += self._body.hit_areas
+        return height
+
+    @property
+    def _description(self) -> str:
+        return f"{self._tool.tool} {self._target}".strip()
+
+    def _expand_area(self, width: float) -> HitArea:
+        """The bar, all of which opens the card."""
+        label = f"{'Hide' if self._body else 'Show'} the output of {self._description}"
+        return HitArea("open:card", label, QRectF(0, 0, width, self._bar_height), radius=10)
+
+    def _menu_area(self, width: float) -> HitArea:
+        """The place at the right end that opens a menu."""
+        look = self.style
+        side = look.px(26)
+        left = width - look.px(_ARROW_WIDTH if self._can_open else 10) - side
+        rect = QRectF(left, look.px(_LINE) / 2 - side / 2, side, side)
+        return HitArea("menu:card", f"More for {self._description}", rect, radius=7, tip="More")
+
+    def _chips(self) -> list[_PlacedChip]:
+        """Where things stand, from right to left."""
+        row, theme = self._tool, self.style.theme
+        soft = ChipStyle(theme.accent_text, theme.accent_soft)
+        plain = ChipStyle(theme.muted, "", theme.border)
+        found: list[_PlacedChip] = []
+        if row.badge == "in window":
+            found.append(_PlacedChip(row.badge, plain))
+        elif row.badge:
+            styles = {
+                "pinned": ChipStyle(theme.ok, theme.ok_soft),
+                "left out": ChipStyle(theme.warn, theme.warn_soft),
+            }
+            style = styles.get(row.badge, soft)._replace(icon=_BADGE_ICONS[row.badge])
+            digits = "" if row.badge == "pinned" else row.digest[:_HASH_DIGITS]
+            text = f"{row.badge} {digits}".strip()
+            found.append(_PlacedChip(text, style, "cache" if row.digest else "", window_state_text(row)))
+        if row.is_choosing_form:
+            found.append(_PlacedChip("choosing a form", plain._replace(icon="loader-circle")))
+        if row.form != "full":
+            glyph = "minimize-2" if row.form == "compact" else "list-filter"
+            found.append(_PlacedChip(row.form, plain._replace(icon=glyph), "", form_choice_text(row)))
+        if row.arguments_cached:
+            found.append(
+                _PlacedChip("arguments cached", soft._replace(icon="braces"), "", window_state_text(row))
+            )
+        return found
+
+    def _place_chip(self, right: float, middle: float, chip: _PlacedChip) -> float:
+        look = self.style
+        wide, tall = chip_width(look, chip.text, chip.style), look.px(CHIP_HEIGHT)
+        rect = QRectF(right - wide, middle - tall / 2, wide, tall)
+        self._placed_chips.append(chip._replace(rect=rect))
+        if chip.area_name:
+            tip = f"{chip.tip}\nOpen in the cache: {self._tool.digest}".strip()
+            label = f"Open {chip.text} in the cache"
+            self.hit_areas.append(HitArea(chip.area_name, label, rect, radius=rect.height() / 2, tip=tip))
+        return right - wide - look.px(8)
+
+    def _state_style(self) -> ChipStyle:
+        theme, state = self.style.theme, self._tool.state
+        colors = {
+            "ok": (theme.ok, theme.ok_soft),
+            "running": (theme.warn, theme.warn_soft),
+            "approval": (theme.warn, theme.warn_soft),
+            "failed": (theme.error, theme.error_soft),
+            "denied": (theme.error, theme.error_soft),
+        }
+        color, fill = colors.get(state, (theme.muted, theme.hover))
+        return ChipStyle(color, fill, "", _STATE_ICONS[state])
+
+    def _paint(self, painter: QPainter, state: PaintState) -> None:
+        look, theme = self.style, self.style.theme
+        card = QRectF(0, 0, self.width, self.height)
+        paint_box(painter, card, look.color(theme.surface), look.color(theme.border), 10)
+        if self._body is not None:
+            ground = card.adjusted(1, self._body_top, -1, -1)
+            paint_half_rounded_box(painter, ground, look.color(theme.code_surface), 9, round_bottom=True)
+            painter.fillRect(QRectF(1, self._body_top - 1, self.width - 2, 1), look.color(theme.border))
+            self._body.paint(painter, state)
+        if state.hovered == "open:card":
+            inner = QRectF(1, 1, self.width - 2, self._bar_height - 2)
+            whole = self._body is None and self._subagent_strip is None and self._running_strip is None
+            paint_box(painter, inner, look.color(theme.raised), None, 9) if whole else paint_half_rounded_box(
+                painter, inner, look.color(theme.raised), 9
+            )
+        if self._subagent_strip is not None:
+            self._subagent_strip.paint(painter, state)
+        if self._running_strip is not None:
+            self._running_strip.paint(painter, state)
+        side, line = look.px(15), look.px(_LINE)
+        paint_icon(
+            painter, look, tool_icon(self._tool.tool), theme.muted, QRectF(14, (line - side) / 2, side, side)
+        )
+        self._paint_title(painter)
+        paint_line(painter, look, self._figures, figures_text(self._tool), look.font(SMALL), theme.faint)
+        for item in self._placed_chips:
+            turn = state.tick * 30.0 if item.style.icon == "loader-circle" else 0.0
+            style = item.style
+            if item.area_name and item.area_name == state.hovered:
+                style = style._replace(border=theme.accent)
+            paint_chip(painter, look, item.rect, item.text, style, turn)
+        self._paint_ends(painter, state)
+
+    def _paint_ends(self, painter: QPainter, state: PaintState) -> None:
+        look, theme = self.style, self.style.theme
+        side, line = look.px(15), look.px(_LINE)
+        menu = self.hit_area("menu:card")
+        if menu is not None:
+            active = menu.name in (state.hovered, state.pressed)
+            if active:
+                paint_box(painter, menu.rect, look.color(theme.hover), None, 7)
+            place = QRectF(0, 0, side, side)
+            place.moveCenter(menu.rect.center())
+            paint_icon(painter, look, "ellipsis", theme.text if active else theme.faint, place)
+        if self._can_open:
+            arrow = "chevron-down" if self._body is not None else "chevron-right"
+            corner = QRectF(self.width - look.px(29), (line - side) / 2, side, side)
+            paint_icon(painter, look, arrow, theme.faint, corner)
+
+    def _paint_title(self, painter: QPainter) -> None:
+        look, theme = self.style, self.style.theme
+        font = look.font(UI, SEMIBOLD)
+        name = display_name(self._tool.tool)
+        wide = min(look.width(name, font) + 1, self._title.width())
+        rect = QRectF(self._title.x(), self._title.y(), wide, self._title.height())
+        paint_line(painter, look, rect, name, font, theme.text)
+        rest = self._title.adjusted(wide + look.px(9), 0, 0, 0)
+        if rest.width() > look.px(24):
+            paint_line(painter, look, rest, self._target, look.font(SMALL, mono=True), theme.muted)

@@ -1,0 +1,1 @@
+"""Markdown as paragraphs, code and tables, also while it arrives."""

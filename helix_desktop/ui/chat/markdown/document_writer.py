@@ -1,0 +1,237 @@
+"""Writes Markdown blocks into text documents through a cursor: never HTML, never an image."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import (
+    QFont,
+    QTextBlockFormat,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFormat,
+    QTextFrameFormat,
+    QTextLength,
+    QTextTable,
+    QTextTableFormat,
+)
+
+from helix_desktop.ui.chat.markdown.decorations import BlockDecoration, InlineCodeRange
+from helix_desktop.ui.chat.markdown.parser import Alignment, Paragraph, Prose, Span, Table
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
+from helix_desktop.ui.chat.style import BODY, CODE, INDENT, SEMIBOLD, ChatStyle
+from helix_desktop.ui.design.safe_text import LINE_LIMIT, wrap_long_line
+
+_HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
+_LEADING = 134  # line height in per cent
+_CODE_LEADING = 114
+_INLINE_CODE_PADDING = 3.0  # pixels beside inline code, so that its ground touches no letter
+_ALIGN = {
+    "left": Qt.AlignmentFlag.AlignLeft,
+    "center": Qt.AlignmentFlag.AlignHCenter,
+    "right": Qt.AlignmentFlag.AlignRight,
+}
+
+
+class DocumentWriter:
+    """Turns typed blocks into text pieces in one look."""
+
+    def __init__(self, style: ChatStyle) -> None:
+        self._style = style
+        self._formats: dict[tuple[Span, int], QTextCharFormat] = {}
+
+    def write_prose(self, block: Prose, color: str = "", size: int = BODY) -> TextLayout:
+        """A piece that holds the leaves of a block."""
+        document = new_document(self._style.font(size))
+        piece = TextLayout(self._style, document, color)
+        cursor = QTextCursor(document)
+        cursor.beginEditBlock()
+        for number, leaf in enumerate(block.paragraphs):
+            self._write_paragraph(cursor, piece, leaf, first=number == 0)
+        cursor.endEditBlock()
+        return piece
+
+    def write_table(self, block: Table) -> TextLayout:
+        """A piece that holds a table."""
+        document = new_document(self._style.font(BODY))
+        piece = TextLayout(self._style, document)
+        piece.is_table = True
+        columns = max(1, len(block.alignments))
+        cursor = QTextCursor(document)
+        cursor.beginEditBlock()
+        table = cursor.insertTable(len(block.rows), columns, self._table_format(columns))
+        for row, cells in enumerate(block.rows):
+            for column, spans in enumerate(cells[:columns]):
+                self._write_cell(piece, table, (row, column), spans, block.alignments[column])
+        cursor.endEditBlock()
+        _shrink_ends(document)
+        return piece
+
+    def write_plain(self, text: str, *, mono: bool, color: str = "", size: int = CODE) -> TextLayout:
+        """A piece that holds text as it is, one block per line, very long lines folded."""
+        document = new_document(self._style.font(size, mono=mono), wrap_anywhere=mono)
+        piece = TextLayout(self._style, document, color)
+        self.append_lines(piece, text.split("\n"))
+        return piece
+
+    def append_lines(self, layout: TextLayout, lines: Sequence[str]) -> None:
+        """Add text at the end of a plain piece: the first line goes on the last one."""
+        cursor = QTextCursor(layout.document)
+        cursor.movePosition(QTextCursor.MoveOperation.End)
+        cursor.beginEditBlock()
+        if layout.document.characterCount() == 1:
+            form = QTextBlockFormat()
+            form.setLineHeight(_CODE_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+            cursor.setBlockFormat(form)
+        if all(len(line) <= LINE_LIMIT for line in lines):
+            cursor.insertText("\n".join(lines))
+        else:
+            self._insert_wrapped(cursor, layout, lines)
+        cursor.endEditBlock()
+
+    def _insert_wrapped(self, cursor: QTextCursor, layout: TextLayout, lines: Sequence[str]) -> None:
+        for number, line in enumerate(lines):
+            for part_number, part in enumerate(wrap_long_line(line)):
+                if part_number or number:
+                    cursor.insertBlock()
+                if part_number:
+                    layout.decorations[cursor.blockNumber()] = BlockDecoration(is_continuation=True)
+                cursor.insertText(part)
+
+    def _write_paragraph(
+        self, cursor: QTextCursor, layout: TextLayout, paragraph: Paragraph, first: bool
+    ) -> None:
+        form = self._block_format(paragraph, first)
+        if first:
+            cursor.setBlockFormat(form)
+        else:
+            cursor.insertBlock(form, QTextCharFormat())
+        decor = BlockDecoration(paragraph.marker, paragraph.indent, paragraph.quote, paragraph.rule)
+        if paragraph.marker or paragraph.quote or paragraph.rule:
+            layout.decorations[cursor.blockNumber()] = decor
+        self._write_spans(cursor, layout, paragraph.spans, paragraph.heading)
+
+    def _block_format(self, paragraph: Paragraph, first: bool) -> QTextBlockFormat:
+        form = QTextBlockFormat()
+        form.setLineHeight(_LEADING, QTextBlockFormat.LineHeightTypes.ProportionalHeight.value)
+        form.setLeftMargin(self._style.px(INDENT * paragraph.indent + 16 * paragraph.quote))
+        if not first:
+            form.setTopMargin(self._style.px(4 if paragraph.marker else 8))
+        return form
+
+    def _write_spans(
+        self, cursor: QTextCursor, layout: TextLayout, spans: Iterable[Span], heading: int
+    ) -> None:
+        queue = list(spans)
+        for number, span in enumerate(queue):
+            following = queue[number + 1] if number + 1 < len(queue) else None
+            if span.code:
+                self._inline_code(cursor, layout, span, heading)
+            elif following is not None and following.code and span.text[-1:] not in ("", "\n"):
+                self._write_text(cursor, layout, span, heading, span.text[:-1])
+                cursor.insertText(span.text[-1], self._padded_format(self._format(span, heading)))
+            else:
+                self._write_text(cursor, layout, span, heading, span.text)
+
+    def _write_text(
+        self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int, text: str
+    ) -> None:
+        form = self._format(span, heading)
+        parts = wrap_long_line(text)
+        cursor.insertText(parts[0].replace("\n", "\u2028"), form)
+        for part in parts[1:]:
+            block = cursor.blockFormat()
+            block.setTopMargin(0)
+            cursor.insertBlock(block)
+            quote = layout.decorations.get(cursor.blockNumber() - 1, BlockDecoration()).quote
+            layout.decorations[cursor.blockNumber()] = BlockDecoration(quote=quote, is_continuation=True)
+            cursor.insertText(part.replace("\n", "\u2028"), form)
+
+    def _inline_code(self, cursor: QTextCursor, layout: TextLayout, span: Span, heading: int) -> None:
+        form = self._format(span, heading)
+        start = cursor.positionInBlock()
+        block = cursor.blockNumber()
+        text = span.text[:LINE_LIMIT]
+        cursor.insertText(text[:-1], form)
+        cursor.insertText(text[-1:], self._padded_format(form))
+        layout.inline_code.append(InlineCodeRange(block, start, cursor.positionInBlock()))
+        if len(span.text) > len(text):
+            self._write_text(cursor, layout, span, heading, span.text[len(text) :])
+
+    def _padded_format(self, form: QTextCharFormat) -> QTextCharFormat:
+        spaced = QTextCharFormat(form)
+        spaced.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
+        spaced.setFontLetterSpacing(self._style.px(_INLINE_CODE_PADDING))
+        return spaced
+
+    def _format(self, span: Span, heading: int) -> QTextCharFormat:
+        key = (Span("", span.bold, span.italic, span.strike, span.code, span.link), heading)
+        form = self._formats.get(key)
+        if form is None or span.link:
+            form = self._make_format(span, heading)
+            if not span.link:
+                self._formats[key] = form
+        return form
+
+    def _make_format(self, span: Span, heading: int) -> QTextCharFormat:
+        form = QTextCharFormat()
+        if span.code:
+            size = CODE + max(0, _HEADINGS.get(heading, BODY) - BODY)
+            form = self._style.format(size, mono=True)
+        elif heading:
+            form.setProperty(
+                QTextFormat.Property.FontPixelSize, round(self._style.px(_HEADINGS.get(heading, BODY)))
+            )
+        if span.bold or heading:
+            form.setFontWeight(SEMIBOLD)
+        if span.italic:
+            form.setFontItalic(True)
+        if span.strike:
+            form.setFontStrikeOut(True)
+        if span.link:
+            form.setAnchor(True)
+            form.setAnchorHref(span.link)
+            form.setForeground(self._style.color(self._style.theme.accent_text))
+        return form
+
+    def _table_format(self, columns: int) -> QTextTableFormat:
+        form = QTextTableFormat()
+        form.setCellSpacing(0)
+        form.setCellPadding(self._style.px(7))
+        form.setBorder(1)
+        form.setBorderCollapse(True)
+        form.setBorderStyle(QTextFrameFormat.BorderStyle.BorderStyle_Solid)
+        form.setBorderBrush(self._style.color(self._style.theme.border))
+        form.setHeaderRowCount(1)
+        form.setColumnWidthConstraints([QTextLength()] * columns)
+        return form
+
+    def _write_cell(
+        self,
+        layout: TextLayout,
+        table: QTextTable,
+        position: tuple[int, int],
+        spans: Sequence[Span],
+        align: Alignment,
+    ) -> None:
+        cell = table.cellAt(*position)
+        if position[0] == 0:
+            form = cell.format()
+            form.setBackground(self._style.color(self._style.theme.raised))
+            cell.setFormat(form)
+        cursor = cell.firstCursorPosition()
+        block = QTextBlockFormat()
+        block.setAlignment(_ALIGN[align])
+        cursor.setBlockFormat(block)
+        self._write_spans(cursor, layout, spans, 4 if position[0] == 0 else 0)
+
+
+def _shrink_ends(document: QTextDocument) -> None:
+    """A table stands between two empty blocks that Qt keeps: make them take no room."""
+    form = QTextBlockFormat()
+    form.setLineHeight(0.01, QTextBlockFormat.LineHeightTypes.FixedHeight.value)
+    for block in (document.firstBlock(), document.lastBlock()):
+        if QTextCursor(block).currentTable() is None:
+            QTextCursor(block).setBlockFormat(form)

@@ -1,0 +1,337 @@
+"""Markdown to typed blocks: no HTML, no images, and only links that a person may safely open."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from typing import Any, Literal, TypeAlias
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+BULLET = "•"
+TASKS = {"▢": "- [ ]", "✓": "- [x]"}
+"""Markers of tasks that are open and done, and how they are written."""
+LINK_SCHEMES = ("http://", "https://", "mailto:")
+_BARE_LINK = re.compile(r"https?://[^\s<>\"'`]+[^\s<>\"'`.,;:!?)\]}*_]")
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A run of words in one style; `link` is a target with an allowed scheme, or empty."""
+
+    text: str
+    bold: bool = False
+    italic: bool = False
+    strike: bool = False
+    code: bool = False
+    link: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A paragraph, heading, list item line or rule; `indent` and `quote` are nesting depths."""
+
+    spans: tuple[Span, ...] = ()
+    heading: int = 0
+    indent: int = 0
+    quote: int = 0
+    marker: str = ""
+    rule: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Prose:
+    """Leaves that flow as one text."""
+
+    paragraphs: tuple[Paragraph, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """A fenced or indented block of code."""
+
+    text: str
+    info: str = ""
+    indent: int = 0
+
+
+Cell: TypeAlias = tuple[Span, ...]
+Alignment: TypeAlias = Literal["left", "center", "right"]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; the first row is its header."""
+
+    rows: tuple[tuple[Cell, ...], ...]
+    alignments: tuple[Alignment, ...]
+    indent: int = 0
+
+
+Block: TypeAlias = Prose | Code | Table
+
+
+@dataclass(frozen=True, slots=True)
+class TopLevelBlock:
+    """A top-level piece of a text (a list is one chunk per item), with its first line and token."""
+
+    line: int
+    blocks: tuple[Block, ...]
+    fence: str = field(default="", compare=False)
+
+
+def allowed_link(target: str) -> str:
+    """The target when its scheme may be opened on a click (http, https, mailto), else nothing."""
+    return target if target.strip().lower().startswith(LINK_SCHEMES) else ""
+
+
+class _PermissiveMarkdownIt(MarkdownIt):
+    """Lets every link pass, so that one of a foreign scheme is shown as its words; spans check schemes."""
+
+    def validateLink(self, url: str) -> bool:
+        """Any target is a link at first."""
+        return True
+
+
+@cache
+def _markdown_it() -> MarkdownIt:
+    """Made once, since that takes longer than reading a message; it keeps nothing between texts."""
+    parser = _PermissiveMarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+    return parser.disable(["html_block", "html_inline"])
+
+
+@cache
+def _user_text_markdown_it() -> MarkdownIt:
+    return MarkdownIt("zero").enable(["fence", "backticks"])
+
+
+class MarkdownParser:
+    """Parses text; keeps the link references it has met, so that a stream can use them later."""
+
+    def __init__(self) -> None:
+        self._parser = _markdown_it()
+        self.references: dict[str, Any] = {}
+
+    def parse(self, text: str) -> list[TopLevelBlock]:
+        """The chunks of a text, in order."""
+        tokens = self._parser.parse(text, self.references)
+        return [chunk for group in _group_top_level(tokens) if (chunk := _to_top_level_block(group)).blocks]
+
+
+def parse_user_text(text: str) -> list[TopLevelBlock]:
+    """The chunks of what a person typed: only code is marked up, every other sign stays as typed."""
+    chunks = []
+    for group in _group_top_level(_user_text_markdown_it().parse(text)):
+        chunk = _to_top_level_block(group)
+        chunks.append(replace(chunk, blocks=tuple(_keep_lines(block) for block in chunk.blocks)))
+    return chunks
+
+
+def _keep_lines(block: Block) -> Block:
+    if not isinstance(block, Prose):
+        return block
+    return Prose(tuple(replace(leaf, spans=tuple(_link_bare_urls(leaf.spans))) for leaf in block.paragraphs))
+
+
+def _group_top_level(tokens: Sequence[Token]) -> Iterable[list[Token]]:
+    """Groups of tokens: one per top-level block, lists taken apart into items."""
+    group: list[Token] = []
+    opener: Token | None = None
+    for token in tokens:
+        is_list = token.type in ("bullet_list_open", "ordered_list_open")
+        if token.level == 0 and is_list:
+            opener = token
+        elif token.level == 0 and opener is not None:
+            opener = None
+        else:
+            group.append(token)
+            ends = token.nesting != 1 and token.level == (0 if opener is None else 1)
+            if ends:
+                yield group if opener is None else [opener, *group]
+                group = []
+
+
+def _to_top_level_block(group: list[Token]) -> TopLevelBlock:
+    flat = _Flattener()
+    for token in group:
+        flat.add_token(token)
+    first = next((token for token in group if token.map and token.type != "bullet_list_open"), group[0])
+    if group[0].type == "ordered_list_open":
+        first = group[1]
+    line = first.map[0] if first.map else 0
+    fence = group[0].markup if group[0].type == "fence" else ""
+    return TopLevelBlock(line, flat.blocks(), fence)
+
+
+class _Flattener:
+    """Walks the tokens of one chunk and writes flat blocks with their nesting depths."""
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._paragraphs: list[Paragraph] = []
+        self._indent = 0
+        self._quote = 0
+        self._heading = 0
+        self._marker = ""
+        self._rows: list[list[Cell]] = []
+        self._alignments: list[Alignment] = []
+        self._in_cell = False
+
+    def blocks(self) -> tuple[Block, ...]:
+        """Everything written so far."""
+        self._close_prose()
+        return tuple(self._blocks)
+
+    def add_token(self, token: Token) -> None:
+        """Write one token."""
+        kind = token.type
+        if kind == "inline":
+            self._inline(token)
+        elif kind in ("fence", "code_block"):
+            self._code(token)
+        elif kind == "hr":
+            self._paragraphs.append(Paragraph(rule=True, indent=self._indent, quote=self._quote))
+        elif kind in ("th_open", "td_open", "tr_open", "table_open", "table_close"):
+            self._table(token)
+        else:
+            self._nest(token)
+
+    def _nest(self, token: Token) -> None:
+        match token.type:
+            case "bullet_list_open" | "ordered_list_open":
+                self._indent += 1
+            case "bullet_list_close" | "ordered_list_close":
+                self._indent -= 1
+            case "list_item_open":
+                self._marker = f"{token.info}{token.markup}" if token.info else BULLET
+            case "list_item_close":
+                self._flush_marker()
+            case "blockquote_open":
+                self._quote += 1
+            case "blockquote_close":
+                self._quote -= 1
+            case "heading_open":
+                self._heading = int(token.tag[1])
+            case "heading_close":
+                self._heading = 0
+
+    def _inline(self, token: Token) -> None:
+        spans = tuple(_spans(token.children or ()))
+        if self._marker == BULLET and spans:
+            self._marker, spans = _split_task_marker(spans)
+        if self._in_cell:
+            self._rows[-1].append(spans)
+            self._in_cell = False
+            return
+        self._paragraphs.append(Paragraph(spans, self._heading, self._indent, self._quote, self._marker))
+        self._marker = ""
+
+    def _flush_marker(self) -> None:
+        if self._marker:
+            self._paragraphs.append(Paragraph((), 0, self._indent, self._quote, self._marker))
+            self._marker = ""
+
+    def _code(self, token: Token) -> None:
+        self._flush_marker()
+        self._close_prose()
+        text = token.content.removesuffix("\n")
+        self._blocks.append(Code(text, token.info.strip(), self._indent))
+
+    def _table(self, token: Token) -> None:
+        match token.type:
+            case "table_open":
+                self._flush_marker()
+                self._close_prose()
+                self._rows, self._alignments = [], []
+            case "tr_open":
+                self._rows.append([])
+            case "th_open" | "td_open":
+                self._in_cell = True
+                if len(self._rows) == 1:
+                    self._alignments.append(_alignment(str(token.attrs.get("style", ""))))
+            case "table_close":
+                rows = tuple(tuple(row) for row in self._rows)
+                self._blocks.append(Table(rows, tuple(self._alignments), self._indent))
+
+    def _close_prose(self) -> None:
+        if self._paragraphs:
+            self._blocks.append(Prose(tuple(self._paragraphs)))
+            self._paragraphs = []
+
+
+def _split_task_marker(spans: tuple[Span, ...]) -> tuple[str, tuple[Span, ...]]:
+    """The marker of a bullet's words, and these without the brackets that made it a task."""
+    first, *rest = spans
+    for sign, source in TASKS.items():
+        if first.text[:4].lower() == source.removeprefix("- ") + " " and not (first.code or first.link):
+            return sign, (replace(first, text=first.text[4:]), *rest)
+    return BULLET, spans
+
+
+def _alignment(style: str) -> Alignment:
+    if "right" in style:
+        return "right"
+    return "center" if "center" in style else "left"
+
+
+_STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
+
+
+def _spans(tokens: Iterable[Token]) -> Iterable[Span]:
+    """The runs of one inline token, bare web addresses made into links."""
+    depth = {"bold": 0, "italic": 0, "strike": 0}
+    link = ""
+    for token in tokens:
+        if token.type == "text" and not link and not any(depth.values()):
+            yield from _plain_spans(token.content)
+            continue
+        name, _, edge = token.type.rpartition("_")
+        if name in _STYLES:
+            depth[_STYLES[name]] += 1 if edge == "open" else -1
+        elif name == "link":
+            link = allowed_link(str(token.attrs.get("href", ""))) if edge == "open" else ""
+        else:
+            style = Span("", depth["bold"] > 0, depth["italic"] > 0, depth["strike"] > 0, link=link)
+            yield from _styled_spans(token, style)
+
+
+def _plain_spans(text: str) -> Iterable[Span]:
+    if "http" in text:
+        yield from _link_bare_urls((Span(text),))
+    elif text:
+        yield Span(text)
+
+
+def _styled_spans(token: Token, style: Span) -> Iterable[Span]:
+    match token.type:
+        case "text":
+            yield from _link_bare_urls((replace(style, text=token.content),)) if token.content else ()
+        case "code_inline":
+            yield replace(style, text=token.content, code=True)
+        case "softbreak":
+            yield replace(style, text=" ")
+        case "hardbreak":
+            yield replace(style, text="\n")
+        case "image":
+            target = allowed_link(str(token.attrs.get("src", "")))
+            words = f"[image: {token.content or 'no description'}]"
+            yield replace(style, text=words, link=target or style.link)
+
+
+def _link_bare_urls(spans: Iterable[Span]) -> Iterable[Span]:
+    """Bare web addresses in plain runs become links of their own."""
+    for span in spans:
+        if span.link or span.code or "http" not in span.text:
+            yield span
+            continue
+        at = 0
+        for match in _BARE_LINK.finditer(span.text):
+            if match.start() > at:
+                yield replace(span, text=span.text[at : match.start()])
+            yield replace(span, text=match.group(), link=match.group())
+            at = match.end()
+        if at < len(span.text):
+            yield replace(span, text=span.text[at:])

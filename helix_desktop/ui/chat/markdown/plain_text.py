@@ -1,0 +1,54 @@
+"""The words of blocks without a document: what a selection copies and a search looks through."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from helix_desktop.ui.chat.markdown.parser import Block, Cell, Code, Paragraph, Prose, Table
+from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.design.safe_text import clean_output
+
+
+class BlockText(NamedTuple):
+    """The words of one text of a sheet; `joins` stands before them, None stands for an empty line."""
+
+    number: int
+    text: str
+    is_list_item: bool = False
+    joiner: str | None = None
+
+
+def text_of_layout(layout: TextLayout) -> BlockText:
+    """The words of a text that is built."""
+    return BlockText(layout.number, layout.text(), layout.is_list_item, layout.joiner)
+
+
+def text_of_block(block: Block, number: int, joins: str | None) -> BlockText:
+    """The words that the text of a block will have."""
+    match block:
+        case Code():
+            return BlockText(number, clean_output(block.text), False, joins)
+        case Table():
+            return BlockText(number, _table_text(block), False, joins)
+        case Prose():
+            text = "\n".join(_paragraph_text(leaf) for leaf in block.paragraphs)
+            return BlockText(number, text, bool(block.paragraphs[0].marker), joins)
+
+
+def _paragraph_text(paragraph: Paragraph) -> str:
+    if paragraph.rule:
+        return "---"
+    text = _cell_text(paragraph.spans)
+    if not paragraph.marker:
+        return text
+    return f"{'  ' * (paragraph.indent - 1)}{'-' if paragraph.marker == '•' else paragraph.marker} {text}"
+
+
+def _cell_text(spans: Cell) -> str:
+    return "".join(span.text for span in spans).replace("\u2028", "\n").replace("\u2029", "\n")
+
+
+def _table_text(table: Table) -> str:
+    columns = max(1, len(table.alignments))
+    rows = ([*map(_cell_text, cells[:columns])] for cells in table.rows)
+    return "\n".join("\t".join(row + [""] * (columns - len(row))) for row in rows).strip("\n")

@@ -1,0 +1,114 @@
+"""Markdown that arrives in pieces: finished chunks are frozen, only the open one is read again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from helix_desktop.ui.chat.markdown.parser import Code, MarkdownParser, TopLevelBlock
+
+
+@dataclass(slots=True)
+class OpenFence:
+    """A code fence that is still being written, line by line."""
+
+    info: str
+    indent: int
+    closing_pattern: re.Pattern[str]
+    lines: list[str] = field(default_factory=list)
+    partial: str = ""
+
+    def text(self) -> str:
+        """The code so far."""
+        parts = [*self.lines, self.partial] if self.partial.strip() else self.lines
+        return "\n".join(parts)
+
+    def strip_indent(self, line: str) -> str:
+        """A line without the indentation of its fence."""
+        lead = len(line) - len(line.lstrip(" "))
+        return line[min(lead, self.indent) :]
+
+
+class MarkdownStream:
+    """Reads a growing text; the cost of a delta depends on the open chunk, never on the whole text."""
+
+    def __init__(self, references: Mapping[str, Any] | None = None) -> None:
+        """`known` are the link references of the text that stands above."""
+        self._parser = MarkdownParser()
+        self._parser.references.update(references or {})
+        self._tail = ""
+        self.frozen: list[TopLevelBlock] = []
+        self.open: tuple[TopLevelBlock, ...] = ()
+        self.fence: OpenFence | None = None
+
+    @property
+    def has_references(self) -> bool:
+        """Whether the text defines link references, which may change chunks that are frozen already."""
+        return bool(self._parser.references.get("references"))
+
+    def feed(self, delta: str) -> None:
+        """Take arriving text; `frozen` grows, `open` and `fence` say what may still change."""
+        self._tail += delta
+        if self.fence is not None:
+            self._feed_fence()
+        else:
+            self._parse_tail()
+
+    def blocks(self) -> list[TopLevelBlock]:
+        """All chunks as if the text ended here."""
+        if self.fence is not None:
+            return [*self.frozen, self._fence_block(self.fence)]
+        return [*self.frozen, *self.open]
+
+    def _parse_tail(self) -> None:
+        while self.fence is None:
+            chunks = self._parser.parse(self._tail)
+            complete = self._tail.count("\n")
+            settled = max((at for at, chunk in enumerate(chunks) if chunk.line < complete), default=0)
+            self.frozen += chunks[:settled]
+            rest = chunks[settled:]
+            if rest:
+                self._tail = _text_from_line(self._tail, rest[0].line)
+            self.open = tuple(rest)
+            if not (rest and rest[0].fence and "\n" in self._tail):
+                return
+            self._enter_fence(rest[0])
+
+    def _enter_fence(self, block: TopLevelBlock) -> None:
+        code = block.blocks[0]
+        opening, _, self._tail = self._tail.partition("\n")
+        indent = len(opening) - len(opening.lstrip(" "))
+        sign = re.escape(block.fence[0])
+        closing = re.compile(rf" {{0,3}}{sign}{{{len(block.fence)},}}[ \t]*$")
+        self.fence = OpenFence(code.info if isinstance(code, Code) else "", indent, closing)
+        self.open = ()
+        self._feed_fence()
+
+    def _feed_fence(self) -> None:
+        fence = self.fence
+        while fence is not None and "\n" in self._tail:
+            line, _, self._tail = self._tail.partition("\n")
+            fence.partial = ""
+            if fence.closing_pattern.match(line):
+                self.frozen.append(self._fence_block(fence))
+                self.fence = fence = None
+            else:
+                fence.lines.append(fence.strip_indent(line))
+        if fence is None:
+            self._parse_tail()
+        else:
+            fence.partial = "" if fence.closing_pattern.match(self._tail) else fence.strip_indent(self._tail)
+
+    @staticmethod
+    def _fence_block(fence: OpenFence) -> TopLevelBlock:
+        return TopLevelBlock(0, (Code(fence.text(), fence.info),))
+
+
+def _text_from_line(text: str, line: int) -> str:
+    """The text from a line on, counted from 0."""
+    at = 0
+    for _ in range(line):
+        at = text.index("\n", at) + 1
+    return text[at:]

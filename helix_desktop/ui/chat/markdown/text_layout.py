@@ -1,0 +1,214 @@
+"""A laid-out text that can be painted, pointed at, searched and copied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import (
+    QAbstractTextDocumentLayout,
+    QColor,
+    QFont,
+    QPainter,
+    QTextBlock,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextOption,
+)
+
+from helix_desktop.ui.chat.markdown.decorations import (
+    NO_DECORATION,
+    BlockDecoration,
+    InlineCodeRange,
+    inline_code_rects,
+    paint_decorations,
+    paint_inline_code,
+)
+from helix_desktop.ui.chat.markdown.parser import BULLET, TASKS
+from helix_desktop.ui.chat.style import ChatStyle
+
+_LINE_SEPARATOR = "\u2028"
+
+
+class TextMark(NamedTuple):
+    """A range of characters with a coloured ground, for selections and search hits."""
+
+    start: int
+    end: int
+    color: QColor
+
+
+def new_document(font: QFont, wrap_anywhere: bool = False) -> QTextDocument:
+    """An empty document that loads nothing and remembers no edits."""
+    document = QTextDocument()
+    document.setUndoRedoEnabled(False)
+    document.setDocumentMargin(0)
+    document.setDefaultFont(font)
+    option = QTextOption()
+    option.setWrapMode(
+        QTextOption.WrapMode.WrapAnywhere
+        if wrap_anywhere
+        else QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere
+    )
+    document.setDefaultTextOption(option)
+    return document
+
+
+class TextLayout:
+    """One QTextDocument with its decorations, placed at (x, y) inside a sheet."""
+
+    def __init__(self, style: ChatStyle, document: QTextDocument, color: str = "") -> None:
+        self.style = style
+        self.document = document
+        self.color = color or style.theme.text
+        self.x = 0.0
+        self.y = 0.0
+        self.width = 0.0
+        self.height = 0.0
+        self.decorations: dict[int, BlockDecoration] = {}
+        self.inline_code: list[InlineCodeRange] = []
+        self.is_table = False
+        self.number = 0  # by which its sheet, selections and hits know it
+        self.joiner: str | None = (
+            None  # what stands before it where a long text was cut; None for a new block
+        )
+        self._inline_code_rects: list[QRectF] | None = None
+
+    def layout(self, width: float) -> float:
+        """Wrap to a width in pixels; the height that takes."""
+        self.width = width
+        self.document.setTextWidth(width)
+        return self.refresh()
+
+    def refresh(self) -> float:
+        """Take up a change of the text; the new height in pixels."""
+        self._inline_code_rects = None
+        self.height = self.document.size().height()
+        return self.height
+
+    @property
+    def rect(self) -> QRectF:
+        """Where the text stands in its sheet."""
+        return QRectF(self.x, self.y, self.width, self.height)
+
+    @property
+    def length(self) -> int:
+        """How many positions a selection can cover."""
+        return self.document.characterCount() - 1
+
+    def paint(self, painter: QPainter, clip: QRectF, marks: Sequence[TextMark] = ()) -> None:
+        """Draw at the piece's place; `clip` is in the sheet's coordinates."""
+        local = clip.translated(-self.x, -self.y)
+        painter.save()
+        painter.translate(self.x, self.y)
+        if self.inline_code:
+            self._inline_code_rects = self._inline_code_rects or list(
+                inline_code_rects(self.document, self.inline_code, self.style)
+            )
+            paint_inline_code(painter, self._inline_code_rects, self.style)
+        paint_decorations(painter, self.document, self.decorations, self.style)
+        context = QAbstractTextDocumentLayout.PaintContext()
+        context.clip = local
+        context.palette = self.style.palette(self.color)
+        if marks:
+            context.selections = [self._selection(mark) for mark in marks]
+        painter.setClipRect(local, Qt.ClipOperation.IntersectClip)
+        self.document.documentLayout().draw(painter, context)
+        painter.restore()
+
+    def position_at(self, x: float, y: float) -> int:
+        """The position nearest to a point of the sheet."""
+        point = QPointF(x - self.x, y - self.y)
+        return max(0, self.document.documentLayout().hitTest(point, Qt.HitTestAccuracy.FuzzyHit))
+
+    def link_at(self, x: float, y: float) -> str:
+        """The target of the link at a point of the sheet, or nothing."""
+        return self.document.documentLayout().anchorAt(QPointF(x - self.x, y - self.y))
+
+    def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]:
+        """The word, or the whole block, around a position."""
+        cursor = QTextCursor(self.document)
+        cursor.setPosition(min(position, self.length))
+        unit = QTextCursor.SelectionType
+        cursor.select(unit.BlockUnderCursor if whole_block else unit.WordUnderCursor)
+        start, end = cursor.selectionStart(), cursor.selectionEnd()
+        if whole_block and start < end and start != cursor.block().position():
+            start = self.document.findBlock(end).position()
+        return start, end
+
+    def text(self, start: int = 0, end: int | None = None) -> str:
+        """Words between two positions, with list markers, folded lines whole again."""
+        last = self.length if end is None else min(end, self.length)
+        lines: list[str] = []
+        block = self.document.findBlock(start)
+        previous: QTextBlock | None = None
+        while block.isValid() and block.position() <= last:
+            line = self._block_text(block, start, last)
+            separator = self._separator(previous, block)
+            if previous is not None and separator != "\n":
+                lines[-1] += separator + line
+            else:
+                lines.append(line)
+            previous = block
+            block = block.next()
+        words = "\n".join(lines)
+        return words.strip("\n") if self.is_table else words
+
+    @property
+    def is_list_item(self) -> bool:
+        """Whether it is an item of a list."""
+        return bool(self.decorations.get(0, NO_DECORATION).marker)
+
+    def find_all(self, needle: str) -> list[tuple[int, int]]:
+        """Ranges that hold a needle, letter case ignored."""
+        haystack = self.document.toPlainText().lower()
+        found = []
+        at = haystack.find(needle.lower()) if needle else -1
+        while at >= 0:
+            found.append((at, at + len(needle)))
+            at = haystack.find(needle.lower(), at + len(needle))
+        return found
+
+    def line_rect(self, position: int) -> QRectF:
+        """Where the line that holds a position stands in the sheet."""
+        block = self.document.findBlock(position)
+        bounds = self.document.documentLayout().blockBoundingRect(block)
+        line = block.layout().lineForTextPosition(position - block.position())
+        inner = line.rect() if line.isValid() else QRectF(0, 0, bounds.width(), bounds.height())
+        return inner.translated(bounds.topLeft()).translated(self.x, self.y)
+
+    def _block_text(self, block: QTextBlock, start: int, last: int) -> str:
+        begin = max(0, start - block.position())
+        text = block.text()[begin : last - block.position()].replace(_LINE_SEPARATOR, "\n")
+        decor = self.decorations.get(block.blockNumber(), NO_DECORATION)
+        if begin == 0 and decor.rule:
+            return "---"
+        if begin == 0 and decor.marker:
+            marker = "-" if decor.marker == BULLET else TASKS.get(decor.marker, decor.marker)
+            return f"{'  ' * (decor.indent - 1)}{marker} {text}"
+        return text
+
+    def _separator(self, previous: QTextBlock | None, block: QTextBlock) -> str:
+        if self.decorations.get(block.blockNumber(), NO_DECORATION).is_continuation:
+            return ""
+        if previous is None:
+            return "\n"
+        table = QTextCursor(block).currentTable()
+        if table is None:
+            return "\n"
+        row = table.cellAt(block.position()).row()
+        same = QTextCursor(previous).currentTable() is not None
+        return "\t" if same and table.cellAt(previous.position()).row() == row else "\n"
+
+    def _selection(self, mark: TextMark) -> QAbstractTextDocumentLayout.Selection:
+        selection = QAbstractTextDocumentLayout.Selection()
+        cursor = QTextCursor(self.document)
+        cursor.setPosition(min(mark.start, self.length))
+        cursor.setPosition(min(mark.end, self.length), QTextCursor.MoveMode.KeepAnchor)
+        form = QTextCharFormat()
+        form.setBackground(mark.color)
+        selection.cursor = cursor
+        selection.format = form
+        return selection

@@ -1,0 +1,1 @@
+"""The rows of a conversation as data, made of events."""

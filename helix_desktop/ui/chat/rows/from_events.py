@@ -1,0 +1,167 @@
+"""Events to chat rows: a pure reduction, the same for a whole log and for one more event."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from helix_desktop.agent.updates import SubagentProgress
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.cost import Budget, Spending
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    BudgetNeared,
+    OutputHeld,
+    RecordedEvent,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    TurnRetried,
+    UserSpoke,
+)
+from helix_desktop.domain.events.summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsPlaced,
+)
+from helix_desktop.ui.chat.rows.dividers import Dividers
+from helix_desktop.ui.chat.rows.row_types import (
+    AssistantRow,
+    DividerRow,
+    NoticeRow,
+    OriginalOutput,
+    Row,
+    ToolRow,
+    ToolState,
+    UserRow,
+)
+from helix_desktop.ui.chat.rows.running_output import RunningOutput
+from helix_desktop.ui.chat.rows.tool_rows import ToolRows
+from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
+from helix_desktop.ui.design.number_format import format_tokens
+
+_REWRITES = (
+    SweepMade, HandoverMade, FoldMade, ObservationsPlaced, FormChosen, Pinned, Unpinned, Undone, Redone
+)  # fmt: skip
+
+
+class ChatRows:
+    """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
+
+    def __init__(self) -> None:
+        self._tools, self._dividers, self._ends = ToolRows(), Dividers(), TurnEnds()
+
+    def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
+        """The rows that this event adds or changes; `after` is the transcript with it applied."""
+        rows = self.add(recorded, transcript)
+        return [*rows, *self.updated_badges(transcript)] if isinstance(recorded.event, _REWRITES) else rows
+
+    def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
+        """Like `apply`, with the badges of former rows left as they were: for a log that is read whole."""
+        rows: list[Row] = []
+        match recorded.event:
+            case UserSpoke() as said:
+                rows = [
+                    *self._ends.on_user_message(new_turn=not said.steered),
+                    _user_row(recorded, said, transcript),
+                ]
+            case AssistantSpoke() as spoke:
+                rows = list(self._assistant_rows(recorded, spoke))
+                self._ends.on_answer(recorded, spoke, rows)
+            case ToolAnswered() as answer:
+                rows = [row for row in (self._tools.on_answer(recorded, answer, transcript),) if row]
+            case SubagentStarted() as started:
+                rows = [row for row in (self._tools.on_subagent_started(started),) if row]
+            case OutputHeld(answer=answer):
+                rows = [row for row in (self._tools.on_output_held(answer),) if row]
+            case TurnEnded() | TurnRetried() as event:
+                rows = self._ends.on_turn_event(recorded, event)
+            case HandoverFailed() | ObservationsFailed() as failed:
+                rows = [_failure_notice(recorded.seq, failed)]
+            case BudgetNeared() as neared:
+                rows = [_budget_notice(recorded, neared)]
+            case Undone() | Redone():
+                rows = [*self._dividers.updated_dividers(transcript)]
+            case _:
+                rows = [row for row in (self._dividers.divider_for(recorded, transcript),) if row]
+        return rows
+
+    def _assistant_rows(self, recorded: RecordedEvent, event: AssistantSpoke) -> Iterator[Row]:
+        if event.text.strip():
+            yield AssistantRow(
+                f"e{recorded.seq}",
+                event.text,
+                recorded.at,
+                model_name(event.model, event.demo),
+                event.demo,
+                reasoning=event.reasoning,
+            )
+        yield from self._tools.on_call(recorded.seq, event)
+
+    def updated_badges(self, transcript: Transcript) -> list[Row]:
+        """The tool rows whose output or arguments stand elsewhere now."""
+        return [*self._tools.updated_badges(transcript)]
+
+    def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
+        """The row of a call that began to wait or to run; None when no such call is known."""
+        return self._tools.with_state(call_id, state)
+
+    def on_subagent_progress(self, progress: SubagentProgress) -> ToolRow | None:
+        """The row of the call whose subagent went on; None when no such call is open."""
+        return self._tools.on_subagent_progress(progress)
+
+    def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        return self._tools.with_running_output(call_id, output)
+
+    def with_original(self, key: str, original: OriginalOutput) -> ToolRow | None:
+        """The row of a key with what the cache holds; None when no such row is known."""
+        return self._tools.with_original(key, original)
+
+
+def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
+    """The rows of a whole log in order, and the reduction that goes on from there."""
+    rows, transcript = ChatRows(), Transcript()
+    ordered: dict[str, Row] = {}
+    for recorded in log:
+        transcript.apply(recorded)
+        for row in rows.add(recorded, transcript):
+            for key in row.replaces if isinstance(row, DividerRow) else ():
+                ordered.pop(key, None)
+            ordered[row.key] = row
+    for row in rows.updated_badges(transcript):
+        ordered[row.key] = row
+    return rows, list(ordered.values())
+
+
+def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
+    attached = tuple(f"{one.label} · {format_tokens(one.tokens)} tokens" for one in event.attachments)
+    return UserRow(f"e{recorded.seq}", event.text, recorded.at, transcript.turns, attached, event.steered)
+
+
+def model_name(label: str, demo: bool) -> str:
+    """A model as the person sees it, from PROVIDER/NAME."""
+    return "Offline demo model" if demo else label.partition("/")[2] or label
+
+
+def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> NoticeRow:
+    """What was tried and not made; a summary that was not used can be asked for again."""
+    again = "compact_again" if isinstance(event, HandoverFailed) else "observe_again"
+    actions = (again,) if event.problem is not None else ()
+    return NoticeRow(f"e{seq}", "warning", event.what, event.why, actions=actions)
+
+
+def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:
+    what = "Most of this session's budget is spent."
+    budget = Budget(event.most_tokens, event.most_cost)
+    why = f"{budget.usage_text(Spending(event.tokens, event.cost))}; at the end of it the turn ends."
+    return NoticeRow(f"e{recorded.seq}", "info", what, why, actions=("set_budget",))

@@ -1,0 +1,122 @@
+"""The list of rows behind the chat view; every update costs the same at ten rows and at 100,000."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row
+
+_RECENT_ROWS = 256  # rows that are searched from the end before all keys are gathered
+
+
+class ChatModel(QObject):
+    """Rows in order, found by index or by key; tells the view what changed."""
+
+    rows_reset = Signal()
+    row_appended = Signal(int)
+    row_changed = Signal(int)
+    row_streamed = Signal(int, str)
+    row_removed = Signal(int)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[Row] = []
+        self._index: dict[str, int] | None = None
+        self._arriving: dict[str, list[str]] = {}
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def row(self, index: int) -> Row:
+        """The row at an index, with all text that has arrived; IndexError when there is none."""
+        row = self._rows[index]
+        if row.key in self._arriving:
+            row = self._joined_row(row)
+        return row
+
+    def raw_row(self, index: int) -> Row:
+        """The row at an index without joining arriving text: for its kind and key only."""
+        return self._rows[index]
+
+    def raw_rows(self) -> Sequence[Row]:
+        """All rows, without joining arriving text; not to be changed."""
+        return self._rows
+
+    def index_of(self, key: str) -> int | None:
+        """Where the row of a key stands, or None."""
+        if self._index is None:
+            # What is asked for after opening stands at the end; 100,000 keys take longer than a frame.
+            for at in range(len(self._rows) - 1, max(-1, len(self._rows) - _RECENT_ROWS), -1):
+                if self._rows[at].key == key:
+                    return at
+        return self._keys().get(key)
+
+    def reset(self, rows: Iterable[Row]) -> None:
+        """Show other rows, whose keys differ."""
+        self._rows, self._index = list(rows), None
+        self._arriving.clear()
+        self.rows_reset.emit()
+
+    def append(self, row: Row) -> None:
+        """Add a row at the end; ValueError when its key is taken."""
+        keys = self._keys()
+        if row.key in keys:
+            raise ValueError(f"the key {row.key!r} is taken")
+        keys[row.key] = len(self._rows)
+        self._rows.append(row)
+        self.row_appended.emit(len(self._rows) - 1)
+
+    def replace(self, key: str, row: Row) -> None:
+        """Put a row in the place of another; KeyError when the key is unknown."""
+        at = self._require_index(key)
+        if row.key != key:
+            keys = self._keys()
+            if row.key in keys:
+                raise ValueError(f"the key {row.key!r} is taken")
+            del keys[key]
+            keys[row.key] = at
+        self._arriving.pop(key, None)
+        self._rows[at] = row
+        self.row_changed.emit(at)
+
+    def stream(self, key: str, delta_text: str) -> None:
+        """Add arriving text to an answer; KeyError when the key is unknown, TypeError when no answer."""
+        at = self._require_index(key)
+        if not isinstance(self._rows[at], AssistantRow):
+            raise TypeError(f"the row {key!r} is no answer, so text cannot be added")
+        if delta_text:
+            self._arriving.setdefault(key, []).append(delta_text)
+            self.row_streamed.emit(at, delta_text)
+
+    def remove(self, key: str) -> None:
+        """Take a row away, wherever it stands; KeyError when the key is unknown."""
+        at = self._require_index(key)
+        del self._rows[at]
+        self._arriving.pop(key, None)
+        if self._index is not None:
+            del self._index[key]
+            for after in range(at, len(self._rows)):
+                self._index[self._rows[after].key] = after
+        self.row_removed.emit(at)
+
+    def _require_index(self, key: str) -> int:
+        at = self.index_of(key)
+        if at is None:
+            raise KeyError(key)
+        return at
+
+    def _keys(self) -> dict[str, int]:
+        if self._index is None:
+            self._index = {row.key: at for at, row in enumerate(self._rows)}
+        return self._index
+
+    def _joined_row(self, row: Row) -> Row:
+        deltas = self._arriving.pop(row.key)
+        if not isinstance(row, AssistantRow):
+            return row
+        settled = replace(row, text=row.text + "".join(deltas))
+        self._rows[self._require_index(row.key)] = settled
+        return settled

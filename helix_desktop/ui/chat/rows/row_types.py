@@ -1,0 +1,270 @@
+"""The rows that the chat shows: plain immutable facts, made by a presenter from events."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from helix_desktop.context.window.message_states import MessageState
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.domain.messages import display_name
+from helix_desktop.domain.todo import TodoItem, progress_text
+from helix_desktop.domain.tools import ApprovalKind
+from helix_desktop.ui.chat.rows.running_output import RunningOutput
+from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+
+ToolState: TypeAlias = Literal[
+    "waiting", "approval", "running", "ok", "failed", "denied", "interrupted", "stopped"
+]
+Badge: TypeAlias = MessageState | Literal["recalled", ""]
+FormChooser: TypeAlias = Literal["rule", "agent", "timeout", "user"]
+DividerKind: TypeAlias = Literal[
+    "handover",
+    "sweep",
+    "fold",
+    "left out",
+    "observations",
+    "form",
+    "pin",
+    "budget",
+    "interrupted",
+    "attempt",
+    "undone",
+    "mode",
+    "model",
+]
+OFFER_GROUP = "offer"
+"""The group of places in a question of which one is chosen: the rules that may be saved."""
+NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
+
+
+@dataclass(frozen=True, slots=True)
+class UserRow:
+    """What the person typed in one turn, shown word for word; it began that turn, or `steered` it."""
+
+    key: str
+    text: str
+    at_ms: int = 0
+    turn: int = 0
+    attachments: tuple[str, ...] = ()
+    steered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AssistantRow:
+    """One answer of the model, as Markdown; `streaming` while it still grows."""
+
+    key: str
+    text: str
+    at_ms: int = 0
+    model: str = ""
+    demo: bool = False
+    streaming: bool = False
+    reasoning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadAndTail:
+    """The first and the last lines of a text of `lines` lines; what lies between is left out."""
+
+    head: str = ""
+    tail: str = ""
+    lines: int = 0
+
+    @property
+    def hidden_lines(self) -> int:
+        """How many lines lie between."""
+        return max(0, self.lines - sum(text.count("\n") + 1 for text in (self.head, self.tail) if text))
+
+
+@dataclass(frozen=True, slots=True)
+class OriginalOutput:
+    """What the cache holds of an output: its lines, the tokens of all of it, or why it cannot be read."""
+
+    head_and_tail: HeadAndTail = HeadAndTail()
+    tokens: int = 0
+    problem: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRow:
+    """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
+
+    They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
+    `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
+    for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
+    `subagent` is the session of the subagent that does it, `errand` what is known of how that goes.
+    `live` is what a call at work has put out so far; `todo` the list that it wrote, `newest` whether no later
+    call wrote one.
+    """
+
+    key: str
+    call_id: str
+    tool: str
+    target: str = ""
+    state: ToolState = "waiting"
+    head: str = ""
+    tail: str = ""
+    lines: int = 0
+    size_bytes: int = 0  # bytes
+    tokens: int = 0
+    duration_ms: int | None = None
+    exit_code: int | None = None
+    digest: str = ""  # 64 hex digits, or empty when nothing is cached
+    badge: Badge = ""
+    answer_seq: int = 0
+    form: Form = "full"
+    instructions: str = ""
+    chosen_by: FormChooser = "rule"
+    form_cost: str = ""
+    form_note: str = ""
+    is_choosing_form: bool = False
+    arguments: tuple[str, ...] = ()
+    arguments_cached: bool = False
+    original: OriginalOutput | None = None
+    subagent_session: str = ""
+    subagent_status: SubagentStatus | None = None
+    running_output: RunningOutput | None = None
+    todo: tuple[TodoItem, ...] = ()
+    is_newest: bool = False
+
+    @property
+    def shown_lines(self) -> HeadAndTail:
+        """The lines that the agent was shown."""
+        return HeadAndTail(self.head, self.tail, self.lines)
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRow:
+    """A tool call that waits for the person; `offers` are the rules that may be saved, word for word.
+
+    `confined`: what it does stays in the sandbox. `because` is the rule by which it is asked, if one says so.
+    `place` says which of several questions it is, `asker` which subagent asks, if it is one.
+    """
+
+    key: str
+    call_id: str
+    tool: str
+    summary: str
+    detail: str
+    offers: tuple[str, ...]
+    kind: ApprovalKind = "other"
+    is_sandboxed: bool = False
+    matched_rule: str = ""
+    position: str = ""
+    requester: str = ""
+
+    @property
+    def rule(self) -> str:
+        """The narrowest rule."""
+        return self.offers[0]
+
+
+@dataclass(frozen=True, slots=True)
+class DividerRow:
+    """A line across the flow where the window was rewritten or a turn broke off.
+
+    `quiet` is for what needs no attention; `about` is the event that it concerns, where that is another one.
+    `details` are paragraphs that are shown on demand; they came from the rows `replaces`.
+    """
+
+    key: str
+    kind: DividerKind
+    text: str
+    event_seq: int = 0
+    is_undone: bool = False
+    actions: tuple[str, ...] = ()
+    is_quiet: bool = False
+    about_seq: int = 0
+    details: tuple[str, ...] = ()
+    replaces: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeRow:
+    """A message of the program itself: what happened, why, and what can be done."""
+
+    key: str
+    level: NoticeLevel
+    what: str
+    why: str = ""
+    fix: str = ""
+    actions: tuple[str, ...] = ()
+
+
+Row: TypeAlias = UserRow | AssistantRow | ToolRow | ApprovalRow | DividerRow | NoticeRow
+
+
+def source_text(row: Row) -> str:
+    """All words of a row as one text: what find searches and what a copied message contains."""
+    match row:
+        case UserRow() | AssistantRow():
+            return row.text
+        case ToolRow():
+            if row.todo:
+                return _join_lines(
+                    f"To do, {progress_text(row.todo)} done", *(item.content for item in row.todo)
+                )
+            whole = row.original.head_and_tail if row.original is not None else row.shown_lines
+            return _join_lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
+        case ApprovalRow():
+            return _join_lines(row.summary, row.detail, *row.offers)
+        case DividerRow():
+            return _join_lines(row.text, *row.details)
+        case NoticeRow():
+            return _join_lines(row.what, row.why, row.fix)
+
+
+def accessible_name(row: Row) -> str:
+    """Who or what a row is, in a few words, for screen readers."""
+    match row:
+        case UserRow(steered=steered):
+            return "You, steering" if steered else "You"
+        case AssistantRow():
+            return f"{row.model or 'Assistant'}{', writing' if row.streaming else ''}"
+        case ToolRow():
+            called = f"Tool {display_name(row.tool)} {row.target}, {', '.join(tool_summary(row))}"
+            return f"To do, {progress_text(row.todo)} done" if row.todo else called
+        case ApprovalRow():
+            sandbox = ", confined" if row.is_sandboxed else ""
+            whose = f" by the subagent {row.requester}" if row.requester else ""
+            return f"Approval needed{whose}{sandbox}: {row.summary}"
+        case DividerRow():
+            return f"Divider: {row.text}"
+        case NoticeRow():
+            return f"{row.level.capitalize()}: {row.what}"
+
+
+def needs_original(row: ToolRow) -> bool:
+    """Whether an open card has to read the cache: the agent was shown something else than the output."""
+    return bool(row.digest) and row.form != "full" and row.original is None
+
+
+def tool_summary(row: ToolRow) -> list[str]:
+    """How a call went and where its output stands, each in a few words."""
+    words: list[str] = [STATE_TEXTS[row.state]]
+    if row.is_choosing_form:
+        words.append("its form is being chosen")
+    if row.form != "full":
+        words.append(row.form)
+    if row.arguments_cached:
+        words.append("arguments cached")
+    if row.subagent_status is not None:
+        words.append(f"its subagent: {row.subagent_status.phase_text.lower()}")
+    return [*words, row.badge] if row.badge else words
+
+
+STATE_TEXTS: dict[ToolState, str] = {
+    "waiting": "waiting",
+    "approval": "needs approval",
+    "running": "running",
+    "ok": "done",
+    "failed": "failed",
+    "denied": "denied",
+    "interrupted": "interrupted",
+    "stopped": "stopped",
+}
+
+
+def _join_lines(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)

@@ -1,0 +1,105 @@
+"""What a call's card says of its subagent, in words: what it does, what it took, how it ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from helix_desktop.agent.updates import SubagentActivity, SubagentProgress
+from helix_desktop.domain.cost import format_usd
+from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.domain.tools import SubagentUsage
+from helix_desktop.ui.design.number_format import format_tokens
+
+Phase: TypeAlias = SubagentActivity | TurnOutcome
+RUNNING_PHASE_TEXTS: dict[Phase, str] = {
+    "queued": "Waits for a place",
+    "thinking": "Thinking",
+    "working": "Working",
+    "waiting": "Waits for you",
+}
+_ENDED_PHASE_TEXTS: dict[Phase, str] = {
+    "done": "Done",
+    "stopped": "Stopped",
+    "failed": "Failed",
+    "interrupted": "Interrupted",
+}
+_MINUTE = 60
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentStatus:
+    """A subagent at work, or after its end; tokens, US dollars, and milliseconds since 1970."""
+
+    phase: Phase
+    steps: int = 0
+    spent_tokens: int = 0
+    cost: float = 0.0
+    used: int = 0
+    window: int = 0
+    current_tool: str = ""
+    started_at_ms: int = 0
+    duration_ms: int = 0
+
+    @classmethod
+    def from_progress(cls, progress: SubagentProgress) -> SubagentStatus:
+        """As its parent tells of it."""
+        return cls(
+            progress.phase,
+            progress.steps,
+            progress.spent_tokens,
+            progress.cost,
+            progress.used,
+            progress.window,
+            progress.current_tool,
+            progress.started_at_ms,
+        )
+
+    @classmethod
+    def from_result(cls, result: SubagentUsage, duration_ms: int = 0) -> SubagentStatus:
+        """As the call's answer tells of it."""
+        return cls(result.how, result.steps, result.tokens, result.cost, duration_ms=duration_ms)
+
+    @property
+    def is_running(self) -> bool:
+        """Whether it is not over."""
+        return self.phase in RUNNING_PHASE_TEXTS
+
+    @property
+    def window_ratio(self) -> float:
+        """How much of its context window its next request takes; it may pass 1."""
+        return self.used / self.window if self.window else 0.0
+
+    @property
+    def window_ratio_text(self) -> str:
+        """How full its context is."""
+        return f"{self.window_ratio * 100:.0f} % of context"
+
+    @property
+    def phase_text(self) -> str:
+        """What it does, or how it ended."""
+        return {**RUNNING_PHASE_TEXTS, **_ENDED_PHASE_TEXTS}[self.phase]
+
+    def summary(self, now_ms: int) -> str:
+        """Its model calls, tokens, cost, and how long it works or worked, as one line of words."""
+        parts = []
+        if self.steps:
+            parts.append(f"{self.steps} model call{'s' if self.steps != 1 else ''}")
+        if self.spent_tokens:
+            parts.append(f"{format_tokens(self.spent_tokens)} tokens used")
+        if self.cost:
+            parts.append(format_usd(self.cost))
+        if self.is_running and self.started_at_ms:
+            parts.append(format_elapsed_ms(now_ms - self.started_at_ms))
+        if self.duration_ms:
+            parts.append(format_elapsed_ms(self.duration_ms))
+        return " · ".join(parts)
+
+
+def format_elapsed_ms(milliseconds: int) -> str:
+    """A running time as a clock shows it: 0:07, 12:40, 1:02:40."""
+    seconds = max(0, milliseconds) // 1000
+    minutes, hours = seconds // _MINUTE, seconds // (_MINUTE * _MINUTE)
+    if hours:
+        return f"{hours}:{minutes % _MINUTE:02}:{seconds % _MINUTE:02}"
+    return f"{minutes}:{seconds % _MINUTE:02}"

@@ -1,0 +1,244 @@
+"""Tool calls to rows: the call, its output, and where both stand in the window."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+
+from helix_desktop.agent.updates import SubagentProgress
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.domain.events.rewrite import Form, FormChosen
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SubagentStarted, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.todo import TODO, parse_items
+from helix_desktop.ui.chat.rows.row_types import (
+    Badge,
+    FormChooser,
+    HeadAndTail,
+    OriginalOutput,
+    ToolRow,
+    ToolState,
+)
+from helix_desktop.ui.chat.rows.running_output import RunningOutput
+from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.ui.design.number_format import format_tokens
+
+HEAD_LINES, TAIL_LINES = 14, 6
+_TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task")
+_OUTCOMES: dict[str, ToolState] = {"denied": "denied", "interrupted": "interrupted", "stopped": "stopped"}
+
+
+class ToolRows:
+    """The rows of one session's tool calls by their key."""
+
+    def __init__(self) -> None:
+        self._rows: dict[str, ToolRow] = {}
+        self._key_by_call: dict[str, str] = {}  # by call id
+        self._key_by_answer: dict[int, str] = {}
+        self._newest_todo_key = ""  # key of the newest list
+        self._recalled: set[int] = set()
+        self._masked_calls: dict[
+            int, list[str]
+        ] = {}  # calls whose arguments can stand as markers, by their step
+
+    def on_call(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
+        """A row for each call of an answer."""
+        short = {one.call_id: one.digests for one in response.short}
+        for call in response.calls:
+            digests = short.get(call.id, ())
+            row = ToolRow(f"t{seq}:{call.id}", call.id, call.name, call_target(call), arguments=digests)
+            if call.name == TODO and (todo := parse_items(call.arguments)):
+                row = replace(row, todo=todo, is_newest=True)
+                yield from self._superseded(row.key)
+            self._key_by_call[call.id] = row.key
+            self._rows[row.key] = row
+            if digests:
+                self._masked_calls.setdefault(seq, []).append(row.key)
+            yield row
+
+    def _superseded(self, key: str) -> Iterator[ToolRow]:
+        """The card of the list that a newer one, of this key, takes the place of."""
+        former, self._newest_todo_key = self._rows.get(self._newest_todo_key), key
+        if former is not None:
+            self._rows[former.key] = replace(former, is_newest=False)
+            yield self._rows[former.key]
+
+    def on_answer(
+        self, recorded: RecordedEvent, answer: ToolAnswered, transcript: Transcript
+    ) -> ToolRow | None:
+        """The row of a call that has its output now; None when no such call is known."""
+        key = self._key_by_call.get(answer.call_id)
+        if key is None:
+            return None
+        self._key_by_answer[recorded.seq] = key
+        if answer.recalled:
+            self._recalled.add(recorded.seq)
+        failed: ToolState = "ok" if answer.ok else "failed"
+        told = self._rows[key].target
+        row = replace(
+            self._rows[key],
+            target=told if answer.subagent and told else answer.target or told,
+            state=_OUTCOMES.get(answer.outcome, failed),
+            size_bytes=answer.size,
+            duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
+            exit_code=answer.exit_code,
+            digest=answer.digest,
+            answer_seq=recorded.seq,
+            is_choosing_form=False,
+            subagent_session=answer.subagent,
+            subagent_status=_subagent_status(answer),
+            running_output=None,
+        )
+        self._rows[key] = self._with_badge(
+            _with_shown_form(row, answer, transcript), MessageStates(transcript)
+        )
+        return self._rows[key]
+
+    def on_subagent_started(self, event: SubagentStarted) -> ToolRow | None:
+        """The row of a call that has its subagent now; None when no such call is known."""
+        key = self._key_by_call.get(event.call_id)
+        if key is None:
+            return None
+        row = self._rows[key]
+        self._rows[key] = replace(row, subagent_session=event.session, target=event.title or row.target)
+        return self._rows[key]
+
+    def on_subagent_progress(self, progress: SubagentProgress) -> ToolRow | None:
+        """The row of the call whose subagent went on; None when there is none, or it has its answer."""
+        key = self._key_by_call.get(progress.call_id)
+        row = self._rows[key] if key is not None else None
+        if row is None or row.answer_seq or row.subagent_session != progress.session_id:
+            return None
+        self._rows[row.key] = replace(row, subagent_status=SubagentStatus.from_progress(progress))
+        return self._rows[row.key]
+
+    def on_output_held(self, answer: ToolAnswered) -> ToolRow | None:
+        """The row of a call whose output is there, its form being chosen; None when it is not known."""
+        key = self._key_by_call.get(answer.call_id)
+        if key is None:
+            return None
+        row = replace(self._rows[key], size_bytes=answer.size, digest=answer.digest, is_choosing_form=True)
+        self._rows[key] = row
+        return row
+
+    def updated_badges(self, transcript: Transcript) -> list[ToolRow]:
+        """The rows that stand elsewhere, or in another form, since the window was rewritten."""
+        standings = MessageStates(transcript)
+        new = {
+            key: self._updated(seq, self._rows[key], transcript, standings)
+            for seq, key in self._key_by_answer.items()
+        }
+        for seq, keys in self._masked_calls.items():
+            cached = seq in transcript.masked and standings.cover_of(seq) is None
+            new |= {key: replace(new.get(key, self._rows[key]), arguments_cached=cached) for key in keys}
+        changed = [row for key, row in new.items() if row != self._rows[key]]
+        self._rows |= {row.key: row for row in changed}
+        return changed
+
+    def _updated(self, seq: int, row: ToolRow, transcript: Transcript, standings: MessageStates) -> ToolRow:
+        item = transcript.item(seq)
+        assert item is not None  # every answer here was applied
+        assert isinstance(item.event, ToolAnswered)
+        if _output_form(seq, item.event, transcript) != (row.form, row.instructions, row.chosen_by):
+            row = _with_shown_form(row, item.event, transcript)
+        return self._with_badge(row, standings)
+
+    def _with_badge(self, row: ToolRow, standings: MessageStates) -> ToolRow:
+        badge: Badge = standings.state_of(row.answer_seq) if row.digest else ""
+        if badge == "in window" and row.answer_seq in self._recalled:
+            badge = "recalled"
+        return replace(row, badge=badge)
+
+    def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
+        """The row of a call that began to wait or to run; None when no such call is known."""
+        key = self._key_by_call.get(call_id)
+        if key is None:
+            return None
+        self._rows[key] = replace(self._rows[key], state=state)
+        return self._rows[key]
+
+    def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        key = self._key_by_call.get(call_id)
+        row = self._rows[key] if key is not None else None
+        if row is None or row.state != "running":
+            return None
+        self._rows[row.key] = replace(row, running_output=output)
+        return self._rows[row.key]
+
+    def with_original(self, key: str, original: OriginalOutput) -> ToolRow | None:
+        """The row of a key with what the cache holds; None when no such row is known."""
+        row = self._rows.get(key)
+        if row is None:
+            return None
+        self._rows[key] = replace(row, original=original)
+        return self._rows[key]
+
+
+def _subagent_status(answer: ToolAnswered) -> SubagentStatus | None:
+    """What an answer says of the subagent that gave it, or was to give it."""
+    if answer.delegated is not None:
+        return SubagentStatus.from_result(answer.delegated, answer.duration_ms)
+    return SubagentStatus("interrupted") if answer.subagent and answer.outcome == "interrupted" else None
+
+
+def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript) -> ToolRow:
+    """The row with the form of its output that the agent is shown."""
+    form, asked, chooser = _output_form(row.answer_seq, answer, transcript)
+    chosen = transcript.rewrites.chosen_forms.get(row.answer_seq)
+    ends = head_and_tail(chosen.text if chosen else answer.text)
+    return replace(
+        row,
+        head=ends.head,
+        tail=ends.tail,
+        lines=ends.lines,
+        tokens=chosen.tokens if chosen else answer.tokens,
+        form=form,
+        instructions=asked,
+        chosen_by=chooser,
+        form_cost=form_cost_text(chosen or answer),
+        form_note="" if chosen else answer.intake_note,
+    )
+
+
+def _output_form(seq: int, answer: ToolAnswered, transcript: Transcript) -> tuple[Form, str, FormChooser]:
+    """The form of an output, what was asked for in a compact one, and who chose."""
+    chosen = transcript.rewrites.chosen_forms.get(seq)
+    if chosen is not None:
+        return chosen.form, chosen.asked, "user"
+    in_part = not answer.whole and not answer.recalled
+    form: Form = "preview" if answer.form == "full" and in_part else answer.form
+    return form, answer.asked, answer.chosen
+
+
+def form_cost_text(event: FormChosen | ToolAnswered) -> str:
+    """What choosing and making a form took; empty when no model was asked."""
+    if not event.intake_tokens:
+        return ""
+    cached = f" ({format_tokens(event.intake_cached)} cached)" if event.intake_cached else ""
+    parts = [f"{format_tokens(event.intake_tokens)} tokens{cached}", f"{event.intake_ms / 1000:.1f} s"]
+    return ", ".join([*parts, event.intake_model] if event.intake_model else parts)
+
+
+def head_and_tail(text: str, head_lines: int = HEAD_LINES, tail_lines: int = TAIL_LINES) -> HeadAndTail:
+    """The first lines of a text, its last ones as far as they are others, and how many lines it has."""
+    whole = text.removesuffix("\n")
+    if not whole:
+        return HeadAndTail()
+    lines = whole.count("\n") + 1
+    left = min(tail_lines, lines - head_lines)
+    last = "\n".join(whole.rsplit("\n", left)[-left:]) if left > 0 else ""
+    return HeadAndTail("\n".join(whole.split("\n", head_lines)[:head_lines]), last, lines)
+
+
+def call_target(call: ToolCall) -> str:
+    """What a call is about, read from its arguments; empty when they do not say."""
+    try:
+        given = json.loads(call.arguments)
+    except ValueError:
+        return ""
+    if not isinstance(given, dict):
+        return ""
+    return next((str(given[name]) for name in _TARGET_NAMES if given.get(name)), "")

@@ -1,0 +1,79 @@
+"""Rows for how turns end, and for attempts that the user retried."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
+from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row
+from helix_desktop.ui.design.action_labels import supported_remedies
+
+_ENDED_TEXTS: dict[TurnOutcome, str] = {
+    "stopped": "Stopped",
+    "interrupted": "Interrupted: the app closed during this turn",
+}
+
+
+class TurnEnds:
+    """Reduces the ends of turns; only the newest end offers something to do."""
+
+    def __init__(self) -> None:
+        self._end: DividerRow | NoticeRow | None = None
+        self._outcome: TurnOutcome = "done"
+        self._answer: AssistantRow | None = None  # the newest one that called no tools
+        self._answer_seq = 0
+        self._attempts = 0
+
+    def on_answer(self, recorded: RecordedEvent, response: AssistantSpoke, rows: list[Row]) -> None:
+        """Note an answer and its rows: a retry may replace it."""
+        first = rows[0] if rows and not response.calls else None
+        self._answer = first if isinstance(first, AssistantRow) else None
+        self._answer_seq = recorded.seq
+
+    def on_turn_event(self, recorded: RecordedEvent, event: TurnEnded | TurnRetried) -> list[Row]:
+        """Return the row of a turn's end, none if it is done, or the line that an attempt folds to."""
+        if isinstance(event, TurnRetried):
+            return [self._attempt_row(recorded, event)]
+        self._outcome, self._end = event.how, _end_row(recorded, event)
+        return [self._end] if self._end else []
+
+    def _attempt_row(self, recorded: RecordedEvent, event: TurnRetried) -> DividerRow:
+        self._attempts += 1
+        gone: list[Row] = [self._end] if self._end else []
+        details = [self._end.what, self._end.why] if isinstance(self._end, NoticeRow) else []
+        if self._answer is not None and self._answer_seq > event.after:
+            gone.append(self._answer)
+            details.insert(0, self._answer.text)
+        row = DividerRow(
+            f"e{recorded.seq}",
+            "attempt",
+            f"Attempt {self._attempts} {self._outcome}",
+            recorded.seq,
+            is_quiet=True,
+            details=tuple(text for text in details if text),
+            replaces=tuple(one.key for one in gone),
+        )
+        self._end = self._answer = None
+        return row
+
+    def on_user_message(self, *, new_turn: bool) -> list[Row]:
+        """Return the newest end without its actions: the user has sent another message."""
+        end, self._end = self._end, None
+        if new_turn:
+            self._attempts = 0
+        return [replace(end, actions=())] if end is not None and end.actions else []
+
+
+def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRow | None:
+    key = f"e{recorded.seq}"
+    if ended.how in _ENDED_TEXTS:
+        actions = ("continue", "retry")
+        return DividerRow(key, "interrupted", _ENDED_TEXTS[ended.how], recorded.seq, actions=actions)
+    if ended.how == "done":
+        return None
+    if ended.cause == "budget":
+        fix = "Set a larger one, and retry."
+        return NoticeRow(key, "warning", ended.what, ended.why, fix, ("set_budget", "retry"))
+    remedies = supported_remedies(ended.remedies)
+    return NoticeRow(key, "error", ended.what, ended.why, ended.fix, (*remedies, "retry"))

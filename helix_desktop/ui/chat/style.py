@@ -1,0 +1,92 @@
+"""Fonts, colours and measures of the chat, drawn from the theme's tokens."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPalette, QPixmap, QTextCharFormat
+
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import Theme
+
+MAX_COLUMN_WIDTH = 760  # widest column of text, pixels
+MIN_MARGIN = 28  # least room beside the column, pixels
+BODY, UI, SMALL, TINY, CODE = 15, 13, 12, 11, 13  # text sizes, pixels at zoom 1
+INDENT = 24  # one level of a list, pixels
+GAP = 11  # between the parts of a message, pixels
+
+_FAMILIES = ["Inter", "DejaVu Sans", "sans-serif"]
+_MONO_FAMILIES = ["JetBrains Mono", "DejaVu Sans Mono", "monospace"]
+REGULAR, MEDIUM, SEMIBOLD = QFont.Weight.Normal, QFont.Weight.Medium, QFont.Weight.DemiBold
+
+
+class ChatStyle:
+    """What one theme at one zoom looks like; made anew when either changes."""
+
+    def __init__(self, theme: Theme, zoom: float = 1.0, ratio: float = 1.0) -> None:
+        self.theme = theme
+        self.zoom = zoom
+        self.ratio = ratio
+        self._fonts: dict[tuple[float, QFont.Weight, bool, bool], QFont] = {}
+        self._metrics: dict[str, QFontMetricsF] = {}
+        self._colors: dict[str, QColor] = {}
+        self._palettes: dict[str, QPalette] = {}
+
+    def px(self, size: float) -> float:
+        """A measure at this zoom."""
+        return size * self.zoom
+
+    def font(
+        self, size: float = UI, weight: QFont.Weight = REGULAR, mono: bool = False, italic: bool = False
+    ) -> QFont:
+        """A font of the window; code never has ligatures."""
+        key = (size, weight, mono, italic)
+        font = self._fonts.get(key)
+        if font is None:
+            font = QFont(_MONO_FAMILIES if mono else _FAMILIES)
+            font.setPixelSize(max(1, round(size * self.zoom)))
+            font.setWeight(weight)
+            font.setItalic(italic)
+            font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
+            if mono:
+                font.setFixedPitch(True)
+                font.setFeature(QFont.Tag("calt"), 0)
+                font.setFeature(QFont.Tag("liga"), 0)
+            self._fonts[key] = font
+        return font
+
+    def metrics(self, font: QFont) -> QFontMetricsF:
+        """Measures of a font."""
+        key = font.key()
+        metrics = self._metrics.get(key)
+        if metrics is None:
+            metrics = self._metrics[key] = QFontMetricsF(font)
+        return metrics
+
+    def width(self, text: str, font: QFont) -> float:
+        """How wide a line of text is, pixels."""
+        return self.metrics(font).horizontalAdvance(text)
+
+    def color(self, token: str) -> QColor:
+        """A colour from its #rrggbb token."""
+        color = self._colors.get(token)
+        if color is None:
+            color = self._colors[token] = QColor(token)
+        return color
+
+    def palette(self, text: str) -> QPalette:
+        """The palette that text without a colour of its own is drawn with."""
+        palette = self._palettes.get(text)
+        if palette is None:
+            palette = QPalette()
+            palette.setColor(QPalette.ColorRole.Text, self.color(text))
+            self._palettes[text] = palette
+        return palette
+
+    def icon(self, name: str, color: str, size: int = 15) -> QPixmap:
+        """An icon in a colour token."""
+        return pixmap(name, color, round(size * self.zoom), self.ratio)
+
+    def format(self, size: float, weight: QFont.Weight = REGULAR, mono: bool = False) -> QTextCharFormat:
+        """A character format that carries a font of the window."""
+        result = QTextCharFormat()
+        result.setFont(self.font(size, weight, mono))
+        return result

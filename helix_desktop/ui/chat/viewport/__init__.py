@@ -1,0 +1,1 @@
+"""The scrolling view of items: layout, mouse, selection, find."""

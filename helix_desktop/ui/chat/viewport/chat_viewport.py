@@ -1,0 +1,242 @@
+"""Where rows stand in the viewport, and keeping them still while their heights become known."""
+
+from __future__ import annotations
+
+import time
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject, QPointF, QTimer, Signal
+from PySide6.QtWidgets import QScrollBar, QWidget
+
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.painting import HitArea
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.chat.viewport.accessibility import RowArea
+from helix_desktop.ui.chat.viewport.column import TextColumn
+from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilder, ViewportState
+from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
+from helix_desktop.ui.chat.viewport.row_widget import RowHost, RowWidget, RowWidgetPool
+from helix_desktop.ui.chat.viewport.scroll_layout import ScrollLayout
+
+_BOTTOM_PADDING = 18.0  # room below the last row, pixels
+_SPIN_MS = 90
+_SLICE_S = 0.0045  # of placing and building in one go: painting takes as long again
+_EDGE = 8.0  # room kept around what Tab brings into sight, pixels
+
+
+class HitResult(NamedTuple):
+    """A row under a point, and the point in its sheet."""
+
+    row_index: int
+    item: RowItem
+    x: float
+    y: float
+
+
+class ChatViewport(QObject):
+    """Follows the model, lays the visible rows out, and moves the scroll bar along.
+
+    What takes longer than `slice_s` seconds to build comes into sight a frame later.
+    """
+
+    layout_changed = Signal()
+    follow_changed = Signal(bool)
+
+    def __init__(self, model: ChatModel, item_cache: ItemCache, viewport: RowArea, bar: QScrollBar) -> None:
+        super().__init__(viewport)
+        self.model = model
+        self.item_cache = item_cache
+        self.scroll_layout = ScrollLayout(self._measure, _BOTTOM_PADDING)
+        self.is_following = True
+        self.unseen_count = 0
+        self.animation_tick = 0
+        self.slice_s = _SLICE_S
+        self.widget_pool: RowWidgetPool | None = None
+        self.column = TextColumn(viewport, item_cache)
+        self._builder = IncrementalBuilder(self, self.scroll_layout, self._viewport_state, self._layout)
+        self._viewport = viewport
+        self._bar = bar
+        self._syncing = False
+        self._synced_value = 0
+
+    def attach(self, host: RowHost, focus_fallback: QWidget) -> None:
+        """Begin to show the model."""
+        self.widget_pool = RowWidgetPool(self._viewport, host, focus_fallback.setFocus)
+        self.reset()
+
+    @property
+    def style(self) -> ChatStyle:
+        """The look that rows are shown in."""
+        return self.item_cache.style
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether the end of the last row is in sight."""
+        return self.scroll_layout.is_at_end(self.column.height)
+
+    def reset(self) -> None:
+        """Show the model's rows from their end."""
+        self.item_cache.clear()
+        self.scroll_layout.reset([HEIGHT_ESTIMATES[type(row)] for row in self.model.raw_rows()])
+        self.unseen_count = 0
+        self.go_to_end()
+
+    def repaint(self) -> None:
+        """Paint all visible rows again."""
+        if self.widget_pool is not None:
+            self.widget_pool.update()
+
+    def refresh(self) -> None:
+        """Lay out again; stays at the end when it follows, else keeps the first visible row still."""
+        deadline = time.perf_counter() + self.slice_s
+        if self.is_following:
+            self.scroll_layout.scroll_to_end()
+        self._layout(deadline)
+
+    def go_to_end(self) -> None:
+        """Show the end and follow from now on."""
+        self.set_following(True)
+        self.refresh()
+
+    def set_following(self, following: bool) -> None:
+        """Stay at the end when rows come, or stay where the person reads."""
+        if following:
+            self.unseen_count = 0
+        if following != self.is_following:
+            self.is_following = following
+            self.follow_changed.emit(following)
+
+    def scroll_by(self, pixels: float) -> None:
+        """Move on; up stops following, reaching the end starts it."""
+        if pixels < 0:
+            self.set_following(False)
+        self.scroll_layout.scroll_by(pixels)
+        self._layout()
+        if pixels > 0 and self.is_at_end:
+            self.set_following(True)
+            self.layout_changed.emit()
+
+    def on_bar_moved(self) -> None:
+        """The person has moved the scroll bar."""
+        if self._syncing:
+            return
+        value = self._bar.value()
+        by = value - self._synced_value
+        if abs(by) <= 2 * self.column.height and 0 < value < self._bar.maximum():
+            self.scroll_by(by)
+            return
+        if by < 0:
+            self.set_following(False)
+        if value == self._bar.maximum():
+            self.go_to_end()
+        else:
+            self.scroll_layout.scroll_to(value)
+            self._layout()
+
+    def show_row(self, index: int, offset: float | None = None) -> None:
+        """Bring a row to `above` pixels below the top, by default a little room."""
+        self.set_following(False)
+        self.scroll_layout.scroll_to_row(index, self.style.px(8) if offset is None else offset)
+        self._layout()
+        if self.is_at_end:
+            self.set_following(True)
+            self.layout_changed.emit()
+
+    def ensure_visible(self, index: int, area: HitArea) -> None:
+        """Scroll as little as is needed to have a place of a row in sight."""
+        room = self.column.height - _EDGE
+        placed = next((row for row in self.scroll_layout.placed if row.row_index == index), None)
+        if placed is None:
+            self.show_row(index, room / 3 - area.rect.y())
+            return
+        top = placed.y + self.item_cache.gap(index) + area.rect.y()
+        bottom = top + min(area.rect.height(), room)
+        if top < _EDGE or bottom > room:
+            self.scroll_by(top - _EDGE if top < _EDGE else bottom - room)
+
+    def relayout_in_place(self, index: int) -> None:
+        """Lay out again with the top of a visible row staying where it is."""
+        top = next((row.y for row in self.scroll_layout.placed if row.row_index == index), None)
+        if top is not None:
+            self.scroll_layout.scroll_to_row(index, top)
+        was, self.is_following = self.is_following, False
+        self._layout()
+        self.is_following = was
+        self.set_following(self.is_at_end)
+
+    def item(self, index: int) -> RowItem:
+        """The sheet of a row, laid out for the column."""
+        sheet = self.item_cache.get(index)
+        sheet.layout(self.column.width)
+        return sheet
+
+    def hit_test(self, point: QPointF) -> HitResult | None:
+        """The row at, or nearest to, a point of the viewport; None when there are no rows."""
+        if not self.scroll_layout.placed:
+            return None
+        placed = self.scroll_layout.placed[0]
+        for row in self.scroll_layout.placed:
+            if row.y > point.y():
+                break
+            placed = row
+        sheet = self.item(placed.row_index)
+        top = placed.y + self.item_cache.gap(placed.row_index)
+        return HitResult(placed.row_index, sheet, point.x() - self.column.left, point.y() - top)
+
+    def _viewport_state(self) -> ViewportState:
+        return ViewportState(self.column.height, self.is_following, self.item, self.item_cache.gap)
+
+    def _measure(self, index: int) -> float:
+        return self.item_cache.gap(index) + self.item(index).height
+
+    def _layout(self, deadline: float | None = None) -> None:
+        deadline = deadline or time.perf_counter() + self.slice_s
+        self.scroll_layout.layout(self.column.height)
+        self._builder.build(deadline)
+        rows = [
+            (row, self.item_cache.get(row.row_index), self.item_cache.gap(row.row_index))
+            for row in self.scroll_layout.placed
+        ]
+        if self.widget_pool is not None:
+            self.widget_pool.place(rows, self.column.left)
+        self._sync_bar()
+        self.layout_changed.emit()
+
+    def _sync_bar(self) -> None:
+        height = self.column.height
+        self._syncing = True
+        self._bar.setRange(0, round(self.scroll_layout.max_position(height)))
+        self._bar.setPageStep(height)
+        self._bar.setSingleStep(round(self.style.px(22)))
+        self._bar.setValue(round(self.scroll_layout.position))
+        self._synced_value = self._bar.value()
+        self._syncing = False
+
+
+class Spinner(QObject):
+    """Turns what shows work in progress, while any of it is in sight."""
+
+    def __init__(self, chat_viewport: ChatViewport) -> None:
+        super().__init__(chat_viewport)
+        self._chat_viewport = chat_viewport
+        self._timer = QTimer(self)
+        self._timer.setInterval(_SPIN_MS)
+        self._timer.timeout.connect(self._spin)
+        chat_viewport.layout_changed.connect(self._update_timer)
+
+    def _busy(self) -> list[RowWidget]:
+        deck = self._chat_viewport.widget_pool
+        shown = deck.visible.values() if deck is not None else ()
+        return [widget for widget in shown if widget.item is not None and widget.item.is_busy]
+
+    def _update_timer(self) -> None:
+        if not self._busy():
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start()
+
+    def _spin(self) -> None:
+        self._chat_viewport.animation_tick += 1
+        for widget in self._busy():
+            widget.update()

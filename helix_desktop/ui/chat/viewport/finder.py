@@ -1,0 +1,158 @@
+"""Finds words in all rows, without holding up the window."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow, source_text
+from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.chat.viewport.match_counter import MatchCounter
+from helix_desktop.ui.chat.viewport.selection import TextPosition
+
+_SLICE_S = 0.008
+_FOLD_NAMES = ((ToolRow, "card"), (UserRow, "more"), (AssistantRow, "thoughts"))
+
+
+class ChatFinder(QObject):
+    """One search at a time, forwards (1) or backwards (-1), around the ends."""
+
+    finished = Signal(bool)
+
+    def __init__(self, chat_viewport: ChatViewport) -> None:
+        super().__init__(chat_viewport)
+        self._chat_viewport = chat_viewport
+        self.query = ""
+        self.current: tuple[TextPosition, int] | None = None  # the hit and its length
+        self._pending_rows: Iterator[tuple[int, TextPosition | None]] = iter(())
+        self._forward = True
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._search_slice)
+        self.counter = MatchCounter(chat_viewport.model, self)
+        self._match_in_row = 0  # of the present hit among those of its row
+
+    @property
+    def position(self) -> int | None:
+        """The number of the present hit, from 1, in the whole conversation; None while it is not known."""
+        if self.current is None:
+            return None
+        before = self.counter.count_before(self.current[0].row)
+        return before + self._match_in_row if before is not None else None
+
+    def find(self, query: str, direction: int) -> None:
+        """Go to the next hit; `finished` tells whether there is one."""
+        if query.lower() != self.query:
+            self.current = None
+            self.counter.start(query.lower())
+        self.query = query.lower()
+        self._forward = direction >= 0
+        if not query or not len(self._chat_viewport.model):
+            self.clear()
+            self.finished.emit(False)
+            return
+        self._pending_rows = self._search_order()
+        self._search_slice()
+
+    def clear(self) -> None:
+        """Stop and show no hits."""
+        self._timer.stop()
+        self.query, self.current, self._pending_rows = "", None, iter(())
+        self.counter.start("")
+
+    def matches(self, item: RowItem) -> dict[int, list[tuple[int, int]]]:
+        """Ranges of what is built of a sheet that hold the words, by number of the text."""
+        if not self.query:
+            return {}
+        return {text.number: found for text in item.built_texts if (found := text.find_all(self.query))}
+
+    def _search_order(self) -> Iterator[tuple[int, TextPosition | None]]:
+        """All rows once around; the row of the present hit first beyond it, and at last as a whole."""
+        count = len(self._chat_viewport.model)
+        step = 1 if self._forward else -1
+        if self.current is not None:
+            first = self.current[0].row
+            yield first, self.current[0]
+        else:
+            placed = self._chat_viewport.scroll_layout.placed
+            first = placed[0 if self._forward else -1].row_index - step if placed else 0
+        for away in range(1, count + 1):
+            yield (first + step * away) % count, None
+
+    def _search_slice(self) -> None:
+        deadline = time.perf_counter() + _SLICE_S
+        for index, beyond in self._pending_rows:
+            if self._row_matches(index) and self._go_to(index, beyond):
+                self.finished.emit(True)
+                return
+            if time.perf_counter() > deadline:
+                self._timer.start(0)
+                return
+        self.current = None
+        self.finished.emit(False)
+
+    def _row_matches(self, index: int) -> bool:
+        row = self._chat_viewport.model.row(index)
+        if isinstance(row, AssistantRow) and self.query in row.reasoning.lower():
+            return True
+        return self.query in source_text(row).lower()
+
+    def _go_to(self, index: int, origin: TextPosition | None) -> bool:
+        if origin is None and self._count_matches(index) < self.counter.count_in(index):
+            self._expand_row(index)  # it hides some of them
+        spot = self._find_position(index, origin)
+        if origin is None:
+            self.counter.set_count(index, self._count_matches(index))
+        if spot is None:
+            return False
+        self.current = (spot, len(self.query))
+        self._match_in_row = self._count_matches(index, spot)
+        self._scroll_to(spot)
+        return True
+
+    def _count_matches(self, index: int, up_to: TextPosition | None = None) -> int:
+        """The hits that a row shows, or those up to a spot with it; nothing is built for them."""
+        hits = 0
+        for one in self._chat_viewport.item(index).block_texts():
+            text = one.text.lower()
+            if up_to is not None and one.number == up_to.text:
+                return hits + text[: up_to.position + len(self.query)].count(self.query)
+            hits += text.count(self.query)
+        return hits
+
+    def _find_position(self, index: int, origin: TextPosition | None) -> TextPosition | None:
+        """The nearest hit of a row; only texts that hold the words are built for it."""
+        sheet = self._chat_viewport.item(index)
+        words = sheet.block_texts()
+        for one in words if self._forward else reversed(list(words)):
+            passed = origin is not None and (
+                one.number < origin.text if self._forward else one.number > origin.text
+            )
+            if passed or self.query not in one.text.lower():
+                continue
+            found = [
+                TextPosition(index, one.number, start)
+                for start, _ in sheet.text(one.number).find_all(self.query)
+            ]
+            for spot in found if self._forward else reversed(found):
+                if origin is None or (spot > origin if self._forward else spot < origin):
+                    return spot
+        return None
+
+    def _expand_row(self, index: int) -> bool:
+        """Open the fold of a row that may hide the words."""
+        row = self._chat_viewport.model.raw_row(index)
+        fold = next((fold for kind, fold in _FOLD_NAMES if isinstance(row, kind)), "")
+        if not fold or self._chat_viewport.item_cache.is_open(row.key, fold):
+            return False
+        self._chat_viewport.item_cache.toggle(row.key, fold)
+        return True
+
+    def _scroll_to(self, position: TextPosition) -> None:
+        sheet = self._chat_viewport.item(position.row)
+        line = sheet.text(position.text).line_rect(position.position)
+        third = self._chat_viewport.column.height / 3
+        self._chat_viewport.show_row(position.row, third - line.y())

@@ -1,0 +1,89 @@
+"""The way that Tab takes through the buttons of all rows, in sight or not."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.painting import HitArea
+from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.chat.viewport.row_widget import RowWidget
+from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
+
+_MAX_SEARCH_ROWS = 200  # rows; Tab does not search further for a button
+
+
+class FocusOrder(QObject):
+    """Knows the place that has the keyboard, and moves it on."""
+
+    def __init__(self, chat_viewport: ChatViewport) -> None:
+        super().__init__(chat_viewport)
+        self._chat_viewport = chat_viewport
+
+    def step(self, forward: bool) -> bool:
+        """Go to the next place, or the one before; False when there is none within reach."""
+        deck = self._chat_viewport.widget_pool
+        widget = deck.focused_widget() if deck is not None else None
+        if widget is None or widget.item is None:
+            return forward and self.enter(forward=True)
+        self._build_next(widget.item, widget.focused_area, forward)
+        names = [hot.name for hot in widget.item.hit_areas]
+        at = names.index(widget.focused_area) if widget.focused_area in names else -1
+        at += 1 if forward else -1
+        if 0 <= at < len(names):
+            return self._focus(widget.index, widget.item.hit_areas[at])
+        return self._search(widget.index + (1 if forward else -1), forward)
+
+    def enter(self, *, forward: bool) -> bool:
+        """Come in from outside: to the first visible place, or to the last one."""
+        placed = self._chat_viewport.scroll_layout.placed
+        if not placed:
+            return False
+        for row in placed if forward else reversed(placed):
+            hots = self._visible_areas(row)
+            if hots:
+                return self._focus(row.row_index, hots[0 if forward else -1])
+        return self._search(placed[-1 if forward else 0].row_index, forward)
+
+    def _visible_areas(self, placed: PlacedRow) -> list[HitArea]:
+        """The places of a row that are wholly in sight."""
+        top = placed.y + self._chat_viewport.item_cache.gap(placed.row_index)
+        height = self._chat_viewport.column.height
+        hots = self._chat_viewport.item(placed.row_index).hit_areas
+        return [hot for hot in hots if top + hot.rect.top() >= 0 and top + hot.rect.bottom() <= height]
+
+    def _build_next(self, item: RowItem, name: str, forward: bool) -> None:
+        """Have the place after, or before, a place built; without a name the first, or last, of the sheet."""
+        here = item.hit_area(name)
+        edge = 0.0 if forward else item.height
+        edge = here.rect.y() if here is not None else edge
+        heights = [hot.rect.y() for hot in item.hit_areas if hot.name != name]
+        if forward:
+            item.build_hit_area(
+                edge, min((y for y in heights if y > edge), default=item.height), forward=True
+            )
+        else:
+            item.build_hit_area(max((y for y in heights if y < edge), default=0.0), edge, forward=False)
+
+    def _search(self, index: int, forward: bool) -> bool:
+        step = 1 if forward else -1
+        for _ in range(_MAX_SEARCH_ROWS):
+            if not 0 <= index < len(self._chat_viewport.model):
+                return False
+            sheet = self._chat_viewport.item(index)
+            self._build_next(sheet, "", forward)
+            if sheet.hit_areas:
+                return self._focus(index, sheet.hit_areas[0 if forward else -1])
+            index += step
+        return False
+
+    def _focus(self, index: int, area: HitArea) -> bool:
+        self._chat_viewport.ensure_visible(index, area)
+        widget = self._widget(index)
+        if widget is not None:
+            widget.focus_area(area.name)
+        return widget is not None
+
+    def _widget(self, index: int) -> RowWidget | None:
+        deck = self._chat_viewport.widget_pool
+        return deck.visible.get(self._chat_viewport.model.raw_row(index).key) if deck is not None else None

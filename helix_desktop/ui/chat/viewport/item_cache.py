@@ -1,0 +1,179 @@
+"""Sheets by row: made when a row comes into sight, kept while they are likely to be seen again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+from helix_desktop.ui.chat.items.approval import ApprovalItem
+from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
+from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
+from helix_desktop.ui.chat.items.messages import AssistantMessageItem, UserMessageItem
+from helix_desktop.ui.chat.items.todo import TodoCard
+from helix_desktop.ui.chat.items.tool_card import ToolCard
+from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
+from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
+    AssistantRow,
+    DividerRow,
+    NoticeRow,
+    Row,
+    ToolRow,
+    UserRow,
+)
+from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.design.highlight import Highlighter
+
+MAX_CACHED_ITEMS = 96  # sheets; a screen shows about ten
+_MAX_LOOKBACK_ROWS = 64  # rows; further back nobody remembers who speaks
+
+_FAILED = ("failed", "denied")  # a list that was not taken is shown as what it is: a call that failed
+HEIGHT_ESTIMATES: dict[type[Row], float] = {
+    UserRow: 86.0,
+    AssistantRow: 300.0,
+    ToolRow: 50.0,
+    ApprovalRow: 240.0,
+    DividerRow: 46.0,
+    NoticeRow: 110.0,
+}
+
+
+class ItemCache:
+    """Least recently used sheets, and which of their folds are open."""
+
+    def __init__(self, model: ChatModel, style: ChatStyle, highlighter: Highlighter) -> None:
+        self._model = model
+        self._tools = ItemTools(style, DocumentWriter(style), highlighter)
+        self._items: OrderedDict[str, RowItem] = OrderedDict()
+        self._expanded: dict[str, frozenset[str]] = {}
+        self._markdown_by_key: dict[str, LazyMarkdown] = {}  # of sheets in a former look
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @property
+    def style(self) -> ChatStyle:
+        """The look that sheets are made in."""
+        return self._tools.style
+
+    def set_style(self, style: ChatStyle) -> None:
+        """Make all sheets anew in another look."""
+        self._tools.highlighter.clear()
+        sheets = self._items.items()
+        self._markdown_by_key |= {
+            key: one.lazy_markdown() for key, one in sheets if isinstance(one, AssistantMessageItem)
+        }
+        self._tools = ItemTools(style, DocumentWriter(style), self._tools.highlighter)
+        self._items.clear()
+
+    def clear(self) -> None:
+        """Forget all sheets and open folds."""
+        self._tools.highlighter.clear()
+        self._items.clear()
+        self._expanded.clear()
+        self._markdown_by_key.clear()
+
+    def drop(self, key: str) -> None:
+        """Make the sheet of a key anew when it is needed again."""
+        self._items.pop(key, None)
+
+    def cached(self, key: str) -> RowItem | None:
+        """The sheet of a key if it is there already."""
+        return self._items.get(key)
+
+    def get(self, index: int) -> RowItem:
+        """The sheet of a row, made when needed; not laid out."""
+        shape = self._model.raw_row(index)
+        setting = ItemContext(self._shows_header(index, shape), self._expanded.get(shape.key, frozenset()))
+        sheet = self._items.get(shape.key)
+        if sheet is not None and sheet.context == setting and self._is_current(sheet, shape):
+            self._items.move_to_end(shape.key)
+            return sheet
+        reading = self._reusable_markdown(sheet, shape.key)
+        sheet = _make_item(self._model.row(index), setting, self._tools, reading)
+        self._items[shape.key] = sheet
+        self._items.move_to_end(shape.key)
+        if len(self._items) > MAX_CACHED_ITEMS:
+            self._items.popitem(last=False)
+        return sheet
+
+    def is_open(self, key: str, fold: str) -> bool:
+        """Whether a fold of a row is open."""
+        return fold in self._expanded.get(key, frozenset())
+
+    def toggle(self, key: str, fold: str) -> None:
+        """Open or close a fold of a row."""
+        self._expanded[key] = self._expanded.get(key, frozenset()) ^ {fold}
+
+    def select_option(self, key: str, group: str, name: str) -> None:
+        """Choose one of a group in a row, in the place of the one that was chosen."""
+        others = {one for one in self._expanded.get(key, ()) if not one.startswith(f"{group}:")}
+        self._expanded[key] = frozenset({*others, f"{group}:{name}"})
+
+    def selected_option(self, key: str, group: str) -> str:
+        """Which of a group is chosen in a row; empty while nobody chose."""
+        begin = f"{group}:"
+        opened = self._expanded.get(key, frozenset())
+        return next((one.removeprefix(begin) for one in opened if one.startswith(begin)), "")
+
+    def gap(self, index: int) -> float:
+        """Room above a row, pixels."""
+        if index == 0:
+            return self.style.px(20)
+        return self.style.px(_gap(self._model.raw_row(index), self._model.raw_row(index - 1)))
+
+    def _reusable_markdown(self, previous: RowItem | None, key: str) -> LazyMarkdown | None:
+        """What has been read for a sheet that this one comes after, in another look or with other folds."""
+        return (
+            previous.lazy_markdown()
+            if isinstance(previous, AssistantMessageItem)
+            else self._markdown_by_key.pop(key, None)
+        )
+
+    def _is_current(self, item: RowItem, shape: Row) -> bool:
+        """A streaming sheet has taken the arrived text itself; others must show this very row."""
+        if isinstance(shape, AssistantRow) and shape.streaming:
+            return isinstance(item, AssistantMessageItem) and item.is_busy
+        return item.row is shape
+
+    def _shows_header(self, index: int, row: Row) -> bool:
+        """Whether an answer is the first of its turn, or comes from another model than the last one."""
+        if not isinstance(row, AssistantRow):
+            return False
+        for at in range(index - 1, max(-1, index - _MAX_LOOKBACK_ROWS), -1):
+            before = self._model.raw_row(at)
+            if isinstance(before, UserRow):
+                return True
+            if isinstance(before, AssistantRow):
+                return before.model != row.model
+        return True
+
+
+def _gap(row: Row, previous: Row) -> float:
+    if isinstance(row, UserRow):
+        return 30.0
+    if isinstance(previous, UserRow):
+        return 20.0
+    if isinstance(row, ToolRow) and isinstance(previous, ToolRow):
+        return 8.0
+    if isinstance(row, DividerRow) or isinstance(previous, DividerRow):
+        return 10.0
+    return 14.0
+
+
+def _make_item(row: Row, context: ItemContext, tools: ItemTools, markdown: LazyMarkdown | None) -> RowItem:
+    match row:
+        case UserRow():
+            return UserMessageItem(row, context, tools)
+        case AssistantRow():
+            return AssistantMessageItem(row, context, tools, markdown)
+        case ToolRow():
+            kind = TodoCard if row.todo and row.state not in _FAILED else ToolCard
+            return kind(row, context, tools)
+        case ApprovalRow():
+            return ApprovalItem(row, context, tools)
+        case DividerRow():
+            return DividerItem(row, context, tools)
+        case NoticeRow():
+            return NoticeItem(row, context, tools)

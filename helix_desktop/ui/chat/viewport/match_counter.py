@@ -1,0 +1,130 @@
+"""Counts the hits of a search in the whole conversation, a slice at a time."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from helix_desktop.ui.chat.markdown.parser import parse_user_text
+from helix_desktop.ui.chat.markdown.plain_text import text_of_block
+from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow, source_text
+
+_SLICE_S = 0.006
+_MARKUP = re.compile(r"[*_`\[\]<>#|\\~&:]|^\s*(?:[-+=]|\d+[.)])|\s$|\n\s", re.MULTILINE)
+
+
+class MatchCounter(QObject):
+    """How often a text occurs in each row of a conversation; what comes meanwhile is counted too.
+
+    A row that was shown is counted as it is shown (`correct`); of others the source says it.
+    """
+
+    changed = Signal()
+
+    def __init__(self, model: ChatModel, parent: QObject) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._query = ""
+        self._counts: list[int] = []
+        self._stale: set[int] = set()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.timeout.connect(self._count_slice)
+        model.rows_reset.connect(lambda: self.start(self._query))
+        model.row_removed.connect(lambda _: self.start(self._query))
+        model.row_appended.connect(lambda _: self._schedule())
+        model.row_changed.connect(self._mark_stale)
+        model.row_streamed.connect(lambda at, _: self._mark_stale(at))
+
+    @property
+    def total(self) -> int:
+        """The hits counted so far."""
+        return sum(self._counts)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all rows are counted."""
+        return len(self._counts) >= len(self._model) and not self._stale
+
+    def start(self, query: str) -> None:
+        """Count the hits of a text in lower case; an empty one ends counting."""
+        self._query, self._counts, self._stale = query, [], set()
+        self._schedule()
+
+    def count_in(self, row: int) -> int:
+        """The hits of a row."""
+        return self._counts[row] if row < len(self._counts) else self._count_row(self._model.row(row))
+
+    def count_before(self, row: int) -> int | None:
+        """The hits of all rows above a row; None while they are being counted."""
+        return sum(self._counts[:row]) if row <= len(self._counts) else None
+
+    def set_count(self, row: int, count: int) -> None:
+        """Take the hits of a row as it is shown."""
+        if row < len(self._counts) and self._counts[row] != count:
+            self._counts[row] = count
+            self.changed.emit()
+
+    def _mark_stale(self, row: int) -> None:
+        if self._query and row < len(self._counts):
+            self._stale.add(row)
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._query:
+            self._timer.stop()
+        elif not self._timer.isActive():
+            self._timer.start(0)
+
+    def _count_slice(self) -> None:
+        deadline = time.perf_counter() + _SLICE_S
+        while self._stale and time.perf_counter() < deadline:
+            row = self._stale.pop()
+            if row < len(self._counts):
+                self._counts[row] = self._count_row(self._model.row(row))
+        while len(self._counts) < len(self._model) and time.perf_counter() < deadline:
+            self._counts.append(self._count_row(self._model.row(len(self._counts))))
+        if not self.is_done:
+            self._timer.start(0)
+        self.changed.emit()
+
+    def _count_row(self, row: Row) -> int:
+        if not any(self._query in text.lower() for text in _source_texts(row)):
+            return 0  # to read its markup would take longer
+        return sum(text.lower().count(self._query) for text in _searchable_texts(row))
+
+
+def _source_texts(row: Row) -> tuple[str, ...]:
+    return (row.reasoning, row.text) if isinstance(row, AssistantRow) else (source_text(row),)
+
+
+def _searchable_texts(row: Row) -> Iterator[str]:
+    """The texts that the sheet of a row has with its fold open."""
+    match row:
+        case AssistantRow():
+            yield row.reasoning
+            yield from _markdown_texts(row.text)
+        case UserRow() if not _MARKUP.search(row.text):
+            yield row.text
+        case UserRow():
+            blocks = (block for chunk in parse_user_text(row.text) for block in chunk.blocks)
+            yield from (text_of_block(block, 0, None).text for block in blocks)
+        case ToolRow() if not row.todo:
+            ends = row.original.head_and_tail if row.original is not None else row.shown_lines
+            yield from (ends.head, ends.tail)
+        case _:
+            yield source_text(row)
+
+
+def _markdown_texts(text: str) -> Iterator[str]:
+    if not _MARKUP.search(text):
+        yield text
+        return
+    reading = LazyMarkdown(text)
+    for at in range(len(reading.sections)):
+        yield from (text_of_block(block, 0, None).text for block in reading.blocks(at))

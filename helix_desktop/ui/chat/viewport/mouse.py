@@ -1,0 +1,187 @@
+"""The mouse over the conversation: hovering, pressing, selecting, dragging past the edge."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
+from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent
+from PySide6.QtWidgets import QToolTip, QWidget
+
+from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
+from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, HitResult
+from helix_desktop.ui.chat.viewport.selection import Selection, TextPosition
+
+_EDGE_MS = 30
+_DOUBLE, _TRIPLE = 2, 3
+
+
+class MouseHandler(QObject):
+    """Turns mouse events of the viewport into hovering, clicks and a selection."""
+
+    clicked = Signal(int, str)
+    link_activated = Signal(str)
+    link_hovered = Signal(str)
+    changed = Signal()
+
+    def __init__(
+        self, chat_viewport: ChatViewport, selection: Selection, viewport: QWidget, guard: ApprovalClickGuard
+    ) -> None:
+        super().__init__(viewport)
+        self._chat_viewport = chat_viewport
+        self._selection = selection
+        self._viewport = viewport
+        self._guard = guard
+        self.hovered: tuple[str, str] = ("", "")
+        self.pressed: tuple[str, str] = ("", "")
+        self.last_index = -1
+        self._link = ""
+        self._hovered_link = ""
+        self._is_selecting = False
+        self._clicks = 0
+        self._position = QPointF()
+        self._click_timer = QTimer(self)
+        self._click_timer.setSingleShot(True)
+        self._edge_timer = QTimer(self)
+        self._edge_timer.setInterval(_EDGE_MS)
+        self._edge_timer.timeout.connect(self._scroll_at_edge)
+
+    def press(self, event: QMouseEvent) -> None:
+        """A button goes down."""
+        located = self._chat_viewport.hit_test(event.position())
+        if located is None or event.button() != Qt.MouseButton.LeftButton:
+            return
+        self.last_index = located.row_index
+        hot = located.item.hit_area_at(located.x, located.y)
+        if hot is not None and not self._guard.accepts(located.item.row.key, hot.name):
+            return
+        if hot is not None:
+            self.pressed = (located.item.row.key, hot.name)
+            self.changed.emit()
+            return
+        self._link = _link_at(located)
+        self._count_click()
+        self._begin_selection(located, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier))
+
+    def open_subagent(self, event: QMouseEvent) -> bool:
+        """Take a double click on the bar of a card that has a subagent; whether it was one."""
+        located = self._chat_viewport.hit_test(event.position())
+        if located is None or event.button() != Qt.MouseButton.LeftButton:
+            return False
+        under = located.item.hit_area_at(located.x, located.y)
+        place = located.item.hit_area("subagent:card")
+        if (
+            place is None
+            or located.y > place.rect.bottom()
+            or (under is not None and under.name != "open:card")
+        ):
+            return False
+        self.clicked.emit(located.row_index, place.name)
+        return True
+
+    def move(self, event: QMouseEvent) -> None:
+        """The mouse moves, with or without a button."""
+        self._position = event.position()
+        if self._is_selecting:
+            self._extend_selection()
+        else:
+            self._update_hover()
+
+    def release(self, event: QMouseEvent) -> None:
+        """A button goes up."""
+        if event.button() != Qt.MouseButton.LeftButton:
+            return
+        pressed, self.pressed = self.pressed, ("", "")
+        link, self._link = self._link, ""
+        self._is_selecting = False
+        self._edge_timer.stop()
+        located = self._chat_viewport.hit_test(event.position())
+        if located is None:
+            return
+        hot = located.item.hit_area_at(located.x, located.y)
+        if hot is not None and pressed == (located.item.row.key, hot.name):
+            self.clicked.emit(located.row_index, hot.name)
+        elif link and not self._selection and _link_at(located) == link:
+            self.link_activated.emit(link)
+        self.changed.emit()
+
+    def clear_hover(self) -> None:
+        """The mouse has left the viewport."""
+        self._set_hover(("", ""), "", "")
+        self._viewport.unsetCursor()
+
+    def refresh(self) -> None:
+        """Rows have moved below a resting mouse."""
+        if not self._is_selecting and self._viewport.underMouse():
+            self._position = QPointF(self._viewport.mapFromGlobal(QCursor.pos()))
+            self._update_hover()
+
+    def link_at(self, point: QPointF) -> str:
+        """The link at a point of the viewport, or nothing."""
+        located = self._chat_viewport.hit_test(point)
+        return _link_at(located) if located is not None else ""
+
+    def _count_click(self) -> None:
+        self._clicks = self._clicks + 1 if self._click_timer.isActive() else 1
+        self._click_timer.start(QGuiApplication.styleHints().mouseDoubleClickInterval())
+
+    def _begin_selection(self, hit: HitResult, extend: bool) -> None:
+        spot = _text_position(hit)
+        if self._clicks >= _DOUBLE and hit.item.built_texts:
+            text = hit.item.text(spot.text)
+            start, end = text.word_range(spot.position, whole_block=self._clicks >= _TRIPLE)
+            self._selection.select(spot._replace(position=start), spot._replace(position=end))
+        elif extend and self._selection.anchor is not None:
+            self._selection.extend(spot)
+        else:
+            self._selection.start(spot)
+            self._is_selecting = True
+        self._is_selecting = self._is_selecting or extend
+        self.changed.emit()
+
+    def _extend_selection(self) -> None:
+        located = self._chat_viewport.hit_test(self._position)
+        if located is not None:
+            self._selection.extend(_text_position(located))
+            self.changed.emit()
+        outside = self._position.y() < 0 or self._position.y() > self._viewport.height()
+        if outside != self._edge_timer.isActive():
+            self._edge_timer.start() if outside else self._edge_timer.stop()
+
+    def _scroll_at_edge(self) -> None:
+        height = self._viewport.height()
+        beyond = self._position.y() if self._position.y() < 0 else self._position.y() - height
+        self._chat_viewport.scroll_by(max(-height / 2, min(height / 2, beyond)))
+        self._extend_selection()
+
+    def _update_hover(self) -> None:
+        located = self._chat_viewport.hit_test(self._position)
+        hot = located.item.hit_area_at(located.x, located.y) if located is not None else None
+        link = _link_at(located) if located is not None and hot is None else ""
+        key = (located.item.row.key, hot.name) if located is not None and hot is not None else ("", "")
+        self._set_hover(key, link, link or (hot.tip if hot is not None else ""))
+        if hot is not None or link:
+            self._viewport.setCursor(Qt.CursorShape.PointingHandCursor)
+        elif located is not None and located.item.text_at(located.x, located.y) is not None:
+            self._viewport.setCursor(Qt.CursorShape.IBeamCursor)
+        else:
+            self._viewport.unsetCursor()
+
+    def _set_hover(self, hovered: tuple[str, str], link: str, tip: str) -> None:
+        if link != self._hovered_link:
+            self._hovered_link = link
+            self.link_hovered.emit(link)
+        if self._viewport.toolTip() != tip:
+            self._viewport.setToolTip(tip)
+            if not tip:
+                QToolTip.hideText()
+        if hovered != self.hovered:
+            self.hovered = hovered
+            self.changed.emit()
+
+
+def _text_position(hit: HitResult) -> TextPosition:
+    return TextPosition(hit.row_index, *hit.item.nearest_position(hit.x, hit.y))
+
+
+def _link_at(hit: HitResult) -> str:
+    text = hit.item.text_at(hit.x, hit.y)
+    return text.link_at(hit.x, hit.y) if text is not None else ""

@@ -1,0 +1,62 @@
+"""The pill that leads back to the end: "3 new"."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.widgets import EnterActivates
+
+_BOTTOM_MARGIN = 14  # pixels above the lower edge
+
+
+class NewRowsButton(EnterActivates, QPushButton):
+    """Shown while the end is out of sight; counts the rows that came meanwhile."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.hide()
+
+    def set_style(self, style: ChatStyle) -> None:
+        """Take the colours and fonts of a look."""
+        theme = style.theme
+        self.setFont(style.font(SMALL, MEDIUM))
+        self.setIcon(icon("arrow-down", theme.accent_text, 14))
+        self.setIconSize(QSize(14, 14))
+        self.setStyleSheet(
+            f"QPushButton {{ background: {theme.surface}; color: {theme.accent_text};"
+            f" border: 1px solid {theme.border_strong}; border-radius: 15px; padding: 0 13px;"
+            " min-height: 28px;"
+            f" font-size: {round(style.px(SMALL))}px; font-weight: 500; }}"
+            f"QPushButton:hover, QPushButton:focus {{ background: {theme.accent_soft};"
+            f" border-color: {theme.accent}; }}"
+        )
+
+    def watch(self, chat_viewport: ChatViewport, area: QWidget) -> None:
+        """Stand above the lower edge of an area while a board does not follow."""
+        chat_viewport.layout_changed.connect(
+            lambda: self._update_text(
+                chat_viewport.unseen_count, chat_viewport.is_following or chat_viewport.is_at_end, area
+            )
+        )
+        self.clicked.connect(chat_viewport.go_to_end)
+
+    def _update_text(self, unseen_count: int, at_end: bool, area: QWidget) -> None:
+        words = f"{unseen_count:,} new" if unseen_count else "Latest"
+        if words != self.text():
+            self.setText(words)
+            self.setAccessibleName(f"{words}: go to the end of the conversation")
+        if not at_end:
+            size = self.sizeHint()
+            corner = area.geometry()
+            left = corner.x() + (corner.width() - size.width()) // 2
+            self.setGeometry(
+                left, corner.bottom() - size.height() - _BOTTOM_MARGIN, size.width(), size.height()
+            )
+            self.raise_()
+        self.setVisible(not at_end)

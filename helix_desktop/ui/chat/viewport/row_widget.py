@@ -1,0 +1,210 @@
+"""The light widgets that show the visible rows, and their recycling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
+from PySide6.QtWidgets import QAccessibleWidget, QWidget
+
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.items.painting import PaintState
+from helix_desktop.ui.chat.rows.row_types import accessible_name
+from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
+from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
+
+_BLEED = 6  # pixels beside a row, for rings and pills that reach over the column's edge
+
+
+class RowHost(Protocol):
+    """What a row's widget asks of the view."""
+
+    def paint_state(self, index: int, item: RowItem, widget: RowWidget) -> PaintState:
+        """How a row looks at this moment."""
+
+    def activate(self, index: int, area_name: str) -> None:
+        """Do what a place of a row does."""
+
+    def step_focus(self, forward: bool) -> bool:
+        """Move the keyboard to the next place; False when there is none."""
+
+
+class RowWidget(QWidget):
+    """Paints one sheet; the view hands it another one when its row scrolls away."""
+
+    def __init__(self, parent: QWidget, host: RowHost) -> None:
+        super().__init__(parent)
+        self._host = host
+        self.index = -1
+        self.item: RowItem | None = None
+        self.focused_area = ""
+        self._text: RowText | None = None
+        self._buttons: dict[str, RowButton] = {}
+        self.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.hide()
+
+    def bind(self, index: int, item: RowItem) -> None:
+        """Show a sheet from now on."""
+        if item is not self.item or index != self.index:
+            same_row = self.item is not None and self.item.row.key == item.row.key
+            self.index, self.item = index, item
+            self.setAccessibleName(accessible_name(item.row))
+            if not same_row or item.hit_area(self.focused_area) is None:
+                self.focused_area = ""
+            self.update()
+
+    def place(self, x: float, y: float, item: RowItem) -> None:
+        """Stand with the sheet's origin at a point of the viewport."""
+        rect = QRect(round(x) - _BLEED, round(y), round(item.width) + 2 * _BLEED, round(item.height) + 1)
+        if rect.size() != self.size():
+            self.update()
+        self.setGeometry(rect)
+        self.show()
+        self._place_children()
+
+    def release(self) -> None:
+        """Show nothing any more, and wait for another sheet."""
+        self.item = None
+        self.index = -1
+        self.focused_area = ""
+        self._place_children()
+
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks; what it finds below follows at once."""
+        QTimer.singleShot(0, self, self._place_children)
+        return QAccessibleWidget(self, QAccessible.Role.ListItem)
+
+    def text(self) -> str:
+        """Return all text of the row, its name where it shows none."""
+        return (self.item.accessible_text() if self.item is not None else "") or self.accessibleName()
+
+    def has_keyboard(self) -> bool:
+        """Return True if the row or one of its places has the keyboard."""
+        return self.hasFocus() or any(button.hasFocus() for button in self._buttons.values())
+
+    def focus_area(self, name: str) -> None:
+        """Give a place of this row the keyboard."""
+        self.focused_area = name
+        self._place_children()
+        self._buttons.get(name, self).setFocus(Qt.FocusReason.TabFocusReason)
+        self.update()
+
+    def _place_children(self) -> None:
+        """Have a button for the place with the keyboard; text and all buttons while a screen reader runs."""
+        active = QAccessible.isActive()
+        if not (active or self.focused_area or self._buttons):
+            return
+        hots = {hot.name: hot for hot in self.item.hit_areas} if self.item is not None else {}
+        if not active:
+            hots = {name: hot for name, hot in hots.items() if name == self.focused_area}
+        elif self._text is None:
+            self._text = RowText(self, self.text)
+        if self._text is not None:
+            self._text.setVisible(self.item is not None and self.item.has_text)
+            self._text.setGeometry(self.rect())
+        for name in [name for name in self._buttons if name not in hots]:
+            button = self._buttons.pop(name)
+            if button.hasFocus():
+                self.setFocus(Qt.FocusReason.OtherFocusReason)
+            button.hide()
+            button.deleteLater()
+        for name, hot in hots.items():
+            if name not in self._buttons:
+                button = self._buttons[name] = RowButton(self, name, self._take_focus)
+                button.clicked.connect(lambda _=False, name=name: self.trigger(name))
+                button.show()
+            self._buttons[name].setAccessibleName(hot.label)
+            self._buttons[name].setGeometry(hot.rect.translated(_BLEED, 0).toRect())
+
+    def _take_focus(self, name: str) -> None:
+        self.focused_area = name
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the part of the sheet that is asked for."""
+        if self.item is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(_BLEED, 0)
+        paint = self._host.paint_state(self.index, self.item, self)
+        paint.clip = event.rect().translated(-_BLEED, 0).toRectF()
+        paint.focused = self.focused_area if self.has_keyboard() else ""
+        self.item.paint(painter, paint)
+        painter.end()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter and Space do what the focused place does."""
+        hot = self.item.hit_area(self.focused_area) if self.item is not None else None
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if hot is not None and (event.key() == Qt.Key.Key_Space or (enter and hot.accepts_enter)):
+            self._host.activate(self.index, hot.name)
+        elif not enter:
+            event.ignore()
+
+    def trigger(self, area_name: str) -> None:
+        """Do what a place of this row does."""
+        self._host.activate(self.index, area_name)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab goes through the places of all rows."""
+        return self._host.step_focus(forward)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Show the ring."""
+        self.update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Take the ring away."""
+        self.update()
+
+
+class RowWidgetPool:
+    """The widgets of the visible rows; a widget out of sight is used again."""
+
+    def __init__(self, viewport: RowArea, host: RowHost, on_focus_lost: Callable[[], None]) -> None:
+        self._viewport = viewport
+        self._host = host
+        self._on_focus_lost = on_focus_lost
+        self._free: list[RowWidget] = []
+        self.visible: dict[str, RowWidget] = {}
+        viewport.rows = lambda: sorted(self.visible.values(), key=lambda widget: widget.index)
+
+    @property
+    def widget_count(self) -> int:
+        """How many widgets exist."""
+        return len(self.visible) + len(self._free)
+
+    def place(self, rows: list[tuple[PlacedRow, RowItem, float]], x: float) -> None:
+        """Show these sheets; each comes with its place and the room above it."""
+        wanted = {sheet.row.key for _, sheet, _ in rows}
+        for key in [key for key in self.visible if key not in wanted]:
+            self._recycle(key)
+        for placed, sheet, gap in rows:
+            widget = self.visible.get(sheet.row.key)
+            if widget is None:
+                widget = self._free.pop() if self._free else RowWidget(self._viewport, self._host)
+                self.visible[sheet.row.key] = widget
+            widget.bind(placed.row_index, sheet)
+            widget.place(x, placed.y + gap, sheet)
+        for widget in self._free:
+            widget.hide()
+
+    def update(self) -> None:
+        """Paint all visible rows again."""
+        for widget in self.visible.values():
+            widget.update()
+
+    def focused_widget(self) -> RowWidget | None:
+        """The row that has the keyboard, or None."""
+        return next((widget for widget in self.visible.values() if widget.has_keyboard()), None)
+
+    def _recycle(self, key: str) -> None:
+        widget = self.visible.pop(key)
+        if widget.has_keyboard():
+            self._on_focus_lost()
+        widget.release()
+        self._free.append(widget)

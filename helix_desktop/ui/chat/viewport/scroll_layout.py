@@ -1,0 +1,134 @@
+"""Which rows stand where in the viewport: an anchor row that never jumps when heights become exact."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from helix_desktop.ui.chat.viewport.height_index import HeightIndex
+
+
+class PlacedRow(NamedTuple):
+    """A visible row: its index, its top in the viewport and its height, in pixels."""
+
+    row_index: int
+    y: float
+    height: float
+
+
+class ScrollLayout:
+    """Scroll position over rows whose heights are estimates until they are visible.
+
+    The position is an anchor row and how far its top lies above the viewport's top, so that
+    correcting a height elsewhere never moves what the person reads.
+    """
+
+    def __init__(self, measure: Callable[[int], float], bottom_padding: float = 0.0) -> None:
+        self._measure = measure
+        self._bottom_padding = bottom_padding
+        self.heights = HeightIndex()
+        self.anchor = 0
+        self.offset = 0.0
+        self.placed: list[PlacedRow] = []
+
+    @property
+    def position(self) -> float:
+        """Distance scrolled from the top, in pixels, by the heights known so far."""
+        return self.heights.offset(self.anchor) + self.offset if len(self.heights) else 0.0
+
+    def max_position(self, view_height: float) -> float:
+        """The largest scroll position, in pixels."""
+        return max(0.0, self.heights.total + self._bottom_padding - view_height)
+
+    def is_at_end(self, view_height: float) -> bool:
+        """Whether the last row's end is in sight; needs a layout of the present state."""
+        if not self.placed:
+            return True
+        last = self.placed[-1]
+        return (
+            last.row_index == len(self.heights) - 1
+            and last.y + last.height + self._bottom_padding <= view_height + 2
+        )
+
+    def reset(self, estimates: Iterable[float]) -> None:
+        """Begin with other rows, at the top."""
+        self.heights = HeightIndex(estimates)
+        self.anchor, self.offset, self.placed = 0, 0.0, []
+
+    def remove(self, index: int) -> None:
+        """A row has gone; what is read stays where it is."""
+        self.heights.remove(index)
+        if index < self.anchor:
+            self.anchor -= 1
+        elif index == self.anchor:
+            self.offset = min(self.offset, 0.0)
+
+    def scroll_by(self, pixels: float) -> None:
+        """Move on by pixels; negative is towards the top."""
+        self.offset += pixels
+
+    def scroll_to(self, position: float) -> None:
+        """Go to a distance from the top, as a scroll bar says it."""
+        self.anchor, self.offset = self.heights.find(position)
+
+    def scroll_to_row(self, index: int, offset: float = 0.0) -> None:
+        """Put the top of a row `above` pixels below the viewport's top."""
+        self.anchor, self.offset = index, -offset
+
+    def scroll_to_end(self) -> None:
+        """Put the end of the last row at the bottom."""
+        count = len(self.heights)
+        self.anchor = max(0, count - 1)
+        self.offset = self._measure_exactly(self.anchor) if count else 0.0
+
+    def layout(self, view_height: float) -> list[PlacedRow]:
+        """Measure what is visible and say where it stands; clamps the position to the ends."""
+        self.anchor = min(self.anchor, max(0, len(self.heights) - 1))
+        self.placed = []
+        if len(self.heights):
+            self._settle_anchor()
+            self._fill_down(view_height)
+            self._fill_up(view_height)
+            self.anchor, self.offset = self.placed[0].row_index, -self.placed[0].y
+        return self.placed
+
+    def _measure_exactly(self, index: int) -> float:
+        height = self._measure(index)
+        self.heights.set(index, height)
+        return height
+
+    def _settle_anchor(self) -> None:
+        while self.offset < 0 and self.anchor > 0:
+            self.anchor -= 1
+            self.offset += self._measure_exactly(self.anchor)
+        self.offset = max(0.0, self.offset)
+        height = self._measure_exactly(self.anchor)
+        while self.offset >= height and self.anchor < len(self.heights) - 1:
+            self.offset -= height
+            self.anchor += 1
+            height = self._measure_exactly(self.anchor)
+
+    def _fill_down(self, view_height: float) -> None:
+        y, index = -self.offset, self.anchor
+        while index < len(self.heights) and (y < view_height or index == self.anchor):
+            height = self._measure_exactly(index)
+            self.placed.append(PlacedRow(index, y, height))
+            y += height
+            index += 1
+
+    def _fill_up(self, view_height: float) -> None:
+        last = self.placed[-1]
+        gap = view_height - self._bottom_padding - (last.y + last.height)
+        if last.row_index < len(self.heights) - 1 or gap <= 0:
+            return
+        self._shift(gap)
+        while self.placed[0].y > 0 and self.placed[0].row_index > 0:
+            index, top = self.placed[0].row_index - 1, self.placed[0].y
+            height = self._measure_exactly(index)
+            self.placed.insert(0, PlacedRow(index, top - height, height))
+        if self.placed[0].y > 0:
+            self._shift(-self.placed[0].y)
+        self.placed = [row for row in self.placed if row.y + row.height > 0 or row is self.placed[-1]]
+
+    def _shift(self, pixels: float) -> None:
+        self.placed = [PlacedRow(row.row_index, row.y + pixels, row.height) for row in self.placed]

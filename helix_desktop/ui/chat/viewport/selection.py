@@ -1,0 +1,147 @@
+"""A selection that runs across messages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.markdown.plain_text import BlockText
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import source_text
+from helix_desktop.ui.chat.viewport.item_cache import ItemCache
+
+_MAX_RENDERED_ROWS = (
+    200  # rows; larger selections are copied from the rows' source, so that copying stays quick
+)
+
+
+class TextPosition(NamedTuple):
+    """A place between two characters: row, text of that row, position in the text."""
+
+    row: int
+    text: int
+    position: int
+
+
+class Selection:
+    """From an anchor to a head; empty when they are the same."""
+
+    def __init__(self, model: ChatModel, item_cache: ItemCache) -> None:
+        self._model = model
+        self._item_cache = item_cache
+        self.anchor: TextPosition | None = None
+        self.head: TextPosition | None = None
+
+    def __bool__(self) -> bool:
+        return self.anchor is not None and self.anchor != self.head
+
+    def clear(self) -> None:
+        """Select nothing."""
+        self.anchor = self.head = None
+
+    def start(self, position: TextPosition) -> None:
+        """Put the anchor."""
+        self.anchor = self.head = position
+
+    def extend(self, position: TextPosition) -> None:
+        """Move the head."""
+        if self.anchor is None:
+            self.anchor = position
+        self.head = position
+
+    def select(self, first: TextPosition, last: TextPosition) -> None:
+        """Select from one spot to another."""
+        self.anchor, self.head = first, last
+
+    def bounds(self) -> tuple[TextPosition, TextPosition] | None:
+        """The earlier and the later end, or None when nothing is selected."""
+        if self.anchor is None or self.head is None or self.anchor == self.head:
+            return None
+        return min(self.anchor, self.head), max(self.anchor, self.head)
+
+    def ranges(self, index: int, item: RowItem) -> dict[int, tuple[int, int]]:
+        """Selected positions of a row that are in sight or near, by number of the text."""
+        bounds = self.bounds()
+        if bounds is None or not bounds[0].row <= index <= bounds[1].row:
+            return {}
+        first, last = bounds
+        result = {}
+        for text in item.built_texts:
+            number = text.number
+            start = first.position if (index, number) == first[:2] else 0
+            end = last.position if (index, number) == last[:2] else text.length
+            if (index, number) >= first[:2] and (index, number) <= last[:2] and start < end:
+                result[number] = (start, end)
+        return result
+
+    def select_row(self, index: int) -> None:
+        """Select all words of one row."""
+        whole = self._row_bounds(index)
+        if whole is not None:
+            self.select(*whole)
+
+    def select_all(self) -> None:
+        """Select all rows."""
+        last = len(self._model) - 1
+        if last >= 0:
+            whole, first = self._row_bounds(last), self._row_bounds(0)
+            self.select(
+                first[0] if first else TextPosition(0, 0, 0), whole[1] if whole else TextPosition(last, 0, 1)
+            )
+
+    def is_row_selected(self, index: int) -> bool:
+        """Whether exactly one row is selected as a whole."""
+        whole = self._row_bounds(index)
+        return whole is not None and self.bounds() == whole
+
+    def text(self) -> str:
+        """The selected words as they are shown, rows apart by an empty line."""
+        bounds = self.bounds()
+        if bounds is None:
+            return ""
+        first, last = bounds
+        many = last.row - first.row > _MAX_RENDERED_ROWS
+        parts = []
+        for index in range(first.row, min(last.row, len(self._model) - 1) + 1):
+            if many and first.row < index < last.row:
+                parts.append(source_text(self._model.row(index)))
+                continue
+            parts.append(_join_texts(self._selected_texts(index, first, last)))
+        return "\n\n".join(part for part in parts if part)
+
+    def _row_bounds(self, index: int) -> tuple[TextPosition, TextPosition] | None:
+        sheet = self._item_cache.get(index)
+        first, last = sheet.edge_text(last=False), sheet.edge_text(last=True)
+        if first is None or last is None:
+            return None
+        return TextPosition(index, first, 0), TextPosition(index, last, sheet.text(last).length)
+
+    def _selected_texts(self, index: int, first: TextPosition, last: TextPosition) -> Iterator[BlockText]:
+        """Selected words of a row; only where the selection begins and ends are positions needed."""
+        sheet = self._item_cache.get(index)
+        for words in sheet.block_texts():
+            at = (index, words.number)
+            if not first[:2] <= at <= last[:2]:
+                continue
+            if at in (first[:2], last[:2]):
+                text = sheet.text(words.number)
+                start = first.position if at == first[:2] else 0
+                end = last.position if at == last[:2] else text.length
+                if start < end:
+                    yield words._replace(text=text.text(start, end))
+            else:
+                yield words
+
+
+def _join_texts(selected: Iterable[BlockText]) -> str:
+    """Words of one row: items of a list below each other, others apart by an empty line."""
+    parts: list[str] = []
+    after_item = False
+    for words in selected:
+        if any(parts):
+            usual = "\n" if after_item and words.is_list_item else "\n\n"
+            parts.append(usual if words.joiner is None else words.joiner)
+        parts.append(words.text)
+        after_item = words.is_list_item
+    return "".join(parts)

@@ -1,0 +1,108 @@
+"""The menu of a tool card: what a person can do with one call and its output."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QWidget
+
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.design.style.icons import icon
+
+_NOT_IN_WINDOW = frozenset({"cached", "folded", "left out", "observed", "handed over"})
+_REFORMABLE = frozenset({"in window", "cached", "recalled", "pinned"})
+_MIN_FORM_BYTES = 4 * 1024  # bytes; a smaller output has nothing to leave out
+
+
+class ToolAction(NamedTuple):
+    """Something to do: its name in signals, its words, its icon; an empty name is a line between deeds."""
+
+    name: str
+    label: str = ""
+    icon_name: str = ""
+
+
+_SEPARATOR = ToolAction("")
+
+
+def actions_for(row: ToolRow) -> list[ToolAction]:
+    """What can be done with a call as it stands now."""
+    found: list[ToolAction] = []
+    if row.digest and row.answer_seq:
+        pinned = row.badge == "pinned"
+        found.append(
+            ToolAction("unpin", "Unpin", "pin-off")
+            if pinned
+            else ToolAction("pin", "Pin in the window", "pin")
+        )
+    if row.answer_seq and row.badge in _REFORMABLE:
+        found += _form_actions(row)
+    if row.digest:
+        found += [_SEPARATOR, ToolAction("recall", "Recall into the message", "corner-down-left")]
+        found.append(ToolAction("cache", "Open in the cache", "database"))
+    for number, digest in enumerate(row.arguments, 1):
+        which = f" {number}" if len(row.arguments) > 1 else ""
+        found.append(ToolAction(f"argument:{digest}", f"Open the cached argument{which}", "braces"))
+    if row.subagent_session:
+        found += [_SEPARATOR, ToolAction("subagent", "Open the subagent's session", "bot")]
+    if row.badge in _NOT_IN_WINDOW:
+        found += [_SEPARATOR, ToolAction("timeline", "Show what became of it", "history")]
+    return found[1:] if found[:1] == [_SEPARATOR] else found
+
+
+def _form_actions(row: ToolRow) -> list[ToolAction]:
+    """The other forms in which the agent could see the output from the next request on."""
+    found = []
+    if row.form != "full" or row.badge == "cached":
+        found.append(ToolAction("form:full", "Show the agent all of it", "maximize-2"))
+    if row.size_bytes >= _MIN_FORM_BYTES:
+        if row.form != "preview":
+            found.append(ToolAction("form:preview", "Show the agent a preview", "list-filter"))
+        found.append(ToolAction("form:compact", "Show the agent an extract…", "minimize-2"))
+    return [_SEPARATOR, *found] if found else []
+
+
+class ToolMenu(QObject):
+    """Opens below the dots of a card, and fills the menu of a right click on one."""
+
+    action_triggered = Signal(str, str)
+    """Key of the row and name of the deed."""
+
+    def __init__(self, chat_viewport: ChatViewport, viewport: QWidget) -> None:
+        super().__init__(viewport)
+        self._chat_viewport, self._viewport = chat_viewport, viewport
+
+    def open(self, index: int) -> None:
+        """Open below the dots of a row."""
+        row = self._chat_viewport.model.row(index)
+        sheet = self._chat_viewport.item(index)
+        hot = sheet.hit_area("menu:card")
+        placed = next(
+            (one for one in self._chat_viewport.scroll_layout.placed if one.row_index == index), None
+        )
+        if not isinstance(row, ToolRow) or hot is None or placed is None:
+            return
+        menu = QMenu(self._viewport)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.fill(menu, row)
+        top = placed.y + self._chat_viewport.item_cache.gap(index)
+        corner = hot.rect.bottomLeft().toPoint() + QPoint(
+            round(self._chat_viewport.column.left), round(top) + 3
+        )
+        menu.popup(self._viewport.mapToGlobal(corner))
+
+    def fill(self, menu: QMenu, row: ToolRow) -> None:
+        """Add what can be done with a call."""
+        theme = self._chat_viewport.style.theme
+        for deed in actions_for(row):
+            if not deed.name:
+                menu.addSeparator()
+                continue
+            action = QAction(icon(deed.icon_name, theme.muted, 15), deed.label, menu)
+            action.triggered.connect(
+                lambda _=False, name=deed.name: self.action_triggered.emit(row.key, name)
+            )
+            menu.addAction(action)

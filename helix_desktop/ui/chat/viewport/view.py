@@ -1,0 +1,306 @@
+"""The conversation: a virtual list that keeps only the visible messages alive."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import (
+    QAccessible,
+    QContextMenuEvent,
+    QFocusEvent,
+    QGuiApplication,
+    QKeyEvent,
+    QKeySequence,
+    QMouseEvent,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
+
+from helix_desktop.ui.chat.items.tool_card import has_menu
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import ToolRow, source_text
+from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.chat.viewport.accessibility import RowArea
+from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
+from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, Spinner
+from helix_desktop.ui.chat.viewport.finder import ChatFinder
+from helix_desktop.ui.chat.viewport.interactions import RowInteractions
+from helix_desktop.ui.chat.viewport.item_cache import ItemCache
+from helix_desktop.ui.chat.viewport.model_updates import ModelUpdates
+from helix_desktop.ui.chat.viewport.mouse import MouseHandler
+from helix_desktop.ui.chat.viewport.new_rows_button import NewRowsButton
+from helix_desktop.ui.chat.viewport.selection import Selection
+from helix_desktop.ui.chat.viewport.tool_menu import ToolMenu
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.focus import FocusRing
+from helix_desktop.ui.design.highlight import Highlighter
+from helix_desktop.ui.design.style.theme import Theme
+
+_LINE = 44.0  # pixels an arrow key scrolls
+_PAGE_OVERLAP = 48.0
+
+
+class ChatView(QAbstractScrollArea):
+    """Shows a ChatModel; reading, selecting, finding and answering happen here."""
+
+    link_activated = Signal(str)
+    link_hovered = Signal(str)
+    open_in_cache = Signal(str)
+    approval_decided = Signal(str, str, int)
+    action_triggered = Signal(str, str)
+    tool_action_triggered = Signal(str, str)  # key of a tool's card, and what to do with it
+    content_requested = Signal(str, bool)  # key of a tool's card; whether all lines are wanted
+    follow_changed = Signal(bool)
+    find_finished = Signal(bool)
+    typed = Signal(str)  # signs that are meant for the composer
+    accessible_role = QAccessible.Role.Pane
+
+    def __init__(
+        self,
+        model: ChatModel,
+        theme: Theme,
+        parent: QWidget | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`now` gives seconds."""
+        super().__init__(parent)
+        rows = RowArea()
+        self.setViewport(rows)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setAccessibleName("Conversation")
+        self.viewport().setMouseTracking(True)
+        self.highlighter = Highlighter(self)
+        sheets = ItemCache(model, ChatStyle(theme, 1.0, self.devicePixelRatioF()), self.highlighter)
+        self.chat_viewport = ChatViewport(model, sheets, rows, self.verticalScrollBar())
+        self.model_updates = ModelUpdates(self.chat_viewport)
+        self._selection = Selection(model, sheets)
+        self.finder = ChatFinder(self.chat_viewport)
+        guard = ApprovalClickGuard(model, now)
+        self._mouse = MouseHandler(self.chat_viewport, self._selection, self.viewport(), guard)
+        self._interactions = RowInteractions(
+            self.chat_viewport, self._mouse, self._selection, self.finder, guard
+        )
+        self._tool_menu = ToolMenu(self.chat_viewport, self.viewport())
+        self._new_rows_button = NewRowsButton(self)
+        self._ring = FocusRing(self)
+        Spinner(self.chat_viewport)
+        self._zoom = 1.0
+        self._connect()
+        self.set_theme(theme)
+        self.chat_viewport.attach(self._interactions, self)
+
+    def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
+        """Show everything in another theme, or at another zoom (1.0 is 15 px text), at the same place."""
+        self._zoom = zoom if zoom is not None else self._zoom
+        look = ChatStyle(theme, self._zoom, self.devicePixelRatioF())
+        self.chat_viewport.item_cache.set_style(look)
+        self._new_rows_button.set_style(look)
+        self._ring.tint(theme)
+        self.setStyleSheet(_style(theme))
+        if self.chat_viewport.widget_pool is not None:
+            self.chat_viewport.refresh()
+            self.chat_viewport.repaint()
+
+    def tint(self, theme: Theme) -> None:
+        """The same as set_theme, as the window tells all its panes."""
+        self.set_theme(theme)
+
+    @property
+    def is_following(self) -> bool:
+        """Whether the view stays at the end when rows come."""
+        return self.chat_viewport.is_following
+
+    def follow_end(self) -> None:
+        """Go to the end and stay there."""
+        self.chat_viewport.go_to_end()
+
+    def jump_to(self, key: str) -> bool:
+        """Bring the row of a key to the top; False when there is no such row."""
+        index = self.chat_viewport.model.index_of(key)
+        if index is not None:
+            self.chat_viewport.show_row(index)
+        return index is not None
+
+    def find_text(self, text: str, direction: int = 1) -> None:
+        """Go to the next (1) or former (-1) row text that holds some words; `find_finished` tells the end.
+
+        An empty text ends finding and takes the marks away.
+        """
+        self.finder.find(text, direction)
+        self.chat_viewport.repaint()
+
+    def selected_text(self) -> str:
+        """The selected words, messages apart by an empty line."""
+        return self._selection.text()
+
+    def announce(self, text: str) -> None:
+        """Tell screen readers something, for example "Reply finished" or "Approval needed: ..."."""
+        accessibility.announce(self, text)
+
+    def copy(self) -> None:
+        """Put the selected words on the clipboard."""
+        text = self._selection.text()
+        if text:
+            QGuiApplication.clipboard().setText(text)
+
+    def select_all(self) -> None:
+        """Select the message that was clicked last; asked again, or without one, everything."""
+        index = self._mouse.last_index
+        if 0 <= index < len(self.chat_viewport.model) and not self._selection.is_row_selected(index):
+            self._selection.select_row(index)
+        else:
+            self._selection.select_all()
+        self.chat_viewport.repaint()
+
+    def viewportEvent(self, event: QEvent) -> bool:
+        """Hand mouse events of the viewport to the pointer."""
+        kind = event.type()
+        if isinstance(event, QMouseEvent):
+            if kind in (QEvent.Type.MouseButtonPress, QEvent.Type.MouseButtonDblClick):
+                self.setFocus(Qt.FocusReason.MouseFocusReason)
+                double = kind == QEvent.Type.MouseButtonDblClick
+                if not (double and self._mouse.open_subagent(event)):
+                    self._mouse.press(event)
+                return True
+            if kind == QEvent.Type.MouseMove:
+                self._mouse.move(event)
+                return True
+            if kind == QEvent.Type.MouseButtonRelease:
+                self._mouse.release(event)
+                return True
+        elif kind == QEvent.Type.Leave:
+            self._mouse.clear_hover()
+        return super().viewportEvent(event)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the first visible row where it is, or stay at the end."""
+        super().resizeEvent(event)
+        self._ring.setGeometry(self.viewport().geometry())
+        self.chat_viewport.refresh()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """The scroll bar has moved."""
+        self.chat_viewport.on_bar_moved()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Scroll, copy, select; what is typed here goes where messages are written."""
+        height = self.viewport().height()
+        steps = {
+            Qt.Key.Key_Up: -_LINE,
+            Qt.Key.Key_Down: _LINE,
+            Qt.Key.Key_PageUp: _PAGE_OVERLAP - height,
+            Qt.Key.Key_PageDown: height - _PAGE_OVERLAP,
+        }
+        key = Qt.Key(event.key())
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy()
+        elif event.matches(QKeySequence.StandardKey.SelectAll):
+            self.select_all()
+        elif key in steps and not event.modifiers() & Qt.KeyboardModifier.AltModifier:
+            self.chat_viewport.scroll_by(steps[key])
+        elif key == Qt.Key.Key_Home and len(self.chat_viewport.model):
+            self.chat_viewport.show_row(0, 0.0)
+        elif key == Qt.Key.Key_End:
+            self.chat_viewport.go_to_end()
+        elif key == Qt.Key.Key_Escape and self._selection:
+            self._selection.clear()
+            self.chat_viewport.repaint()
+        elif _is_typed(event):
+            self.typed.emit(event.text())
+        else:
+            super().keyPressEvent(event)
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Coming back with Shift+Tab begins at the last button in sight."""
+        super().focusInEvent(event)
+        self._ring.show_for(event)
+        if event.reason() == Qt.FocusReason.BacktabFocusReason:
+            self._interactions.focus.enter(forward=False)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Take the ring away."""
+        super().focusOutEvent(event)
+        self._ring.hide()
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab goes through the buttons of the rows before it leaves."""
+        if forward and self.hasFocus() and self._interactions.focus.enter(forward=True):
+            return True
+        return super().focusNextPrevChild(forward)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Copy the selection, the message or the link under the mouse."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        if self._selection:
+            menu.addAction("Copy", self.copy)
+        link = self._mouse.link_at(QPointF(event.pos()))
+        clipboard = QGuiApplication.clipboard()
+        if link:
+            menu.addAction("Copy link", lambda: clipboard.setText(link))
+        located = self.chat_viewport.hit_test(QPointF(event.pos()))
+        row = self.chat_viewport.model.row(located.row_index) if located is not None else None
+        if row is not None:
+            menu.addAction("Copy message", lambda: clipboard.setText(source_text(row)))
+        menu.addAction("Select all", self.select_all)
+        if isinstance(row, ToolRow) and has_menu(row):
+            menu.addSeparator()
+            self._tool_menu.fill(menu, row)
+        menu.popup(event.globalPos())
+
+    def _connect(self) -> None:
+        board, pointer, stage = self.chat_viewport, self._mouse, self._interactions
+        board.model.rows_reset.connect(stage.reset)
+        board.model.row_removed.connect(self._selection.clear)
+        board.layout_changed.connect(pointer.refresh)
+        board.follow_changed.connect(self.follow_changed)
+        pointer.link_activated.connect(self.link_activated)
+        pointer.link_hovered.connect(self.link_hovered)
+        pointer.changed.connect(board.repaint)
+        stage.open_in_cache.connect(self.open_in_cache)
+        stage.approval_decided.connect(self.approval_decided)
+        stage.action_triggered.connect(self.action_triggered)
+        stage.content_requested.connect(self.content_requested)
+        stage.menu_requested.connect(self._tool_menu.open)
+        for chosen in (self._tool_menu.action_triggered, stage.tool_action_triggered):
+            chosen.connect(self.tool_action_triggered)
+        stage.focus_leave_requested.connect(self._leave_conversation)
+        self.finder.finished.connect(self.find_finished)
+        self.finder.finished.connect(board.repaint)
+        self.highlighter.highlighted.connect(board.repaint)
+        self._new_rows_button.watch(board, self.viewport())
+        bar = self.verticalScrollBar()
+        bar.rangeChanged.connect(lambda low, high: bar.setEnabled(high > low))  # else its handle is shown
+        bar.setEnabled(False)
+
+    def _leave_conversation(self, forward: bool) -> None:
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)  # to be seen, and to stay here
+        if forward:
+            super().focusNextPrevChild(True)
+
+
+def _is_typed(event: QKeyEvent) -> bool:
+    """Whether a key writes a sign; Space presses buttons."""
+    keys = Qt.KeyboardModifier
+    held = event.modifiers() & (keys.ControlModifier | keys.AltModifier | keys.MetaModifier)
+    # AltGr is Control and Alt at once on some systems, and writes.
+    writes = held in (keys.NoModifier, keys.ControlModifier | keys.AltModifier)
+    return writes and event.text().isprintable() and bool(event.text().strip())
+
+
+def _style(theme: Theme) -> str:
+    return (
+        f"ChatView {{ background: {theme.canvas}; border: 0; }}"
+        "QScrollBar:vertical { background: transparent; width: 12px; margin: 0; border: 0; }"
+        f"QScrollBar::handle:vertical {{ background: {theme.scrollbar}; border-radius: 4px; min-height: 36px;"
+        " margin: 2px; }"
+        f"QScrollBar::handle:vertical:hover {{ background: {theme.faint}; }}"
+        "QScrollBar::handle:vertical:disabled { background: transparent; }"
+        "QScrollBar::add-line:vertical, QScrollBar::sub-line:vertical { height: 0; width: 0; border: 0; }"
+        "QScrollBar::add-page:vertical, QScrollBar::sub-page:vertical { background: transparent; }"
+    )

@@ -1,0 +1,1 @@
+"""Cleaning up a workspace, and its trash."""

@@ -1,0 +1,108 @@
+"""The trash: what lies there, back with it, or away for good."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QAbstractItemView, QDialog, QListWidget, QListWidgetItem, QWidget
+
+from helix_desktop.domain.digest import ellipsize, format_bytes
+from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
+from helix_desktop.ui.design.widgets import PushButton, column, label, row
+
+_LIST_STRETCH = 100  # of the room that is left, beside the empty one's 1
+_SIZE = (600, 560)
+_LEAD = (
+    f"What lies here can still be read and recalled. After {TRASH_DAYS} days it is removed for good; storing "
+    "or recalling an output brings it back at once."
+)
+_KEY = Qt.ItemDataRole.UserRole
+
+
+class TrashDialog(QDialog):
+    """A list with two deeds; what it asks for comes out as signals."""
+
+    restore_requested = Signal(list, list)  # digests, sessions
+    empty_requested = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Trash")
+        self.setModal(True)
+        self.resize(*_SIZE)
+        self.setMinimumSize(460, 360)
+        self.summary = label("", "strong")
+        self.entry_list = QListWidget()
+        self.entry_list.setProperty("kind", "cards")
+        self.entry_list.setAccessibleName("What lies in the trash")
+        self.entry_list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.restore_button, self.close_button = (
+            PushButton("Bring back", "primary", "archive-restore"),
+            PushButton("Close"),
+        )
+        self.empty_button = PushButton("Empty the trash", "danger")
+        self.confirm_note = label("All of it is removed for good. This cannot be undone.", "error", wrap=True)
+        self._is_confirming = False
+        words = column(label("Trash", "title"), label(_LEAD, "muted", wrap=True), gap=5)
+        buttons = row(self.empty_button, None, self.close_button, self.restore_button, gap=8)
+        listed = (self.entry_list, None)  # without a list the room stays empty, and the words at the top
+        whole = column(
+            words, self.summary, *listed, self.confirm_note, buttons, margins=(22, 20, 22, 16), gap=12
+        )
+        whole.setStretch(2, _LIST_STRETCH)
+        self.setLayout(whole)
+        self.entry_list.itemSelectionChanged.connect(self._selected)
+        self.restore_button.clicked.connect(self._restore)
+        self.empty_button.clicked.connect(self._empty)
+        self.close_button.clicked.connect(self.reject)
+
+    def show_trash(self, trash: TrashContents) -> None:
+        """Show what lies there."""
+        self._is_confirming = False
+        self.entry_list.clear()
+        for session in trash.sessions:
+            text = f"Session “{ellipsize(session.title)}”  ·  deleted {_day_text(session.trashed)}"
+            self._add(text, ("session", session.id))
+        for entry in trash.entries:
+            name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
+            self._add(
+                f"{name}  ·  {format_bytes(entry.size)}  ·  since {_day_text(entry.trashed)}",
+                ("", entry.digest),
+            )
+        entries, sessions = len(trash.entries), len(trash.sessions)
+        said = f"{entries:,} output{'s' * (entries != 1)}, {format_bytes(trash.stored_size)} on disk, and "
+        said += f"{sessions:,} session{'s' * (sessions != 1)}."
+        self.summary.setText(said if entries or sessions else "The trash is empty.")
+        self.entry_list.setVisible(bool(entries or sessions))
+        self.empty_button.setEnabled(bool(entries or sessions))
+        self._selected()
+
+    def _add(self, text: str, key: tuple[str, str]) -> None:
+        item = QListWidgetItem(text)
+        item.setData(_KEY, key)
+        self.entry_list.addItem(item)
+
+    def _selected(self) -> None:
+        self._is_confirming = False
+        self.empty_button.setText("Empty the trash")
+        self.confirm_note.hide()
+        self.restore_button.setEnabled(bool(self.entry_list.selectedItems()))
+
+    def _restore(self) -> None:
+        chosen = [item.data(_KEY) for item in self.entry_list.selectedItems()]
+        self.restore_requested.emit(
+            [one for kind, one in chosen if not kind], [one for kind, one in chosen if kind]
+        )
+
+    def _empty(self) -> None:
+        if self._is_confirming:
+            self.empty_requested.emit()
+            return
+        self._is_confirming = True
+        self.empty_button.setText("Remove all of it for good")
+        self.confirm_note.show()
+
+
+def _day_text(at_ms: int) -> str:
+    return f"{datetime.fromtimestamp(at_ms / 1000):%d %b %Y}"

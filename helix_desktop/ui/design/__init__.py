@@ -1,0 +1,1 @@
+"""The design system: widgets, dialogs and formats that every view uses."""

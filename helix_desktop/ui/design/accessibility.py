@@ -1,0 +1,98 @@
+"""Roles, states and announcements for assistive technology, where a widget's class does not tell them to Qt.
+
+A widget class names its role in a class attribute `accessible_role`, or returns an interface of its own from
+a method `make_accessible`; a plain widget with a name is a label, or a group if it holds others. Interfaces
+must not override `interface_cast`: PySide6 6.11.3 hands Qt a Python object where it expects a pointer, and
+the first client that asks ends the process.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleAnnouncementEvent
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QWidget
+
+
+def install() -> None:
+    """Let Qt ask here for the accessible interfaces of widgets; calling it again changes nothing."""
+    QAccessible.installFactory(_make_interface)
+
+
+def announce(widget: QWidget, text: str) -> None:
+    """Have a screen reader say something that nobody has to look for."""
+    QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, text))
+
+
+class LabelInterface(QAccessibleWidget):
+    """A widget that is read as one text; the widgets in it are not told one by one."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget, QAccessible.Role.StaticText)
+
+    def childCount(self) -> int:
+        """Return 0."""
+        return 0
+
+
+class TabInterface(QAccessibleWidget):
+    """A checkable button that shows one of several pages."""
+
+    def __init__(self, button: QAbstractButton) -> None:
+        super().__init__(button, QAccessible.Role.PageTab)
+        self._button = button
+
+    def state(self) -> QAccessible.State:
+        """Return the button's state, with the page on screen as the selected one."""
+        state = super().state()
+        state.selectable = True
+        state.selected = self._button.isChecked()
+        return state
+
+    def actionNames(self) -> list[str]:
+        """Return what can be done: press it, or give it the keyboard."""
+        return [QAccessibleActionInterface.pressAction(), QAccessibleActionInterface.setFocusAction()]
+
+    def doAction(self, name: str) -> None:
+        """Press it, or give it the keyboard."""
+        if name == QAccessibleActionInterface.pressAction():
+            self._button.click()
+        else:
+            super().doAction(name)
+
+
+class _PlainInterface(QAccessibleWidget):
+    """A widget of ours that Qt knows nothing of; what it is shows by its name and by what it holds."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self._widget = widget
+
+    def role(self) -> QAccessible.Role:
+        """Return a group or a label if it has a name, else a mere container."""
+        if not self._widget.accessibleName():
+            return QAccessible.Role.Client
+        holds = self._widget.findChild(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        return QAccessible.Role.StaticText if holds is None else QAccessible.Role.Grouping
+
+
+def _make_interface(_class_name: str, target: object) -> QAccessibleWidget | None:
+    kind = type(target)
+    if not isinstance(target, QWidget) or _is_qt(kind):
+        return None
+    make = getattr(kind, "make_accessible", None)
+    role: QAccessible.Role | None = getattr(kind, "accessible_role", None)
+    interface: QAccessibleWidget | None = None
+    if make is not None:
+        interface = make(target)
+    elif role is not None:
+        interface = QAccessibleWidget(target, role)
+    elif next(base for base in kind.__mro__ if _is_qt(base)) is QWidget:
+        interface = _PlainInterface(target)
+    # Qt does not hold on to the Python object, which has to live as long as the widget.
+    target.accessible_interface = interface  # type: ignore[attr-defined]  # widgets declare nothing for it
+    return interface
+
+
+def _is_qt(kind: type) -> bool:
+    """Return True for a class of Qt's own."""
+    return kind.__module__.startswith("PySide6.")

@@ -1,0 +1,21 @@
+"""The words on the buttons of actions, and which remedies of an error have one; no Qt."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import get_args
+
+from helix_desktop.domain.remedies import Remedy
+
+
+def action_label(action: str) -> str:
+    """Return the words on an action's button."""
+    if action in ("compact_again", "observe_again"):
+        return "Try again"
+    text = action.replace("_", " ").replace("-", " ")
+    return text[:1].upper() + text[1:]
+
+
+def supported_remedies(remedies: Iterable[str]) -> tuple[str, ...]:
+    """Return the remedies that this version can do: a log may name those of a later one."""
+    return tuple(one for one in remedies if one in get_args(Remedy))

@@ -1,0 +1,43 @@
+"""Intents: what a click starts, with its failure told where the person looks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.system.task_scope import TaskScope
+
+StartCoroutine: TypeAlias = Callable[[Coroutine[Any, Any, None], str], object]
+"""Starts a named coroutine in a scope that owns it: TaskScope.start."""
+
+
+class AsyncActions:
+    """Starts the coroutines of the window in one scope; a HelixError goes to `tell`."""
+
+    def __init__(
+        self,
+        scope: TaskScope,
+        show_error: Callable[[HelixError], None],
+        bind_show_error: Callable[[], Callable[[HelixError], None]] | None = None,
+    ) -> None:
+        """`tell_here` gives a `tell` for what is on screen at this moment, whatever is by then."""
+        self.scope, self.show_error = scope, show_error
+        self._bind_show_error = bind_show_error or (lambda: show_error)
+
+    def start(self, coroutine: Coroutine[Any, Any, None], name: str) -> asyncio.Task[None]:
+        """Begin; returns at once."""
+        task = self.scope.start(self._run_guarded(coroutine, self._bind_show_error()), name)
+        # Cancelled before its first step, the task would leave the coroutine inside it unawaited.
+        task.add_done_callback(lambda _: coroutine.close())
+        return task
+
+    @staticmethod
+    async def _run_guarded(
+        coroutine: Coroutine[Any, Any, None], show_error: Callable[[HelixError], None]
+    ) -> None:
+        try:
+            await coroutine
+        except HelixError as error:
+            show_error(error)

@@ -1,0 +1,91 @@
+"""What is shown of a session's spending: plain values, and their words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending, format_usd
+from helix_desktop.ui.design.number_format import format_tokens
+
+_NO_COST, _NO_BUDGET = Spending(), Budget()
+_MAX_AMOUNT = 1_000_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class CostState:
+    """What a session has spent and may spend; `usual` says that the workspace's policy gives the budget."""
+
+    spent: Spending = _NO_COST
+    budget: Budget = _NO_BUDGET
+    is_default: bool = False
+
+    @property
+    def share(self) -> float:
+        """How much of the budget is spent, 1.0 being all; 0 without a budget."""
+        return self.budget.share(self.spent)
+
+    @property
+    def is_near_limit(self) -> bool:
+        """Whether most of the budget is spent."""
+        return self.share >= WARNING_SHARE
+
+    @property
+    def text(self) -> str:
+        """What was spent, on one line: "≈ 42.3k tokens sent and received · $0.41"."""
+        about = "≈ " if self.spent.estimated else ""
+        parts = [f"{about}{format_tokens(self.spent.tokens)} tokens sent and received"]
+        if self.spent.cost:
+            parts.append(format_usd(self.spent.cost))
+        return " · ".join(parts)
+
+    @property
+    def budget_text(self) -> str:
+        """How much of the budget that is; empty without one."""
+        if not (self.budget.tokens or self.budget.cost):
+            return ""
+        parts = [f"{format_tokens(self.budget.tokens)} tokens"] if self.budget.tokens else []
+        parts += [format_usd(self.budget.cost)] if self.budget.cost else []
+        return f"{self.share * 100:.0f} % of budget ({' or '.join(parts)})"
+
+
+def estimate_text(estimate: CostEstimate) -> str:
+    """What work will take, on one line: "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"."""
+    parts = [f"Reads ≈ {format_tokens(estimate.tokens)} tokens"]
+    if not estimate.demo:
+        parts.append(estimate.price_text)
+    if estimate.calls > 1:
+        parts.append(f"{estimate.calls} calls")
+    return " · ".join(parts)
+
+
+def cost_text(tokens: int, cost: float, demo: bool = False) -> str:
+    """What work took, on one line: "41.2k tokens · $0.12"; without a model, nothing."""
+    if not tokens:
+        return ""
+    price = "" if demo else f" · {format_usd(cost) if cost else 'price unknown'}"
+    return f"{format_tokens(tokens)} tokens{price}"
+
+
+def parse_tokens(text: str) -> int:
+    """A typed number of tokens, empty being 0; ValueError that says what is wrong."""
+    plain = text.strip().replace(",", "").replace("_", "").replace(" ", "").lower()
+    scale = {"k": 1_000, "m": 1_000_000}.get(plain[-1:], 1)
+    number = _parse_number(plain[:-1] if scale > 1 else plain) * scale
+    if not 0 <= number <= _MAX_AMOUNT or number != int(number):
+        raise ValueError("Type a whole number, for example 200,000 or 200k.")
+    return int(number)
+
+
+def parse_usd(text: str) -> float:
+    """A typed amount of US dollars, empty being 0; ValueError that says what is wrong."""
+    number = _parse_number(text.strip().replace(",", "").removeprefix("$").strip())
+    if not 0 <= number <= _MAX_AMOUNT:
+        raise ValueError("Type an amount, for example 2.50.")
+    return number
+
+
+def _parse_number(text: str) -> float:
+    try:
+        return float(text or "0")
+    except ValueError:
+        raise ValueError("Type a number.") from None

@@ -1,0 +1,218 @@
+"""Questions to the user that coroutines await; open() and a future, never a nested event loop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.widgets import IconLabel, PushButton, column, label, retint, row
+
+_WIDTH_PX = 420
+_LAST_FOLDER = "last_folder"
+"""Property of a window: the folder of the file that was chosen last, as a string."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One answer to a question; `danger` paints it as one that takes something away."""
+
+    id: str
+    text: str
+    kind: Literal["", "primary", "danger"] = ""
+
+
+class QuestionDialog(QDialog):
+    """A sentence, why it is asked, and its answers; Esc answers nothing."""
+
+    icon_style = ("circle-question-mark", "accent_text")
+    """The icon before the words, and the token of its colour."""
+
+    def __init__(self, parent: QWidget | None, what: str, why: str, choices: Sequence[Choice]) -> None:
+        """Ready to open over its parent."""
+        super().__init__(parent)
+        self.setWindowTitle(what)
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.answer = ""
+        buttons = row(None)
+        for choice in choices:
+            button = PushButton(choice.text, choice.kind)
+            button.clicked.connect(lambda _=False, chosen=choice.id: self._choose(chosen))
+            buttons.addWidget(button)
+        words = column(label(what, "title", wrap=True), gap=6)
+        if why:
+            words.addWidget(label(why, "muted", wrap=True))
+        icon, ink = self.icon_style
+        face = row(IconLabel(icon, px=20, color_token=ink), words, gap=12)
+        face.setStretch(1, 1)
+        first = face.itemAt(0)
+        if first is not None:
+            first.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.setLayout(column(face, 10, buttons, margins=(20, 18, 20, 16)))
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Be as high as the wrapped words need."""
+        super().showEvent(event)
+        self.setFixedHeight(self.heightForWidth(self.width()))
+
+    def _choose(self, answer: str) -> None:
+        self.answer = answer
+        self.accept()
+
+
+class ErrorDialog(QuestionDialog):
+    """What went wrong, why, and what to do: nothing to choose, only to be read."""
+
+    icon_style = ("circle-alert", "error")
+
+    def __init__(self, parent: QWidget | None, error: HelixError) -> None:
+        """Ready to open, with the one button in focus."""
+        why = "\n\n".join(part for part in (error.why, error.fix) if part)
+        super().__init__(parent, error.what, why, (Choice("", "Close", "primary"),))
+        self.setWindowTitle("Helix Desktop")
+        self.setAccessibleName(error.what)
+        self.setAccessibleDescription(why)
+        for button in self.findChildren(PushButton):
+            button.setDefault(True)
+            button.setFocus()
+
+
+class TextInputDialog(QDialog):
+    """A sentence and one line of text to fill in; an empty text cannot be accepted."""
+
+    def __init__(self, parent: QWidget, what: str, text: str, accept_label: str, why: str = "") -> None:
+        """`text` stands in the field at first, selected; `accept` is the word on the button."""
+        super().__init__(parent)
+        self.setWindowTitle(what)
+        self.setModal(True)
+        self.setFixedWidth(_WIDTH_PX)
+        self.field = QLineEdit(text)
+        self.field.setAccessibleName(what)
+        self.field.selectAll()
+        self._ok = PushButton(accept_label, "primary")
+        self._ok.setDefault(True)
+        self._ok.clicked.connect(self.accept)
+        cancel = PushButton("Cancel")
+        cancel.clicked.connect(self.reject)
+        self.field.textChanged.connect(lambda now: self._ok.setEnabled(bool(now.strip())))
+        self._ok.setEnabled(bool(text.strip()))
+        words = column(label(what, "title", wrap=True), gap=5)
+        if why:
+            words.addWidget(label(why, "muted", wrap=True))
+        self.setLayout(
+            column(words, self.field, 8, row(None, cancel, self._ok), margins=(20, 18, 20, 16), gap=10)
+        )
+
+
+async def exec_async(dialog: QDialog) -> bool:
+    """Open a dialog and wait until it is closed; true when it was accepted. A cancelled wait closes it."""
+    done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+
+    def settle(result: int) -> None:
+        if not done.done():
+            done.set_result(result == QDialog.DialogCode.Accepted.value)
+
+    dialog.finished.connect(settle)
+    try:
+        dialog.open()
+        return await done
+    finally:
+        _close(dialog)
+
+
+def _close(dialog: QDialog) -> None:
+    """Close a dialog with the boxes that it has opened itself, and let it go when none needs it any more."""
+    boxes = [box for box in dialog.findChildren(QDialog) if box.isVisible()]
+    if boxes:
+        # Qt's file dialog asks in a loop of its own, and its box lives on the stack of a call of the dialog:
+        # the dialog may only go after that call has come to its end.
+        boxes[0].destroyed.connect(dialog.deleteLater)
+    for box in reversed(boxes):
+        box.done(QDialog.DialogCode.Rejected.value)
+    dialog.close()
+    if not boxes:
+        dialog.deleteLater()
+
+
+async def ask(parent: QWidget, theme: Theme, what: str, why: str, choices: Sequence[Choice]) -> str:
+    """Ask one question; returns the id of the answer, or an empty string when it was left with Esc."""
+    dialog = QuestionDialog(parent, what, why, choices)
+    retint(dialog, theme)
+    await exec_async(dialog)
+    return dialog.answer
+
+
+async def show_error_dialog(error: HelixError, appearance: Appearance) -> None:
+    """Show an error in a window of its own, in the look of the application, until it is read."""
+    notice = ErrorDialog(None, error)
+    appearance.changed.connect(lambda theme: retint(notice, theme))
+    retint(notice, appearance.theme)
+    await exec_async(notice)
+
+
+async def get_text(
+    parent: QWidget, what: str, text: str = "", accept_label: str = "OK", why: str = ""
+) -> str | None:
+    """Ask for one line of text, stripped; None when it was left with Esc or Cancel."""
+    dialog = TextInputDialog(parent, what, text, accept_label, why)
+    return dialog.field.text().strip() if await exec_async(dialog) else None
+
+
+async def pick_folder(parent: QWidget, title: str, start: Path | None = None) -> Path | None:
+    """Let the user choose an existing folder, with the system's own dialog; None when cancelled."""
+    dialog = QFileDialog(parent, title, str(start) if start else "")
+    dialog.setFileMode(QFileDialog.FileMode.Directory)
+    dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
+    chosen = await exec_async(dialog)
+    names = dialog.selectedFiles()
+    return Path(names[0]) if chosen and names else None
+
+
+async def pick_file(parent: QWidget, title: str, name_filter: str) -> Path | None:
+    """Let the user choose an existing file of some kinds, as Qt writes them; None when cancelled.
+
+    It starts in the folder that was chosen last in this window, else at home.
+    """
+    window = parent.window()
+    dialog = QFileDialog(parent, title, str(window.property(_LAST_FOLDER) or Path.home()), name_filter)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    return _selected_path(window, dialog, await exec_async(dialog))
+
+
+async def pick_open_files(parent: QWidget, title: str, name_filter: str, start: Path) -> list[Path]:
+    """Ask for existing files, in `start` at first, `kinds` as Qt filters them; none when cancelled."""
+    dialog = QFileDialog(parent, title, str(start), name_filter)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+    return [Path(one) for one in dialog.selectedFiles()] if await exec_async(dialog) else []
+
+
+async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
+    """Let the user choose where to save a file, with a name to start from; None when cancelled.
+
+    It starts in the folder that was chosen last in this window, else at home.
+    """
+    window = parent.window()
+    dialog = QFileDialog(parent, title, str(window.property(_LAST_FOLDER) or Path.home()))
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.selectFile(name)
+    return _selected_path(window, dialog, await exec_async(dialog))
+
+
+def _selected_path(window: QWidget, dialog: QFileDialog, accepted: bool) -> Path | None:
+    """The file that was chosen; its folder is kept for the next time."""
+    names = dialog.selectedFiles()
+    if not accepted or not names:
+        return None
+    place = Path(names[0])
+    window.setProperty(_LAST_FOLDER, str(place.parent))
+    return place

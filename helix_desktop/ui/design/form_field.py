@@ -1,0 +1,60 @@
+"""A labelled control with a note, or what is wrong, below it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.design.widgets import column, label, restyle, row
+
+_LABEL_PX = 190
+_UNLIMITED_PX = 10_000
+
+
+class FormField(QWidget):
+    """A label, its control, and below it a note or what is wrong."""
+
+    def __init__(
+        self, name: str, control: QWidget, *, note: str = "", trailing: QWidget | None = None
+    ) -> None:
+        """`beside` stands at the right of the control."""
+        super().__init__()
+        self._control = control
+        self._note = note
+        self._note_label = label(note, "faint", wrap=True)
+        self._note_label.setVisible(bool(note))
+        words = label(name, "muted", wrap=True)
+        words.setFixedWidth(_LABEL_PX)
+        words.setBuddy(control)
+        words.setContentsMargins(0, 6, 0, 6)
+        if not control.accessibleName():
+            control.setAccessibleName(name)
+        line = row(control, gap=6)
+        narrow = control.maximumWidth() < _UNLIMITED_PX
+        line.setStretch(0, 0 if narrow else 1)
+        if trailing is not None:
+            line.addWidget(trailing)
+        if narrow:
+            line.addStretch(1)
+        body = row(words, column(line, self._note_label, gap=3), gap=6)
+        body.setStretch(1, 1)
+        first = body.itemAt(0)
+        if first is not None:
+            first.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.setLayout(body)
+
+    def show_error(self, message: str) -> None:
+        """Mark the control as wrong and say why; an empty text takes the mark away."""
+        restyle(self._control, "invalid", bool(message))
+        restyle(self._note_label, "role", "error" if message else "faint")
+        self._note_label.setText(message or self._note)
+        self._note_label.setVisible(bool(message or self._note))
+
+    def set_note(self, note: str) -> None:
+        """Say something else below the control."""
+        self._note = note
+        self.show_error("")
+
+    def error_text(self) -> str:
+        """What is shown as wrong, or an empty text."""
+        return self._note_label.text() if self._control.property("invalid") else ""

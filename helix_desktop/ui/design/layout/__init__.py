@@ -1,0 +1,1 @@
+"""Layouts and containers that several views use."""

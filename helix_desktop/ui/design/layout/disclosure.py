@@ -1,0 +1,112 @@
+"""Headings that open and close what is below them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QVBoxLayout, QWidget
+
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextRole
+from helix_desktop.ui.design.widgets import EnterActivates, retint
+
+
+class DisclosureHead(EnterActivates, QAbstractButton):
+    """A heading that opens and closes what is below it."""
+
+    def __init__(self, title: str, note: str = "", role: TextRole = "text") -> None:
+        super().__init__()
+        self._theme, self._note, self._role = LIGHT, note, role
+        self.setText(title)
+        self.setAccessibleName(f"{title}, {note}" if note else title)
+        self.setCheckable(True)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setFixedHeight(scaled(26))
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.setFixedHeight(scaled(26))
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """As wide as there is room."""
+        return QSize(240, scaled(26))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw chevron, title and note."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(self._theme.accent), 1.5))
+            painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
+        name = "chevron-down" if self.isChecked() else "chevron-right"
+        ink = self._theme.text if self.underMouse() else self._theme.faint
+        painter.drawPixmap(
+            QPoint(0, (self.height() - 14) // 2), pixmap(name, ink, 14, self.devicePixelRatioF())
+        )
+        room = self.rect().adjusted(20, 0, 0, 0)
+        painter.setFont(ui_font(13, 600))
+        painter.setPen(QColor(str(getattr(self._theme, self._role))))
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self.text())
+        room.setLeft(room.left() + painter.fontMetrics().horizontalAdvance(self.text()) + 8)
+        painter.setFont(ui_font(12))
+        painter.setPen(QColor(self._theme.faint))
+        painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self._note)
+
+
+class Disclosure(QWidget):
+    """A heading with a body that is built when it is first opened."""
+
+    def __init__(self, head: DisclosureHead, build: Callable[[], QWidget]) -> None:
+        super().__init__()
+        self._theme, self._build = LIGHT, build
+        self._body: QWidget | None = None
+        self.head = head
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(2)
+        self._column.addWidget(head)
+        head.toggled.connect(self._toggle)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme, also for what is built later."""
+        self._theme = theme
+
+    def _toggle(self, opened: bool) -> None:
+        if self._body is None:
+            self._body = self._build()
+            self._column.addWidget(self._body)
+            retint(self._body, self._theme)
+        self._body.setVisible(opened)
+        self.updateGeometry()
+
+
+def refused_disclosure(text: str, role: TextRole) -> Disclosure:
+    """What a model wrote that was not used, word for word."""
+    said = DisclosureHead("Summary not used", f"{len(text):,} characters", role)
+
+    def build() -> QWidget:
+        words = SelectableText(text, 13, "muted")
+        words.setContentsMargins(20, 0, 0, 4)
+        return words
+
+    return Disclosure(said, build)
+
+
+def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
+    """The ledger, word for word, on a code surface."""
+
+    def build() -> QWidget:
+        card = Card((12, 9, 12, 10), 0)
+        card.is_code = True
+        card.body.addWidget(SelectableText(ledger, 12, "text", mono=True))
+        return card
+
+    lines = ledger.count("\n") + 1
+    return Disclosure(DisclosureHead("Ledger", f"{lines} lines" if lines > 1 else "1 line", role), build)

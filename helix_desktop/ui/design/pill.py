@@ -1,0 +1,106 @@
+"""Pills: capsules with a short text, in a tone."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QAccessible, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget
+
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import EnterActivates
+
+Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
+_PILL_ICON = 12
+
+
+def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
+    """A tone's text, fill and outline; no outline is the fill's own colour."""
+    match tone:
+        case "accent":
+            return theme.accent_text, theme.accent_soft, theme.accent_soft
+        case "ok":
+            return theme.ok, theme.ok_soft, theme.ok_soft
+        case "warn":
+            return theme.warn, theme.warn_soft, theme.warn_soft
+        case "error":
+            return theme.error, theme.error_soft, theme.error_soft
+    return theme.muted, theme.raised, theme.border
+
+
+def paint_pill(
+    painter: QPainter, rect: QRectF, text: str, colors: tuple[str, str, str], font: QFont, left: float = 8
+) -> None:
+    """A filled capsule with `text`, beginning `left` pixels from its left end."""
+    ink, fill, outline = colors
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(outline), 1))
+    painter.setBrush(QColor(fill))
+    painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
+    painter.setFont(font)
+    painter.setPen(QColor(ink))
+    painter.drawText(
+        rect.adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text
+    )
+
+
+class Pill(EnterActivates, QAbstractButton):
+    """A capsule with a short text; a button when `clickable`."""
+
+    def __init__(
+        self,
+        text: str,
+        tone: Tone = "neutral",
+        icon_name: str = "",
+        mono: bool = False,
+        clickable: bool = False,
+    ) -> None:
+        super().__init__()
+        self._theme, self._tone, self._icon_name, self._clickable = LIGHT, tone, icon_name, clickable
+        self._mono = mono
+        self._font = ui_font(11, 500, mono)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
+        if clickable:
+            self.setCursor(Qt.CursorShape.PointingHandCursor)
+        else:
+            self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.set_text(text)
+
+    def make_accessible(self) -> QAccessibleWidget | None:
+        """Return the interface that assistive technology asks: Qt's own for a button, else a label's."""
+        return None if self._clickable else QAccessibleWidget(self, QAccessible.Role.StaticText)
+
+    def set_text(self, text: str, tone: Tone | None = None) -> None:
+        """Show another text, in another tone."""
+        self._tone = tone or self._tone
+        self.setText(text)
+        self.setAccessibleName(text)
+        self.setFixedSize(self.sizeHint())
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens from now on."""
+        self._theme = theme
+        self._font = ui_font(11, 500, self._mono)
+        self.set_text(self.text())
+
+    def sizeHint(self) -> QSize:
+        """Room for icon and text."""
+        width = QFontMetricsF(self._font).horizontalAdvance(self.text()) + 18
+        return QSize(int(width) + (_PILL_ICON + 4 if self._icon_name else 0), scaled(21))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the capsule."""
+        painter = QPainter(self)
+        ink, fill, outline = tone_colors(self._theme, self._tone)
+        if self._clickable and (self.underMouse() or self.hasFocus()):
+            outline = self._theme.accent
+        body = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        left = 8 + (_PILL_ICON + 4 if self._icon_name else 0)
+        paint_pill(painter, body, self.text(), (ink, fill, outline), self._font, left)
+        if self._icon_name:
+            place = QRect(8, (self.height() - _PILL_ICON) // 2, _PILL_ICON, _PILL_ICON)
+            painter.drawPixmap(place, pixmap(self._icon_name, ink, _PILL_ICON, self.devicePixelRatioF()))

@@ -1,0 +1,218 @@
+"""A panel over the window in which a few typed letters find a thing: arrows move, Enter goes, Esc leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QStandardItem, QStandardItemModel
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QGraphicsDropShadowEffect,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QWidget,
+)
+
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import PushButton, SearchField, column, label, row
+
+_WIDTH_PX = 560
+_TOP_PX, _FRAME_PX = 64, 106  # below the window's edge; what stands around the lines
+_DISMISS_EVENTS = {
+    True: {QEvent.Type.FocusOut},
+    False: {QEvent.Type.MouseButtonPress, QEvent.Type.WindowDeactivate},
+}
+"""Events that end the panel: of its search field, and of the window behind it."""
+
+
+class LineDelegate(QStyledItemDelegate):
+    """Lines of one height, the chosen one marked; what stands in them is painted by those built on it."""
+
+    def __init__(self, view: QListView, line_px: int) -> None:
+        """`line_px` is the height of a line at 100 %."""
+        super().__init__(view)
+        self.view, self.line_px = view, line_px
+        self.theme: Theme = LIGHT
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+        """One height for all."""
+        return QSize(100, round(self.line_px * fonts.scale(self.view.font())))
+
+    def paint(
+        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        """Paint the mark of the chosen line, then the line."""
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(option.rect).adjusted(0, 1, 0, -1)
+        if option.state & QStyle.StateFlag.State_Selected:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self.theme.selection))
+            painter.drawRoundedRect(box, 9, 9)
+        self.paint_line(painter, box, index)
+        painter.restore()
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        """Paint what stands in a line."""
+        raise NotImplementedError
+
+
+class QuickPicker(QFrame):
+    """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
+
+    def __init__(
+        self, window: QWidget, name: str, placeholder: str, empty_text: str, enter_hint: str, max_lines: int
+    ) -> None:
+        """Belong to a window; start hidden. `nothing` is said when a search finds nothing.
+
+        `enter` says in a word what Enter does; `most_lines` are in sight at once.
+        """
+        super().__init__(window)
+        self._window, self._max_lines = window, max_lines
+        self._previous_focus: QWidget | None = None
+        self.setProperty("role", "popup")
+        self.setAccessibleName(name)
+        self.search = SearchField(placeholder)
+        self.search.textChanged.connect(self._fill)
+        self.items = QStandardItemModel(self)
+        self.list_view = QListView()
+        self.list_view.setModel(self.items)
+        self.list_view.setAccessibleName(name)
+        self.list_view.setFrameShape(QFrame.Shape.NoFrame)
+        self.list_view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        self.list_view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.list_view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.list_view.clicked.connect(self.accept_item)
+        self._empty = label(empty_text, "muted", wrap=True)
+        self.footer = row(gap=6)
+        for key, meaning in (("↑ ↓", "move"), ("Enter", enter_hint), ("Esc", "close")):
+            for part in (label(key, "key"), label(meaning, "faint")):
+                self.footer.addWidget(part)
+            self.footer.addSpacing(6)
+        self.footer.addStretch(1)
+        self.setLayout(
+            column(self.search, self.list_view, self._empty, self.footer, margins=(12, 12, 12, 10), gap=8)
+        )
+        shadow = QGraphicsDropShadowEffect(self)
+        shadow.setBlurRadius(36)
+        shadow.setOffset(0, 10)
+        shadow.setColor(QColor(0, 0, 0, 70))  # a shadow is black in both themes
+        self.setGraphicsEffect(shadow)
+        self.hide()
+        window.installEventFilter(self)
+        self.search.installEventFilter(self)
+
+    def set_delegate(self, delegate: LineDelegate) -> None:
+        """Paint the lines with a delegate."""
+        self._delegate = delegate
+        self.list_view.setItemDelegate(delegate)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._delegate.theme = theme
+        self.list_view.viewport().update()
+
+    def find_items(self, needle: str) -> Iterable[QStandardItem]:
+        """What matches a search, in the order to list it."""
+        raise NotImplementedError
+
+    def initial_row(self, needle: str) -> int:
+        """The line that is chosen first."""
+        return 0
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Do what a line stands for."""
+        raise NotImplementedError
+
+    def open(self) -> None:
+        """Appear over the window with an empty search."""
+        if not self.isVisible():
+            self._previous_focus = QApplication.focusWidget()
+        self.search.clear()
+        self._fill("")
+        self._position()
+        self.show()
+        self.raise_()
+        self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
+
+    def dismiss(self) -> None:
+        """Disappear, and give the keyboard back to whoever had it."""
+        before, self._previous_focus = self._previous_focus, None
+        self.hide()
+        try:
+            if before is not None and before.isVisible():
+                before.setFocus(Qt.FocusReason.PopupFocusReason)
+        except RuntimeError:
+            return  # it was closed meanwhile, and Qt has deleted it
+
+    def refresh(self) -> None:
+        """Show anew what is offered."""
+        if self.isVisible():
+            self._fill(self.search.text())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Leave when the user goes elsewhere; stay in the middle when the window changes its size."""
+        kind = event.type()
+        if not self.isVisible():
+            return False
+        if watched is self._window and kind == QEvent.Type.Resize:
+            self._position()
+        elif kind in _DISMISS_EVENTS[watched is self.search] and (
+            watched is self._window or not self._has_keyboard()
+        ):
+            self.hide()
+        return False
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Keep Tab among the controls of the panel."""
+        controls = [self.search, *(button for button in self.findChildren(PushButton) if button.isVisible())]
+        now = QApplication.focusWidget()
+        at = next((at for at, control in enumerate(controls) if control is now), 0)
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        controls[(at + (1 if forward else -1)) % len(controls)].setFocus(reason)
+        return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Move, go or leave."""
+        key = event.key()
+        if key == Qt.Key.Key_Escape:
+            self.dismiss()
+        elif key in {Qt.Key.Key_Down, Qt.Key.Key_Up}:
+            self._move(1 if key == Qt.Key.Key_Down else -1)
+        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.list_view.currentIndex().isValid():
+            self.accept_item(self.list_view.currentIndex())
+
+    def _has_keyboard(self) -> bool:
+        focused = QApplication.focusWidget()
+        return self.window().isActiveWindow() and focused is not None and self.isAncestorOf(focused)
+
+    def _position(self) -> None:
+        window = self._window
+        wide = min(_WIDTH_PX, window.width() - 40)
+        lines = max(1, min(self._max_lines, self.items.rowCount()))
+        high = min(
+            window.height() - 140,
+            round(_FRAME_PX + self._delegate.line_px * fonts.scale(self.font()) * lines),
+        )
+        self.setGeometry((window.width() - wide) // 2, _TOP_PX, wide, high)
+
+    def _fill(self, needle: str) -> None:
+        self.items.clear()
+        for item in self.find_items(needle):
+            self.items.appendRow(item)
+        some = self.items.rowCount() > 0
+        self.list_view.setVisible(some)
+        self._empty.setVisible(not some)
+        if some:
+            self.list_view.setCurrentIndex(self.items.index(self.initial_row(needle), 0))
+
+    def _move(self, step: int) -> None:
+        count = self.items.rowCount()
+        if count:
+            place = (self.list_view.currentIndex().row() + step) % count
+            self.list_view.setCurrentIndex(self.items.index(place, 0))

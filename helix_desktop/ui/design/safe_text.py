@@ -1,0 +1,36 @@
+"""Making foreign text fit to be shown: long lines folded, escapes and hidden signs made harmless."""
+
+from __future__ import annotations
+
+import re
+
+LINE_LIMIT = 2_000  # characters; one unbroken line of 200,000 takes seconds to lay out
+
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+
+
+def clean_output(text: str) -> str:
+    """Output of a program without terminal escapes and control signs; lines end with a line feed."""
+    text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
+    return _CONTROLS.sub("", text.replace("\r", "\n")).expandtabs(8) if _has_controls(text) else text
+
+
+def escape_invisible(text: str) -> str:
+    """Text in which invisible and direction-changing signs stand as visible codes.
+
+    For what a person is asked to approve: what is read must be what is run.
+    """
+    return _HIDDEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
+
+
+def wrap_long_line(line: str, limit: int = LINE_LIMIT) -> list[str]:
+    """A line in parts of at most `limit` characters; joined they are the line."""
+    if len(line) <= limit:
+        return [line]
+    return [line[at : at + limit] for at in range(0, len(line), limit)]
+
+
+def _has_controls(text: str) -> bool:
+    return "\t" in text or _CONTROLS.search(text) is not None

@@ -1,0 +1,1 @@
+"""Theme, style sheet, fonts and icons."""

@@ -1,0 +1,335 @@
+"""Theme tokens become one palette and one style sheet; the system's light or dark is followed live.
+
+Widgets are styled by two dynamic properties: `kind` on buttons (primary, danger, link, segment, ...) and
+`role` on labels and frames (title, muted, card, ...). No colour stands anywhere else.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from string import Template
+from typing import Literal
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QColor, QPalette
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+
+ThemeMode = Literal["system", "light", "dark"]
+THEME_MODES: tuple[ThemeMode, ...] = ("system", "light", "dark")
+TEXT_PX = (11, 12, 13, 14, 15, 16, 18, 20)
+"""Text sizes that can be chosen, in pixels."""
+
+_FRAME = """
+QMainWindow, QDialog { background: $canvas; }
+QWidget#rail { background: $rail; }
+QWidget#sidebar { background: $side; border: 0; border-right: 1px solid $border; }
+QWidget#sidebar_footer { background: transparent; border: 0; border-top: 1px solid $border; }
+QWidget#centre { background: $canvas; }
+QWidget#inspector_pane { background: $side; border: 0; border-left: 1px solid $border; }
+QWidget#top_bar { background: $canvas; border: 0; border-bottom: 1px solid $border; }
+QWidget#jobs { background: $raised; border: 0; border-top: 1px solid $border; }
+QWidget#settings_footer { background: $raised; border: 0; border-top: 1px solid $border; }
+QWidget#settings_nav { background: $side; border: 0; border-right: 1px solid $border; }
+QFrame[role="card"] { background: $surface; border: 1px solid $border; border-radius: 12px; }
+QFrame[role="well"] { background: $raised; border: 1px solid $border; border-radius: 10px; }
+QFrame[role="line"] { background: $border; border: 0; max-height: 1px; min-height: 1px; }
+QFrame[role="segments"] { background: $rail; border: 0; border-radius: 9px; }
+QFrame[role="popup"] { background: $surface; border: 1px solid $border_strong; border-radius: 12px; }
+QFrame[role="banner"] { border: 1px solid $border; border-radius: 10px; background: $raised; }
+QFrame[role="banner"][level="error"] { background: $error_soft; border-color: $error_edge; }
+QFrame[role="banner"][level="warning"] { background: $warn_soft; border-color: $warn_edge; }
+QFrame[role="banner"][level="info"] { background: $accent_soft; border-color: $accent_edge; }
+QSplitter::handle { background: transparent; }
+QScrollArea, QScrollArea > QWidget > QWidget#page { background: transparent; border: 0; }
+QStatusBar { background: $side; color: $muted; }
+QStatusBar::item { border: 0; }
+"""
+
+_TEXT = """
+QLabel { background: transparent; color: $text; }
+QLabel[role="display"] { font-size: ${px26}px; font-weight: 600; }
+QLabel[role="heading"] { font-size: ${px18}px; font-weight: 600; }
+QLabel[role="title"] { font-size: ${px15}px; font-weight: 600; }
+QLabel[role="strong"] { font-weight: 600; }
+QLabel[role="lead"] { font-size: ${px15}px; color: $muted; }
+QLabel[role="muted"] { color: $muted; }
+QLabel[role="note"] { color: $muted; font-size: ${px12}px; }
+QLabel[role="faint"] { color: $faint; font-size: ${px12}px; }
+QLabel[role="section"] { color: $faint; font-size: ${px11}px; font-weight: 600; }
+QLabel[role="ok"] { color: $ok; font-size: ${px12}px; }
+QLabel[role="warn"] { color: $warn; font-size: ${px12}px; }
+QLabel[role="error"] { color: $error; font-size: ${px12}px; }
+QLabel[role="mono"] { font-family: "JetBrains Mono"; font-size: ${px12}px; color: $muted; }
+QLabel[role="key"] { background: $surface; color: $muted; font-size: ${px11}px; font-weight: 500;
+    border: 1px solid $border_strong; border-radius: 5px; padding: 1px 6px; }
+QToolTip { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px 8px;
+    font-family: "Inter"; }
+"""
+
+_BUTTONS = """
+QPushButton { background: $surface; color: $text; border: 1px solid $border_strong; border-radius: 8px;
+    padding: 6px 13px; font-weight: 500; }
+QPushButton:hover { background: $hover; }
+QPushButton:pressed { background: $selection; }
+QPushButton:focus { border: 2px solid $accent; padding: 5px 12px; }
+QPushButton:disabled { color: $faint; background: $raised; border-color: $border; }
+QPushButton:default, QPushButton[kind="primary"] { background: $accent; color: $on_accent;
+    border: 1px solid $accent;
+    font-weight: 600; }
+QPushButton:default:hover, QPushButton[kind="primary"]:hover { background: $accent_hover; }
+QPushButton:default:focus, QPushButton[kind="primary"]:focus { border: 2px solid $text; }
+QPushButton[kind="primary"]:disabled { background: $raised; color: $faint; border-color: $border; }
+QPushButton[kind="danger"] { color: $error; }
+QPushButton[kind="danger"]:hover { background: $error_soft; }
+QPushButton[kind="link"] { background: transparent; border: 2px solid transparent; color: $accent_text;
+    padding: 3px 5px; }
+QPushButton[kind="link"]:hover { background: $accent_soft; }
+QPushButton[kind="link"]:focus { border: 2px solid $accent; }
+QPushButton[kind="name"] { background: transparent; border: 2px solid transparent; font-size: ${px15}px;
+    font-weight: 600; padding: 3px 6px; text-align: left; }
+QPushButton[kind="name"]:hover { background: $hover; }
+QPushButton[kind="name"]:focus { border: 2px solid $accent; }
+QPushButton[kind="segment"] { background: transparent; border: 2px solid transparent; border-radius: 7px;
+    color: $muted; padding: 3px 6px; font-weight: 500; }
+QPushButton[kind="segment"]:hover { color: $text; }
+QPushButton[kind="segment"]:checked { background: $segment_on; color: $text; font-weight: 600; }
+QPushButton[kind="segment"]:focus { border: 2px solid $accent; }
+QPushButton[kind="filter"] { background: transparent; border: 1px solid $border; border-radius: 11px;
+    color: $muted; padding: 3px 10px; font-size: ${px12}px; font-weight: 500; }
+QPushButton[kind="filter"]:hover { color: $text; background: $hover; }
+QPushButton[kind="filter"]:checked { background: $accent_soft; border-color: $accent_soft;
+    color: $accent_text; }
+QPushButton[kind="filter"]:focus { border: 2px solid $accent; padding: 2px 9px; }
+QPushButton[kind="nav"] { background: transparent; border: 2px solid transparent; border-radius: 8px;
+    color: $muted; outline: 0;
+    padding: 6px 10px; text-align: left; font-weight: 500; }
+QPushButton[kind="nav"]:hover { background: $hover; color: $text; }
+QPushButton[kind="nav"]:checked { background: $selection; color: $text; font-weight: 600; }
+QPushButton[kind="nav"]:focus { border: 2px solid $accent; }
+QRadioButton { color: $text; font-weight: 600; spacing: 9px; padding: 2px 4px 2px 0; border-radius: 6px;
+    border: 1px solid transparent; }
+QRadioButton:focus { border: 1px solid $accent; }
+QRadioButton::indicator { width: 12px; height: 12px; border: 2px solid $faint; border-radius: 8px;
+    background: $surface; }
+QRadioButton::indicator:hover { border-color: $accent; }
+QRadioButton::indicator:checked { width: 6px; height: 6px; border: 5px solid $accent;
+    background: $on_accent; }
+QPushButton::menu-indicator { image: none; width: 0; }
+QToolButton { background: transparent; border: 2px solid transparent; border-radius: 8px; padding: 3px;
+    color: $muted; }
+QToolButton:hover { background: $hover; }
+QToolButton:pressed, QToolButton:checked { background: $selection; }
+QToolButton:focus { border: 2px solid $accent; }
+QToolButton::menu-indicator { image: none; }
+QToolButton[kind="tile"] { background: $tile; border-radius: 11px; }
+QToolButton[kind="tile"]:hover { background: $border_strong; }
+"""
+
+_FIELDS = """
+QLineEdit, QTextEdit, QPlainTextEdit, QComboBox, QAbstractSpinBox { background: $surface; color: $text;
+    border: 1px solid $border_strong; border-radius: 8px; padding: 6px 9px;
+    selection-background-color: $text_selection; selection-color: $text; placeholder-text-color: $faint; }
+QLineEdit:focus, QTextEdit:focus, QPlainTextEdit:focus, QComboBox:focus, QAbstractSpinBox:focus {
+    border: 2px solid $accent; padding: 5px 8px; }
+QLineEdit:disabled, QComboBox:disabled, QAbstractSpinBox:disabled { color: $faint; background: $raised; }
+QLineEdit:read-only { background: $raised; color: $muted; }
+QLineEdit[invalid="true"] { border: 1px solid $error; }
+QLineEdit[invalid="true"]:focus { border: 2px solid $error; }
+QLineEdit[kind="search"] { padding: 6px 9px 6px 3px; }
+QLineEdit[kind="search"]:focus { padding: 5px 8px 5px 2px; }
+QLineEdit[kind="title"] { font-size: ${px15}px; font-weight: 600; padding: 0 4px; border-radius: 6px; }
+QComboBox { padding-right: 28px; }
+QComboBox:focus { padding-right: 27px; }
+QComboBox::drop-down { border: 0; width: 26px; }
+QComboBox::down-arrow { image: none; width: 0; height: 0; }
+QComboBox QLineEdit { border: 0; padding: 0; background: transparent; }
+QComboBox QAbstractItemView { background: $surface; color: $text; border: 1px solid $border_strong;
+    padding: 4px;
+    selection-background-color: $selection; selection-color: $text; outline: 0; }
+QComboBox QAbstractItemView::item { min-height: 26px; border-radius: 6px; padding: 0 6px; }
+"""
+
+_MENUS = """
+QMenuBar { background: $rail; color: $muted; border: 0; padding: 2px 6px;
+    font-family: "Inter"; font-size: ${px12}px; }
+QMenuBar::item { background: transparent; padding: 4px 9px; border-radius: 6px; }
+QMenuBar::item:selected, QMenuBar::item:pressed { background: $hover; color: $text; }
+QMenu { background: $surface; color: $text; border: 1px solid $border_strong; padding: 5px;
+    font-family: "Inter"; }
+QMenu::item { padding: 6px 22px 6px 28px; border-radius: 6px; }
+QMenu::icon { padding-left: 8px; }
+QMenu::indicator { left: 8px; width: 14px; height: 14px; }
+QMenu::item:selected { background: $selection; color: $text; }
+QMenu::item:disabled { color: $faint; }
+QMenu::separator { height: 1px; background: $border; margin: 5px 8px; }
+"""
+
+_VIEWS = """
+QAbstractScrollArea::corner { background: transparent; border: 0; }
+QAbstractItemView { background: transparent; border: 0; outline: 0; color: $text;
+    selection-background-color: $selection; selection-color: $text; }
+QTableView { gridline-color: transparent; alternate-background-color: transparent; }
+QTableView[kind="models"]::item { padding: 0 8px; border: 0; }
+QTableView[kind="models"] QHeaderView::section { background: $surface; padding: 6px 8px; }
+QTreeWidget[kind="checklist"]::item { padding: 6px 0; }
+QTreeWidget[kind="checklist"]::item:hover { background: $hover; }
+QTreeWidget[kind="checklist"]::item:selected { background: $selection; color: $text; }
+QTreeWidget[kind="checklist"]::indicator { width: 16px; height: 16px; border: 0; image: none;
+    background: transparent; }
+QTreeWidget[kind="checklist"] QHeaderView::section { background: $surface; padding: 6px 4px; }
+QListWidget[kind="cards"] { background: $surface; border: 1px solid $border_strong; border-radius: 10px;
+    padding: 4px; }
+QListWidget[kind="cards"]:focus { border: 2px solid $accent; padding: 3px; }
+QListWidget[kind="cards"]::item { padding: 7px 8px; border-radius: 7px; color: $text; }
+QListWidget[kind="cards"]::item:hover { background: $hover; }
+QListWidget[kind="cards"]::item:selected { background: $selection; color: $text; }
+QHeaderView { background: transparent; border: 0; }
+QHeaderView::section { background: $canvas; color: $faint; border: 0; border-bottom: 1px solid $border;
+    padding: 6px 10px; font-size: ${px11}px; font-weight: 600; }
+QScrollBar:vertical { background: transparent; width: 12px; margin: 0; border: 0; }
+QScrollBar:horizontal { background: transparent; height: 12px; margin: 0; border: 0; }
+QScrollBar::handle:vertical { background: $scrollbar; border-radius: 3px; min-height: 36px;
+    margin: 2px 3px; }
+QScrollBar::handle:horizontal { background: $scrollbar; border-radius: 3px; min-width: 36px;
+    margin: 3px 2px; }
+QScrollBar::handle:hover { background: $faint; }
+QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; border: 0; }
+QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
+QProgressBar { background: $seg_free; border: 0; border-radius: 3px; max-height: 6px; min-height: 6px; }
+QProgressBar::chunk { background: $accent; border-radius: 3px; }
+"""
+
+
+def palette(theme: Theme) -> QPalette:
+    """The palette of a theme, for everything that Qt paints without the style sheet."""
+    role = QPalette.ColorRole
+    result = QPalette()
+    for target, color in (
+        (role.Window, theme.canvas),
+        (role.Base, theme.surface),
+        (role.AlternateBase, theme.raised),
+        (role.Text, theme.text),
+        (role.WindowText, theme.text),
+        (role.Button, theme.raised),
+        (role.ButtonText, theme.text),
+        (role.BrightText, theme.error),
+        (role.Highlight, theme.text_selection),
+        (role.HighlightedText, theme.text),
+        (role.Link, theme.accent_text),
+        (role.LinkVisited, theme.accent_text),
+        (role.PlaceholderText, theme.faint),
+        (role.ToolTipBase, theme.surface),
+        (role.ToolTipText, theme.text),
+        (role.Mid, theme.border),
+        (role.Light, theme.hover),
+        (role.Accent, theme.accent),
+    ):
+        result.setColor(target, QColor(color))
+    for target in (role.Text, role.WindowText, role.ButtonText):
+        result.setColor(QPalette.ColorGroup.Disabled, target, QColor(theme.faint))
+    return result
+
+
+def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
+    """The one style sheet of the application for a theme and a text size in pixels."""
+    scale = text_px / fonts.BASE_PX
+    tokens: dict[str, object] = {key: value for key, value in asdict(theme).items() if isinstance(value, str)}
+    tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
+    for ink in ("error", "warn", "accent"):
+        tokens[f"{ink}_edge"] = _blend(str(tokens[f"{ink}_soft"]), str(tokens[ink]), 0.3)
+    # Three tones that differ in more than brightness between the themes.
+    tokens["segment_on"] = theme.hover if theme.dark else theme.surface
+    tokens["tile"] = theme.hover if theme.dark else theme.seg_free
+    tokens["accent_hover"] = QColor(theme.accent).darker(112).name()
+    return Template(_FRAME + _TEXT + _BUTTONS + _FIELDS + _MENUS + _VIEWS).substitute(tokens)
+
+
+def prepare(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None:
+    """Give the application style, font and palette: all but the style sheet, which a window comes before."""
+    if not app.styleSheet():  # later the style is a wrapper of Qt whose name says nothing
+        app.setStyle("Fusion")
+    app.setFont(fonts.base(text_px))
+    app.setPalette(palette(theme))
+
+
+def apply(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None:
+    """Give the whole application a theme and a text size in pixels; may be called again at any time."""
+    prepare(app, theme, text_px)
+    app.setStyleSheet(stylesheet(theme, text_px))
+
+
+def _blend(background: str, foreground: str, share: float) -> str:
+    """A ground with a share (0..1) of an ink in it, as #rrggbb."""
+    a, b = QColor(background), QColor(foreground)
+    parts = ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
+    return QColor(*(round(x + (y - x) * share) for x, y in parts)).name()
+
+
+class Appearance(QObject):
+    """Theme mode and text size of the application, followed live; `changed` carries the Theme in force."""
+
+    changed = Signal(object)
+
+    def __init__(self, app: QApplication, mode: ThemeMode = "system", text_px: int = fonts.BASE_PX) -> None:
+        """Prepare the application; `dress` adds the style sheet. In "system" mode follow the desktop.
+
+        Make it before the window, so that widgets begin with the right font, and dress it afterwards: widgets
+        that grow under a style sheet are styled again at every step (70 ms of CPU for the whole window).
+        """
+        super().__init__(app)
+        self._app = app
+        self._mode: ThemeMode = mode
+        self._text_px = text_px
+        app.styleHints().colorSchemeChanged.connect(self._on_system_theme)
+        prepare(app, self.theme, text_px)
+
+    @property
+    def mode(self) -> ThemeMode:
+        """What was chosen: system, light or dark."""
+        return self._mode
+
+    @property
+    def text_px(self) -> int:
+        """Text size in force, in pixels."""
+        return self._text_px
+
+    @property
+    def theme(self) -> Theme:
+        """The theme in force."""
+        if self._mode == "system":
+            return DARK if self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark else LIGHT
+        return DARK if self._mode == "dark" else LIGHT
+
+    def apply_stylesheet(self) -> None:
+        """Put the style sheet on, once the window is built."""
+        self._apply()
+
+    def set_mode(self, mode: ThemeMode) -> None:
+        """Choose system, light or dark."""
+        self._mode = mode
+        self._apply()
+
+    def set_text_px(self, px: int) -> None:
+        """Choose a text size; the nearest of TEXT_PX is taken."""
+        self._text_px = min(TEXT_PX, key=lambda size: abs(size - px))
+        self._apply()
+
+    def zoom(self, steps: int) -> None:
+        """Go some text sizes up or down; 0 returns to 100 %."""
+        if steps == 0:
+            self.set_text_px(fonts.BASE_PX)
+            return
+        place = TEXT_PX.index(min(TEXT_PX, key=lambda size: abs(size - self._text_px)))
+        self.set_text_px(TEXT_PX[max(0, min(len(TEXT_PX) - 1, place + steps))])
+
+    def _on_system_theme(self) -> None:
+        if self._mode == "system":
+            self._apply()
+
+    def _apply(self) -> None:
+        theme = self.theme
+        apply(self._app, theme, self._text_px)
+        self.changed.emit(theme)

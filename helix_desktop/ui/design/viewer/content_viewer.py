@@ -1,0 +1,146 @@
+"""The framed text of the preview: its pages, find, and copy."""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QWidget
+
+from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.style.fonts import scaled
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine
+from helix_desktop.ui.design.viewer.find_bar import FindBar
+from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
+from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, PagedContent
+from helix_desktop.ui.design.viewer.paged_text import PagedText
+from helix_desktop.ui.design.widgets import IconButton, line
+
+_INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
+_COPY_PX = (76, 28)
+_COPIED_MS = 1_200  # how long the button says that it has copied
+
+
+class ContentViewer(Card):
+    """Shows bytes as text or hexadecimal."""
+
+    def __init__(self, start: StartCoroutine | None = None) -> None:
+        """`start` owns the coroutine that indexes a large content in a thread; else it is done at once."""
+        super().__init__((1, 1, 1, 1), 0)
+        self._start = start
+        self.is_code = True
+        self._data: bytes | None = None
+        self._search_text = ""
+        self.text = PagedText()
+        self.find_bar = FindBar(self.text)
+        self.find_bar.hide()
+        self.meta = TextLine("", 12, role="muted")
+        self.position_label = TextLine("", 12, role="muted")
+        self._problem = SelectableText("", 13, "error")
+        self._problem.setContentsMargins(14, 12, 14, 12)
+        self.copy_button = IconButton("copy", "Copy the whole content (Ctrl+Shift+C)", px=14, edge=28)
+        self.copy_button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.copy_button.setText(" Copy")
+        self.copy_button.clicked.connect(self.copy_content)
+        FindShortcut(self, self.open_find)
+        self._previous_button = IconButton("chevron-left", "Page back", px=15, edge=28)
+        self._next_button = IconButton("chevron-right", "Page on", px=15, edge=28)
+        self._lay_out()
+        self._previous_button.clicked.connect(lambda: self.text.show_page(self.text.page_index - 1))
+        self._next_button.clicked.connect(lambda: self.text.show_page(self.text.page_index + 1))
+        self.text.page_changed.connect(lambda _: self._update_page())
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme, at the text size in force."""
+        super().tint(theme)
+        self.copy_button.setFixedSize(*map(scaled, _COPY_PX))
+
+    def show_data(self, data: bytes | None, name: str = "", problem: str = "") -> None:
+        """Show bytes, or say why there are none; `name` is their file's, for the colours."""
+        self._problem.setText(problem)
+        self._problem.setVisible(bool(problem))
+        for part in (self.text, self.position_label, self._find_button, self.copy_button):
+            part.setVisible(data is not None)
+        if data is self._data and data is not None:
+            return
+        self._data = data
+        self.find_bar.clear_hits()
+        if self._start is None or len(data or b"") <= _INLINE_INDEX_BYTES:
+            self._show(PagedContent(data or b""), name)
+        else:
+            self._show(PagedContent(b""), name)
+            self._start(self._index(data or b"", name), "index preview")
+
+    def copy_content(self) -> None:
+        """Put the whole content on the clipboard, as text."""
+        if self._data is not None:
+            QGuiApplication.clipboard().setText(self._data.decode(errors="replace"))
+            self.copy_button.setText(" Copied")
+            QTimer.singleShot(_COPIED_MS, self.copy_button, lambda: self.copy_button.setText(" Copy"))
+
+    def find_text(self, text: str) -> None:
+        """Mark these words and show the first of them; the keyboard stays where it is. No words: end that."""
+        if text or self._search_text:
+            self.find_bar.find_text(text)
+        self._search_text = text
+
+    def open_find(self) -> None:
+        """Open find, if there is something to find in."""
+        if self._data is not None:
+            self.find_bar.open_bar()
+
+    def _lay_out(self) -> None:
+        head = QHBoxLayout()
+        head.setContentsMargins(13, 3, 5, 3)
+        head.setSpacing(4)
+        self._find_button = IconButton("search", "Find in this content (Ctrl+F)", px=15, edge=28)
+        self._find_button.clicked.connect(self.open_find)
+        head.addWidget(self.meta)
+        head.addStretch(1)
+        for part in (
+            self.position_label,
+            self._previous_button,
+            self._next_button,
+            self._find_button,
+            self.copy_button,
+        ):
+            head.addWidget(part)
+        self.body.addLayout(head)
+        for section in (line(), self.find_bar, self._problem):
+            self.body.addWidget(section)
+        self.body.addWidget(self.text, 1)
+        self.position_label.is_fixed_width = True
+        floor = QWidget()
+        floor.setFixedHeight(7)  # room for the card's round corners below the square text
+        self.body.addWidget(floor)
+
+    async def _index(self, data: bytes, name: str) -> None:
+        content = await asyncio.to_thread(PagedContent, data)
+        if self._data is data:
+            self._show(content, name)
+
+    def _show(self, content: PagedContent, name: str) -> None:
+        self.text.show_content(content, name)
+        if not self.find_bar.isHidden() and content.row_count:
+            self.find_bar.search_again()
+
+    def _update_page(self) -> None:
+        content, page = self.text.content, self.text.page_index
+        several = content.page_count > 1
+        for button, more in (
+            (self._previous_button, page > 0),
+            (self._next_button, page + 1 < content.page_count),
+        ):
+            button.setVisible(several)
+            button.setEnabled(more)
+        unit = "rows of hex" if content.is_binary else "lines"
+        if not several:
+            self.position_label.set_text(
+                f"{content.line_count:,} {unit}" if content.line_count != 1 else "1 line"
+            )
+            return
+        first = content.line_at(page * PAGE_LINES)
+        last = content.line_at(min((page + 1) * PAGE_LINES, content.row_count) - 1)
+        self.position_label.set_text(f"{first:,}–{last:,} of {content.line_count:,} {unit}")

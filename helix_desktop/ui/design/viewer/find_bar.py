@@ -1,0 +1,136 @@
+"""Find in the preview: a field, how many hits there are, and the way from one to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
+
+from helix_desktop.ui.design.accessibility import announce
+from helix_desktop.ui.design.themed_widgets import TextLine
+from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
+from helix_desktop.ui.design.viewer.paged_text import PagedText
+from helix_desktop.ui.design.widgets import IconButton, SearchField
+
+_DEBOUNCE_MS = 120  # after the last key, before the search begins
+
+
+class FindBar(QWidget):
+    """Searches the content that a PagedText shows."""
+
+    closed = Signal()
+
+    def __init__(self, text: PagedText) -> None:
+        super().__init__()
+        self._text = text
+        self._hits: list[Match] = []
+        self._current = 0
+        self._results: Iterator[Match | None] = iter(())
+        self.field = SearchField("Find in this content")
+        self.count = TextLine("", 12, role="muted")
+        self.count.setMinimumWidth(96)
+        before, after = (
+            IconButton("chevron-up", "Previous hit (Shift+F3)"),
+            IconButton("chevron-down", "Next hit (F3)"),
+        )
+        leave = IconButton("x", "Close (Esc)")
+        before.clicked.connect(lambda: self.step(-1))
+        after.clicked.connect(lambda: self.step(1))
+        leave.clicked.connect(self.close_bar)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 6, 8, 6)
+        row.setSpacing(4)
+        row.addWidget(self.field, 1)
+        row.addSpacing(6)
+        for part in (self.count, before, after, leave):
+            row.addWidget(part)
+        self._debounce = QTimer(self)
+        self._debounce.setSingleShot(True)
+        self._debounce.setInterval(_DEBOUNCE_MS)
+        self._debounce.timeout.connect(self._start_search)
+        self._continue_timer = QTimer(self)
+        self._continue_timer.setSingleShot(True)
+        self._continue_timer.setInterval(0)
+        self._continue_timer.timeout.connect(self._continue_search)
+        self.field.textChanged.connect(lambda _: self._debounce.start())
+
+    def open_bar(self) -> None:
+        """Show the bar and let the person type."""
+        self.show()
+        self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.field.selectAll()
+        if self.field.text() and not self._hits:
+            self._start_search()
+
+    def find_text(self, query: str) -> None:
+        """Search for words without taking the keyboard; without any, go."""
+        self.field.blockSignals(True)
+        self.field.setText(query)
+        self.field.blockSignals(False)
+        self.setVisible(bool(query))
+        self._start_search()
+
+    def close_bar(self) -> None:
+        """Hide the bar and its marks."""
+        self.clear_hits()
+        self.hide()
+        self.closed.emit()
+
+    def search_again(self) -> None:
+        """Search for the same words: another content is shown now."""
+        self._start_search()
+
+    def clear_hits(self) -> None:
+        """Drop all hits: the content is another one now."""
+        self._continue_timer.stop()
+        self._hits, self._current = [], 0
+        self._text.clear_matches()
+        self.count.set_text("")
+
+    def step(self, offset: int) -> None:
+        """Go `by` hits on, round the ends."""
+        if not self._hits:
+            return
+        self._current = (self._current + offset) % len(self._hits)
+        self._text.show_match(self._hits[self._current], self._hits)
+        more = "+" if len(self._hits) >= MATCH_LIMIT else ""
+        self._show_count(f"{self._current + 1:,} of {len(self._hits):,}{more}")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter and F3 go on, with Shift back; Esc closes."""
+        back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:
+                self.step(-1 if back else 1)
+            case Qt.Key.Key_Escape:
+                self.close_bar()
+            case _:
+                super().keyPressEvent(event)
+
+    def _show_count(self, text: str) -> None:
+        self.count.set_text(text)
+        focused = QApplication.focusWidget()
+        if focused is not None and self.isAncestorOf(focused):  # not while the words come from elsewhere
+            announce(self, text)
+
+    def _start_search(self) -> None:
+        self.clear_hits()
+        if self.field.text():
+            self._results = self._text.content.search(self.field.text())
+            self._continue_search()
+
+    def _continue_search(self) -> None:
+        """Search until the content's next place to pause, so that a large one holds up nobody."""
+        for hit in self._results:
+            if hit is None:
+                self._continue_timer.start()
+                return
+            self._hits.append(hit)
+        if not self._hits:
+            self._show_count("No hit")
+            return
+        first = self._text.page_index
+        self._current = next((n for n, hit in enumerate(self._hits) if self._text.page_of(hit) >= first), 0)
+        self.step(0)

@@ -1,0 +1,166 @@
+"""A content as rows of text or hexadecimal, made page by page: no Qt, and fit to be made in a thread."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+WRAP_CHARACTERS = 2_000  # an unbroken line of 200,000 takes Qt 4.7 s
+PAGE_LINES = 400
+HEX_WIDTH = 16  # bytes in a row of hexadecimal
+MATCH_LIMIT = 10_000
+_SNIFF_BYTES = 8_192  # bytes that are looked at for a NUL
+_SEARCH_STEP_BYTES = 1 << 20  # bytes searched between two pauses
+# Control characters are shown as their pictures, one for one, so that columns stay what they are.
+_CONTROL_PICTURES = {code: 0x2400 + code for code in range(32) if code != ord("\t")} | {0x7F: 0x2421}
+
+
+@dataclass(frozen=True, slots=True)
+class PageRow:
+    """One row on screen: the number of its line (0 where it goes on from the row above) and its text."""
+
+    line_number: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Where a search hit: row counted from 0 over all pages, column and length in characters."""
+
+    row: int
+    column: int
+    length: int
+
+
+class PagedContent:
+    """Bytes with an index of their rows. Text where they are text, else hexadecimal."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.is_binary = _is_binary(data)
+        self._starts = array("Q")
+        self._line_numbers = array("I")
+        if not self.is_binary:
+            self._index()
+
+    @property
+    def row_count(self) -> int:
+        """Rows on all pages."""
+        return -(-len(self.data) // HEX_WIDTH) if self.is_binary else len(self._starts)
+
+    @property
+    def line_count(self) -> int:
+        """Lines of the text; of hexadecimal, its rows."""
+        if self.is_binary:
+            return self.row_count
+        return max(self._line_numbers, default=0)
+
+    @property
+    def page_count(self) -> int:
+        """How many pages there are; at least one."""
+        return max(1, -(-self.row_count // PAGE_LINES))
+
+    def page(self, index: int) -> list[PageRow]:
+        """The rows of a page, counted from 0."""
+        first = index * PAGE_LINES
+        return [self.row(at) for at in range(first, min(first + PAGE_LINES, self.row_count))]
+
+    def row(self, index: int) -> PageRow:
+        """One row, counted from 0 over all pages."""
+        if self.is_binary:
+            return PageRow(index + 1, _hex_row(self.data, index * HEX_WIDTH))
+        goes_on = index > 0 and self._line_numbers[index] == self._line_numbers[index - 1]
+        return PageRow(0 if goes_on else self._line_numbers[index], self._text(index))
+
+    def line_at(self, row: int) -> int:
+        """The number of the line that a row belongs to, counted from 1."""
+        return row + 1 if self.is_binary else self._line_numbers[row]
+
+    def byte_share(self, first_line: int, last_line: int) -> float:
+        """How much of all bytes stand in lines `first` to `last` (counted from 1, both included), 0 to 1."""
+        if not self.data or self.is_binary:
+            return 1.0
+        begin = self._starts[self._first_row(first_line)] if first_line <= self.line_count else len(self.data)
+        end = self._starts[self._first_row(last_line + 1)] if last_line < self.line_count else len(self.data)
+        return max(0, end - begin) / len(self.data)
+
+    def search(self, query: str) -> Iterator[Match | None]:
+        """Where `words` stand, letter case aside for ASCII; None now and then, as a place to pause.
+
+        Ends after MATCH_LIMIT hits. Words that a folded line breaks apart are found where they begin.
+        """
+        needle = query.encode()
+        if not needle:
+            return
+        pattern, overlap, found = re.compile(re.escape(needle), re.IGNORECASE), len(needle) - 1, 0
+        for begin in range(0, len(self.data), _SEARCH_STEP_BYTES):
+            for hit in pattern.finditer(self.data, begin, begin + _SEARCH_STEP_BYTES + overlap):
+                yield self._match(hit.start(), hit.end())
+                found += 1
+                if found >= MATCH_LIMIT:
+                    return
+            yield None
+
+    def _match(self, start: int, end: int) -> Match:
+        if self.is_binary:
+            column = 10 + 3 * (start % HEX_WIDTH)
+            return Match(start // HEX_WIDTH, column, 3 * min(end - start, HEX_WIDTH - start % HEX_WIDTH) - 1)
+        row = bisect_right(self._starts, start) - 1
+        column = len(self.data[self._starts[row] : start].decode(errors="replace"))
+        return Match(row, column, len(self.data[start:end].decode(errors="replace")))
+
+    def _first_row(self, line: int) -> int:
+        low, high = 0, len(self._line_numbers)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (middle + 1, high) if self._line_numbers[middle] < line else (low, middle)
+        return low
+
+    def _text(self, index: int) -> str:
+        end = self._starts[index + 1] if index + 1 < len(self._starts) else len(self.data)
+        raw = self.data[self._starts[index] : end]
+        return (
+            raw.removesuffix(b"\n").removesuffix(b"\r").decode(errors="replace").translate(_CONTROL_PICTURES)
+        )
+
+    def _index(self) -> None:
+        begin, number, size = 0, 1, len(self.data)
+        while begin < size:
+            end = self.data.find(b"\n", begin) + 1 or size
+            self._starts.append(begin)
+            self._line_numbers.append(number)
+            if end - begin > WRAP_CHARACTERS:
+                for cut in _wrap_points(self.data, begin, end):
+                    self._starts.append(cut)
+                    self._line_numbers.append(number)
+            begin, number = end, number + 1
+
+
+def _wrap_points(data: bytes, begin: int, end: int) -> Iterator[int]:
+    # Bytes are counted, not characters: cuts are found at once, and no row is longer than allowed.
+    cut = begin + WRAP_CHARACTERS
+    while cut < end - 1:
+        while cut > begin and data[cut] & 0xC0 == 0x80:  # noqa: PLR2004 - inside a UTF-8 sequence
+            cut -= 1
+        yield cut
+        cut += WRAP_CHARACTERS
+
+
+def _is_binary(data: bytes) -> bool:
+    if b"\0" in data[:_SNIFF_BYTES]:
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError as error:
+        # A text that was cut inside its last character is still a text.
+        return error.start < len(data) - 3
+    return False
+
+
+def _hex_row(data: bytes, offset: int) -> str:
+    chunk = data[offset : offset + HEX_WIDTH]
+    shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in chunk)  # noqa: PLR2004 - printable ASCII
+    return f"{offset:08x}  {chunk.hex(' '):<{3 * HEX_WIDTH - 1}}  {shown}"

@@ -1,0 +1,214 @@
+"""A reader for contents of any size: line numbers, pages, selection by lines, highlights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from PySide6.QtCore import QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFontMetricsF,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextCursor,
+)
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
+
+from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, Match, PagedContent, PageRow
+
+_GUTTER_PAD = 14  # pixels right of the line numbers
+_EMPTY = PagedContent(b"")
+
+
+class _Gutter(QWidget):
+    """The strip of line numbers."""
+
+    def __init__(self, text: PagedText) -> None:
+        super().__init__(text)
+        self._text = text
+
+    def sizeHint(self) -> QSize:
+        """As wide as the largest number."""
+        return QSize(self._text.gutter_width(), 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the numbers of the visible rows."""
+        self._text.paint_gutter(self, event.rect())
+
+
+class PagedText(QPlainTextEdit):
+    """Read-only text of one page of a content."""
+
+    lines_selected = Signal(int, int)  # first and last line, counted from 1; 0, 0: none
+    page_changed = Signal(int)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme = LIGHT
+        self._content, self._page_index, self._name = _EMPTY, 0, ""
+        self._rows: list[PageRow] = []
+        self._gutter = _Gutter(self)
+        self._highlighter = Highlighter(self)
+        self._highlighter.highlighted.connect(self.viewport().update)
+        self.setReadOnly(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.setUndoRedoEnabled(False)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        self.setAccessibleName("Content")
+        self.updateRequest.connect(self._update_gutter)
+        self.selectionChanged.connect(self._emit_selected_lines)
+        self.tint(LIGHT)
+
+    @property
+    def content(self) -> PagedContent:
+        """What is shown."""
+        return self._content
+
+    @property
+    def page_index(self) -> int:
+        """The page on screen, counted from 0."""
+        return self._page_index
+
+    def show_content(self, content: PagedContent, name: str = "") -> None:
+        """Show the first page of a content; `name` is the file's, for its colours."""
+        self._content, self._name = content, name.rsplit("/", 1)[-1]
+        self.show_page(0)
+
+    def show_page(self, index: int) -> None:
+        """Show another page; numbers beyond the ends stand for the ends."""
+        self._page_index = max(0, min(index, self._content.page_count - 1))
+        self._rows = self._content.page(self._page_index)
+        self.setPlainText("\n".join(row.text for row in self._rows))
+        self.setExtraSelections([])
+        self.setViewportMargins(self.gutter_width(), 0, 0, 0)
+        self._place_gutter()
+        self.verticalScrollBar().setValue(0)
+        self.horizontalScrollBar().setValue(0)
+        self._highlight()
+        self.page_changed.emit(self._page_index)
+
+    def show_match(self, match: Match, others: Iterable[Match]) -> None:
+        """Bring a hit into sight and mark it among the others."""
+        if self.page_of(match) != self._page_index:
+            self.show_page(self.page_of(match))
+        first = self._page_index * PAGE_LINES
+        here = [one for one in others if first <= one.row < first + len(self._rows)]
+        marks = [self._highlight_selection(one, one == match) for one in here]
+        self.setExtraSelections(marks)
+        cursor = self._cursor(match)
+        cursor.clearSelection()
+        self.setTextCursor(cursor)
+        self.centerCursor()
+
+    def page_of(self, match: Match) -> int:
+        """The page that a hit stands on."""
+        return match.row // PAGE_LINES
+
+    def clear_matches(self) -> None:
+        """Take all marks away."""
+        self.setExtraSelections([])
+
+    def selected_lines(self) -> tuple[int, int]:
+        """First and last selected line, counted from 1; 0, 0 when nothing is selected."""
+        cursor = self.textCursor()
+        if not cursor.hasSelection() or not self._rows:
+            return 0, 0
+        document, base = self.document(), self._page_index * PAGE_LINES
+        last = document.findBlock(cursor.selectionEnd())
+        row = last.blockNumber()
+        if (
+            last.position() == cursor.selectionEnd()
+            and row > document.findBlock(cursor.selectionStart()).blockNumber()
+        ):
+            row -= 1
+        begin = document.findBlock(cursor.selectionStart()).blockNumber()
+        return self._content.line_at(base + begin), self._content.line_at(base + row)
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens, at the text size in force, from now on."""
+        self._theme = theme
+        self.setFont(ui_font(12, code=True))
+        self.setStyleSheet(
+            f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
+            f" border: 0; border-radius: 0; padding: 0; font-family: '{fonts.MONO_FAMILY}';"
+            f" font-size: {scaled(12)}px;"
+            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}"
+        )
+        self.setViewportMargins(self.gutter_width(), 0, 0, 0)
+        self._gutter.update()
+        self._highlight()
+
+    def gutter_width(self) -> int:
+        """Room for the largest line number of the page, in pixels."""
+        digits = max(3, len(str(max((row.line_number for row in self._rows), default=0))))
+        return int(QFontMetricsF(ui_font(11, code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
+
+    def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
+        """Draw line numbers beside the rows in sight."""
+        painter = QPainter(gutter)
+        painter.fillRect(dirty, QColor(self._theme.code_surface))
+        painter.setFont(ui_font(11, code=True))
+        painter.setPen(QColor(self._theme.faint))
+        block, line = self.firstVisibleBlock(), self.fontMetrics().lineSpacing()
+        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).top()
+        while block.isValid() and top <= dirty.bottom():
+            height = self.blockBoundingRect(block).height()
+            number = (
+                self._rows[block.blockNumber()].line_number if block.blockNumber() < len(self._rows) else 0
+            )
+            painter.drawText(
+                QRectF(0, top, gutter.width() - _GUTTER_PAD, line),
+                Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter,
+                str(number) if number else "↪",
+            )
+            top += height
+            block = block.next()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the line numbers beside the text."""
+        super().resizeEvent(event)
+        self._place_gutter()
+
+    def _place_gutter(self) -> None:
+        inside, width = self.contentsRect(), self.gutter_width()
+        self._gutter.setGeometry(QRect(inside.left(), inside.top(), width, self.viewport().height()))
+
+    def _update_gutter(self, rect: QRect, dy: int) -> None:
+        if dy:
+            self._gutter.scroll(0, dy)
+        else:
+            self._gutter.update(0, rect.y(), self._gutter.width(), rect.height())
+
+    def _emit_selected_lines(self) -> None:
+        self.lines_selected.emit(*self.selected_lines())
+
+    def _cursor(self, match: Match) -> QTextCursor:
+        block = self.document().findBlockByNumber(match.row - self._page_index * PAGE_LINES)
+        cursor = QTextCursor(block)
+        start = block.position() + min(match.column, block.length() - 1)
+        cursor.setPosition(start)
+        end = min(start + match.length, block.position() + block.length() - 1)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        return cursor
+
+    def _highlight_selection(self, match: Match, is_current: bool) -> QTextEdit.ExtraSelection:
+        mark = QTextEdit.ExtraSelection()
+        mark.cursor = self._cursor(match)
+        ground = self._theme.seg_output if is_current else self._theme.warn_soft
+        mark.format.setBackground(QColor(ground))
+        if is_current:
+            mark.format.setForeground(QColor("#1a1d24"))
+        return mark
+
+    def _highlight(self) -> None:
+        self._highlighter.clear()
+        if self._name and not self._content.is_binary:
+            self._highlighter.add(HighlightJob(self.document(), self._name, self._theme.code))

@@ -1,0 +1,152 @@
+"""What the window's frame shows: plain rows that a presenter fills."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from helix_desktop.domain.errors import (
+    BudgetExhausted,
+    CompactionRefused,
+    ContentRedacted,
+    DigestAmbiguous,
+    DigestUnknown,
+    HelixError,
+    InvalidInput,
+    ModelNotChosen,
+    OutputFormUnavailable,
+    StoreRepaired,
+    SummaryRefused,
+    WorkspaceUntrusted,
+)
+from helix_desktop.ui.design.action_labels import action_label
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.usage_bar import Pressure
+
+BannerLevel = Literal["error", "warning", "info"]
+GaugeDetail = Literal["share", "tokens", "way"]
+
+
+@dataclass(frozen=True, slots=True)
+class GaugeState:
+    """Use of the context window, in tokens; the same number that triggers a compaction."""
+
+    used: int
+    window: int
+    estimated: bool
+    source: str  # where the number comes from, e.g. "reported by the provider"
+    threshold: float  # share of the window at which a handover is written, 0..1
+    pressure: Pressure
+
+    @property
+    def share(self) -> float:
+        """Part of the window that is used, 0 when no window is known; may pass 1."""
+        return self.used / self.window if self.window > 0 else 0.0
+
+    @property
+    def tokens_left(self) -> int:
+        """Tokens until the threshold, never negative."""
+        return max(0, int(self.window * self.threshold) - self.used)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionHeader:
+    """The session that is open: title, and what the status line says."""
+
+    session_id: str
+    title: str
+    running: bool
+    model: str
+    demo: bool
+    messages: int
+    waiting: bool = False  # for the person's approval
+
+
+@dataclass(frozen=True, slots=True)
+class JobRow:
+    """One running job: verb and count as text, progress 0..1 or None when unknown."""
+
+    id: str
+    text: str
+    progress: float | None
+    cancellable: bool
+
+
+@dataclass(frozen=True, slots=True)
+class BannerAction:
+    """A button of a banner."""
+
+    id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Banner:
+    """A message on top of the centre: what happened, why, and what can be done.
+
+    It is shown with the workspace and the session it is about, by id; empty: with all of them.
+    """
+
+    id: str
+    level: BannerLevel
+    what: str
+    why: str = ""
+    fix: str = ""
+    actions: tuple[BannerAction, ...] = ()
+    dismissable: bool = True
+    workspace: str = ""
+    session: str = ""
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from all others: its id, and what it is about."""
+        return self.id, self.workspace, self.session
+
+    def applies_to(self, workspace: str, session: str) -> bool:
+        """Return whether it is about what is on screen."""
+        return self.workspace in {"", workspace} and self.session in {"", session}
+
+
+def error_level(error: HelixError) -> BannerLevel:
+    """Return how an error is shown: as an alarm only where something is broken."""
+    match error:
+        case SummaryRefused() | BudgetExhausted() | DigestAmbiguous() | InvalidInput() | StoreRepaired():
+            return "warning"  # something else is needed of the user or a model; nothing is broken
+        case CompactionRefused() | ContentRedacted() | OutputFormUnavailable():
+            return "info"  # nothing went wrong: what was asked for cannot be done now, and this says why
+        case ModelNotChosen() | WorkspaceUntrusted():
+            return "info"
+        case DigestUnknown():
+            return "warning"
+    return "error"
+
+
+def error_banner(error: HelixError, workspace: str = "", session: str = "") -> Banner:
+    """Return the banner that says what went wrong, or why what was asked for cannot be done."""
+    actions = tuple(BannerAction(one, action_label(one)) for one in error.remedies)
+    return Banner(
+        *(error.what, error_level(error), error.what, error.why, error.fix, actions),
+        workspace=workspace,
+        session=session,
+    )
+
+
+def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
+    """The gauge in words: the share; with tokens also used and window; with the way also what is left."""
+    if state.window <= 0:
+        return "Window unknown"
+    about = "≈ " if state.estimated else ""
+    text = f"{about}{state.share * 100:.0f} %"
+    if detail != "share":
+        text += f" · {format_tokens(state.used)} / {format_tokens(state.window)}"
+    if detail == "way":
+        text += {
+            "off": " · compaction off",
+            "over": " · compacts now",
+        }.get(state.pressure, f" · compacts in ~{format_tokens(state.tokens_left)}")
+    return text
+
+
+def format_message_count(count: int) -> str:
+    """A count of messages in words."""
+    return "1 message" if count == 1 else f"{count:,} messages"

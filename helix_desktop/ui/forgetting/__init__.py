@@ -1,1 +1,0 @@
-"""Forgetting a secret: the dialog and what it does."""

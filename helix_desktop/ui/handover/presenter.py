@@ -1,0 +1,121 @@
+"""A handover by hand from its dialog to the log: nothing is recorded before the person says so."""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.updates import CompactionProgress, Update
+from helix_desktop.agent.window.handover_draft import HandoverDraft
+from helix_desktop.domain.errors import HelixError, SummaryRefused
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.cost_format import estimate_text
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.handover.rows import draft_row, handover_ranges
+from helix_desktop.ui.timeline.card_data import PHASES
+
+
+class HandoverPresenter:
+    """One handover of one conversation, while its dialog is open."""
+
+    def __init__(
+        self, conversation: Conversation, async_actions: AsyncActions, parent: QWidget, theme: Theme
+    ) -> None:
+        self._conversation, self._async_actions = conversation, async_actions
+        self.dialog = HandoverDialog(parent)
+        self._draft: HandoverDraft | None = None
+        self._draft_task: asyncio.Task[None] | None = None
+        self._is_open = True
+        self.dialog.write_requested.connect(self._start_draft)
+        self.dialog.cancel_requested.connect(self._stop)
+        self.dialog.commit_requested.connect(
+            lambda text: async_actions.start(self._commit(text), "hand over")
+        )
+        retint(self.dialog, theme)
+
+    async def run(self) -> None:
+        """Open the dialog and wait until it is closed; what is being written then ends.
+
+        Raises CompactionRefused when there is nothing to hand over.
+        """
+        cuts = self._conversation.handover_cuts()
+        if not cuts:
+            await self._conversation.draft_handover()  # says at once why there is nothing
+        self.dialog.show_ranges(list(handover_ranges(cuts, self._conversation.session.transcript)))
+        self.dialog.range_box.currentIndexChanged.connect(lambda _: self._estimate())
+        self._estimate()
+        leave = self._conversation.session.listen(self._on_update)
+        try:
+            await exec_async(self.dialog)
+        finally:
+            self._is_open = False
+            leave()
+            self._stop()
+
+    def _estimate(self) -> None:
+        """Show what a draft up to the chosen end will take."""
+        upto = self.dialog.range_box.currentData() or 0
+        self.dialog.show_estimate("Counting tokens…")
+        self._async_actions.start(self._show_estimate(upto), "estimate handover")
+
+    async def _show_estimate(self, upto: int) -> None:
+        try:
+            text = estimate_text(await self._conversation.estimate_handover(upto=upto))
+        except HelixError as error:
+            text = error.what
+        if self._is_open and upto == (self.dialog.range_box.currentData() or 0):
+            self.dialog.show_estimate(text)
+
+    def _on_update(self, update: Update) -> None:
+        if isinstance(update, CompactionProgress) and self._draft_task is not None:
+            phase = update.phase.capitalize()
+            for known in PHASES:
+                if known == phase:
+                    self.dialog.show_writing(known, update.text)
+
+    def _start_draft(self, focus: str, upto: int) -> None:
+        if self._draft_task is None:
+            self.dialog.show_problem()
+            self.dialog.show_writing("Read")
+            self._draft_task = self._async_actions.start(self._run_draft(focus, upto), "draft handover")
+            self._draft_task.add_done_callback(self._on_draft_done)
+
+    async def _run_draft(self, focus: str, upto: int) -> None:
+        try:
+            self._draft = await self._conversation.draft_handover(focus, upto)
+        except HelixError as error:
+            self._draft_task = None  # what is shown now can be clicked at once
+            self.dialog.show_choice()
+            self.dialog.show_error(error)
+            if isinstance(error, SummaryRefused):
+                self.dialog.show_rejected(error.text)
+        else:
+            self.dialog.show_draft(draft_row(self._draft))
+
+    def _on_draft_done(self, task: asyncio.Task[None]) -> None:
+        if self._draft_task is task:
+            self._draft_task = None
+        if task.cancelled() and self._is_open:
+            self.dialog.show_choice()
+
+    def _stop(self) -> None:
+        if self._draft_task is not None:
+            self._draft_task.cancel()
+
+    async def _commit(self, text: str) -> None:
+        if self._draft is None:
+            return
+        self.dialog.commit_button.setEnabled(False)
+        try:
+            await self._conversation.commit_handover(self._draft, text)
+        except HelixError as error:
+            self.dialog.show_error(error)
+        else:
+            self.dialog.accept()
+        finally:
+            self.dialog.commit_button.setEnabled(True)

@@ -1,0 +1,240 @@
+"""The inspector's pictures: the stacked bar of the window and the bars of what each rewrite saved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QAccessible,
+    QBrush,
+    QColor,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPaintEvent,
+    QPen,
+    QPolygonF,
+)
+from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
+
+_BAR, _OVER = 12.0, 5.0  # height of the bar, and how far ticks stand out of it, in pixels
+_GAP = 1.5  # between two segments
+_MAX_BARS = 24
+_NEAR_TICK = 4.0  # pixels beside a tick in which the mouse asks for it
+
+SEGMENT_COLORS: dict[SegmentKind, Callable[[Theme], str]] = {
+    "system": lambda theme: theme.seg_system,
+    "tools": lambda theme: theme.seg_tools,
+    "mcp": lambda theme: theme.seg_mcp,
+    "handover": lambda theme: theme.seg_handover,
+    "user": lambda theme: theme.seg_user,
+    "assistant": lambda theme: theme.seg_assistant,
+    "output": lambda theme: theme.seg_output,
+    "recalled": lambda theme: theme.seg_recalled,
+    "observations": lambda theme: theme.seg_observations,
+    "fold": lambda theme: theme.seg_fold,
+    "pinned": lambda theme: theme.seg_pinned,
+    "arguments": lambda theme: theme.seg_arguments,
+    "difference": lambda theme: theme.faint,
+    "reserve": lambda theme: theme.scrollbar,
+    "free": lambda theme: theme.seg_free,
+}
+
+
+class WindowBar(QWidget):
+    """What fills the window, at the right what is kept for the answer; a tick at each level of the policy.
+
+    What does not fit is drawn to the same scale, behind a mark at the window's edge.
+    """
+
+    accessible_role = QAccessible.Role.Chart
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme = LIGHT
+        self._segments: tuple[Segment, ...] = ()
+        self._window, self._used, self._scale = 1, 0, 1.0
+        self._levels: tuple[Level, ...] = ()
+        self.setFixedHeight(int(_BAR + 2 * _OVER))
+        self.setMouseTracking(True)
+
+    def show_window(self, segments: Sequence[Segment], window: int, levels: Sequence[Level]) -> None:
+        """Show other segments and levels; `window` in tokens."""
+        self._segments = tuple(segment for segment in segments if segment.tokens > 0)
+        self._window, self._levels = max(1, window), tuple(levels)
+        filling = [one for one in segments if one.kind not in ("free", "reserve")]
+        self._used = sum(one.tokens for one in filling)
+        # A provider that counts less than we do makes the parts narrower, not the whole wider.
+        self._scale = self._used / max(1, sum(one.tokens for one in filling if one.tokens > 0))
+        parts = ", ".join(f"{segment.label} {format_tokens(segment.tokens)}" for segment in self._segments)
+        due = "".join(f"; {_level_text(level)}" for level in self._levels)
+        over = f"; {self._over_text()}" if self._used > self._window else ""
+        self.setAccessibleName(f"Context: {parts}{due}{over}")
+        self.update()
+
+    def window_edge_px(self) -> float:
+        """Return where the window ends, in pixels from the left: the right end unless it is overfull."""
+        return self.width() * self._window / max(self._window, self._used)
+
+    def _over_text(self) -> str:
+        over = format_tokens(self._used - self._window)
+        return f"the context window ends at {format_tokens(self._window)} tokens: {over} too many"
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Name the level or the segment under the mouse."""
+        tip = self.tooltip_at(event.position().x())
+        if tip:
+            QToolTip.showText(event.globalPosition().toPoint(), tip, self)
+
+    def tooltip_at(self, x: float) -> str:
+        """What stands at a place of the bar, in words."""
+        if self._used > self._window and abs(x - self.window_edge_px()) <= _NEAR_TICK:
+            return f"{self._over_text()[:1].upper()}{self._over_text()[1:]}"
+        for level in self._levels:
+            if abs(x - self.window_edge_px() * level.share) <= _NEAR_TICK:
+                return _level_text(level)
+        for segment, left, right in self._spans():
+            if left <= x < right:
+                share = segment.tokens / self._window
+                return f"{segment.label} · {segment.tokens:,} tokens · {share * 100:.0f} %"
+        return ""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw segments and ticks."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        body = QRectF(0, _OVER, self.width(), _BAR)
+        shape = QPainterPath()
+        shape.addRoundedRect(body, _BAR / 2, _BAR / 2)
+        painter.setClipPath(shape)
+        painter.fillRect(body, QColor(self._theme.seg_free))
+        for segment, left, right in self._spans():
+            if segment.kind == "free":
+                continue
+            ink = QColor(SEGMENT_COLORS[segment.kind](self._theme))
+            if segment.kind == "reserve":
+                painter.fillRect(QRectF(left + _GAP, _OVER, right - left, _BAR), ink)
+            else:
+                painter.fillRect(QRectF(left, _OVER, max(1.0, right - left - _GAP), _BAR), ink)
+        over = QRectF(self.window_edge_px(), _OVER, self.width() - self.window_edge_px(), _BAR)
+        veil = QColor(self._theme.surface)
+        veil.setAlphaF(0.45)
+        painter.fillRect(over, veil)
+        painter.fillRect(over, QBrush(QColor(self._theme.error), Qt.BrushStyle.BDiagPattern))
+        painter.setClipping(False)
+        for level in self._levels:
+            self._paint_tick(painter, level)
+        if self._used > self._window:
+            self._paint_edge(painter)
+
+    def _paint_edge(self, painter: QPainter) -> None:
+        """The window ends here: a line from top to bottom, with a foot at each end."""
+        x, bottom = self.window_edge_px(), self.height() - 1.0
+        painter.setPen(QPen(QColor(self._theme.surface), 5))
+        painter.drawLine(QPointF(x, 0), QPointF(x, bottom))
+        painter.setPen(QPen(QColor(self._theme.error), 2))
+        for begin, end in (
+            ((x, 1), (x, bottom)),
+            ((x - 3, 1), (x + 3, 1)),
+            ((x - 3, bottom), (x + 3, bottom)),
+        ):
+            painter.drawLine(QPointF(*begin), QPointF(*end))
+
+    def _paint_tick(self, painter: QPainter, level: Level) -> None:
+        """Handover and panic cut through the bar; observing, which looks at a part of it, stands above."""
+        theme, x = self._theme, self.window_edge_px() * level.share
+        if level.kind in ("observe", "place"):
+            point = QPolygonF([QPointF(x - 3.5, 0), QPointF(x + 3.5, 0), QPointF(x, _OVER - 1)])
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(theme.seg_observations))
+            painter.drawPolygon(point)
+            return
+        top = 1.5 if level.kind == "handover" else _OVER - 1
+        painter.setPen(QPen(QColor(theme.surface), 4))
+        painter.drawLine(QPointF(x, top - 0.5), QPointF(x, self.height() - top + 0.5))
+        painter.setPen(QPen(QColor(theme.text if level.kind == "handover" else theme.error), 2))
+        painter.drawLine(QPointF(x, top), QPointF(x, self.height() - top))
+
+    def _spans(self) -> list[tuple[Segment, float, float]]:
+        scale, x = self.window_edge_px() / self._window, 0.0
+        spans: list[tuple[Segment, float, float]] = []
+        for segment in self._segments:
+            if segment.kind in ("free", "reserve"):
+                continue
+            width = segment.tokens * scale * min(1.0, self._scale)
+            spans.append((segment, x, x + width))
+            x += width
+        kept = [segment for segment in self._segments if segment.kind == "reserve"]
+        spans += [(one, max(x, self.width() - one.tokens * scale), self.width()) for one in kept]
+        spans += [(segment, x, self.width()) for segment in self._segments if segment.kind == "free"]
+        return spans
+
+
+class SavingsBars(QWidget):
+    """A bar for each rewrite, in its colour, as high as the tokens it saved; the newest is the darkest."""
+
+    accessible_role = QAccessible.Role.Chart
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._theme = LIGHT
+        self._savings: tuple[Saving, ...] = ()
+        self.setFixedHeight(42)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMouseTracking(True)
+
+    def show_savings(self, savings: Sequence[Saving]) -> None:
+        """Show what the newest rewrites saved, oldest first."""
+        self._savings = tuple(savings[-_MAX_BARS:])
+        self.setVisible(bool(self._savings))
+        said = ", ".join(f"{one.name} {format_tokens(one.tokens)}" for one in self._savings)
+        self.setAccessibleName(f"Tokens saved: {said}")
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """As wide as there is room."""
+        return QSize(200, 42)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Say what the rewrite under the mouse saved."""
+        at = int(event.position().x() // self._pitch())
+        if 0 <= at < len(self._savings):
+            text = f"This {self._savings[at].name} saved {self._savings[at].tokens:,} tokens"
+            QToolTip.showText(event.globalPosition().toPoint(), text, self)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the bars."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        highest, pitch = max((*(one.tokens for one in self._savings), 1)), self._pitch()
+        for at, one in enumerate(self._savings):
+            height = 3 + (self.height() - 4) * max(0, one.tokens) / highest
+            ink = QColor(SEGMENT_COLORS[one.kind](self._theme))
+            ink.setAlphaF(1.0 if at == len(self._savings) - 1 else 0.55)
+            painter.setBrush(ink)
+            bar = QRectF(at * pitch, self.height() - height, pitch - 3, height)
+            painter.drawRoundedRect(bar, 2.5, 2.5)
+
+    def _pitch(self) -> float:
+        # A few bars keep the width that many would have: one rewrite is no wall.
+        return self.width() / max(14, len(self._savings))
+
+
+def _level_text(level: Level) -> str:
+    return f"at {level.share * 100:.0f} %: {level.text}"

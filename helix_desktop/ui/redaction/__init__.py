@@ -1,0 +1,1 @@
+"""Removing a secret: the dialog."""

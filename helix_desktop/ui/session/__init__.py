@@ -1,0 +1,1 @@
+"""Controllers of the session on screen."""

@@ -1,0 +1,106 @@
+"""What runs beside a conversation: handover, observations, intake, subagents; as jobs and as a card."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from helix_desktop.agent.updates import (
+    CompactionProgress,
+    IntakeProgress,
+    ObservationProgress,
+    SubagentProgress,
+    Update,
+)
+from helix_desktop.ui.design.cost_format import estimate_text
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.window_state import JobRow
+from helix_desktop.ui.timeline.card_data import Phase, RunningCard
+
+_PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
+_PHASE_TEXT = {
+    "queued": "waits for a place",
+    "thinking": "asks its model",
+    "working": "runs tools",
+    "waiting": "waits for you",
+}
+
+_PHASE_COUNT_TEXT = {
+    "waiting": "waiting for you",
+    "working": "working",
+    "thinking": "thinking",
+    "queued": "to come",
+}
+
+
+class BackgroundJobs:
+    """Keeps the newest word of each."""
+
+    def __init__(self) -> None:
+        self._handover, self._observation = CompactionProgress("idle"), ObservationProgress("idle")
+        self._intake = IntakeProgress("idle")
+        self._subagents: dict[str, SubagentProgress] = {}
+
+    def apply(self, update: Update) -> bool:
+        """Take an update in; whether it was one of these."""
+        match update:
+            case CompactionProgress():
+                self._handover = update
+            case ObservationProgress():
+                self._observation = update
+            case IntakeProgress():
+                self._intake = update
+            case SubagentProgress(session_id=child, phase=phase):
+                self._subagents.pop(child, None)
+                if phase in _PHASE_TEXT:
+                    self._subagents[child] = update
+            case _:
+                return False
+        return True
+
+    @property
+    def card(self) -> RunningCard | None:
+        """The handover or the observations under way; None while neither is."""
+        for moved, what in ((self._handover, "Handover"), (self._observation, "Observing")):
+            phase = _PHASES.get(moved.phase)
+            if phase is not None:
+                return RunningCard(phase, moved.text, what, _estimate_of(moved))
+        return None
+
+    @property
+    def jobs(self) -> list[JobRow]:
+        """A line for each that runs."""
+        jobs = []
+        if self._handover.phase in _PHASES:
+            jobs.append(JobRow("compaction", _job_text("Handing over", self._handover), None, True))
+        if self._observation.phase in _PHASES:
+            jobs.append(JobRow("observation", _job_text("Observing", self._observation), None, True))
+        jobs += self._subagent_jobs()
+        if self._intake.text:
+            jobs.append(JobRow("intake", self._intake.text, None, False))
+        return jobs
+
+    def _subagent_jobs(self) -> list[JobRow]:
+        """A line for a subagent; one for all where there are several, whose cards say more."""
+        if len(self._subagents) <= 1:
+            return [
+                JobRow(child, _subagent_text(moved), None, False) for child, moved in self._subagents.items()
+            ]
+        doing = Counter[str](moved.phase for moved in self._subagents.values())
+        parts = [f"{doing[phase]} {words}" for phase, words in _PHASE_COUNT_TEXT.items() if phase in doing]
+        return [JobRow("subagents", f"{len(self._subagents)} subagents · {' · '.join(parts)}", None, False)]
+
+
+def _job_text(action: str, progress: CompactionProgress | ObservationProgress) -> str:
+    parts = (action, _PHASES[progress.phase], _estimate_of(progress))
+    return " · ".join(part for part in parts if part)
+
+
+def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:
+    return estimate_text(progress.estimate) if progress.estimate is not None else ""
+
+
+def _subagent_text(progress: SubagentProgress) -> str:
+    """What a subagent does now, and how full its window is."""
+    steps = f"{progress.steps} step{'s' if progress.steps != 1 else ''}"
+    use = f"{format_tokens(progress.used)} of {format_tokens(progress.window)} tokens"
+    return f"Subagent {progress.title or 'at work'} · {_PHASE_TEXT[progress.phase]} · {steps} · {use}"

@@ -1,0 +1,50 @@
+"""Keeps the line in step with the conversation on screen, and sets budgets."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.ui.budget.dialog import BudgetDialog
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.cost_format import CostState
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.shell.main_window import MainWindow
+
+
+def cost_state(conversation: Conversation) -> CostState:
+    """What a conversation has spent and may spend."""
+    purse, known = conversation.budget, conversation.session.transcript
+    usual = known.budget is None and (purse.limit.tokens > 0 or purse.limit.cost > 0)
+    return CostState(purse.spent, purse.limit, usual)
+
+
+class BudgetController(QObject):
+    """Binds line, menu and chat actions to the purse of one conversation at a time."""
+
+    def __init__(self, window: MainWindow, async_actions: AsyncActions) -> None:
+        super().__init__(window)
+        self._window, self._async_actions = window, async_actions
+        self._conversation: Conversation | None = None
+        window.cost_line.budget_requested.connect(self.edit_budget)
+        window.commands.set_budget.triggered.connect(self.edit_budget)
+
+    def show(self, conversation: Conversation | None) -> None:
+        """Show what a conversation has spent by now."""
+        self._conversation = conversation
+        self._window.cost_line.show_cost(cost_state(conversation) if conversation else None)
+
+    def edit_budget(self) -> None:
+        """Let the person set the budget of the session on screen."""
+        if self._conversation is not None:
+            self._async_actions.start(self._edit_budget(self._conversation), "set budget")
+
+    async def _edit_budget(self, conversation: Conversation) -> None:
+        info = conversation.model
+        dialog = BudgetDialog(self._window, cost_state(conversation), bool(info.price_in or info.price_out))
+        retint(dialog, self._window.theme)
+        if await dialogs.exec_async(dialog) and dialog.budget != conversation.budget.limit:
+            await conversation.budget.set_limit(dialog.budget)
+            if conversation is self._conversation:
+                self.show(conversation)

@@ -1,0 +1,318 @@
+"""What the person is writing: the draft, what goes along with it, and its price in tokens."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.updates import EventRecorded, TurnChanged, Update
+from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
+from helix_desktop.domain.events.session import Attachment, MessageQueued, RecordedEvent, UserSpoke
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.images import IMAGE_SUFFIXES, PastedImage
+from helix_desktop.ui.chat.rows.from_events import model_name
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import pick_open_files
+from helix_desktop.ui.design.number_format import format_tokens
+
+_COUNT_AFTER_MS = 250
+SESSION_MODEL, WORKSPACE_MODEL = "Model for this session", "Default model for this workspace"
+"""For what a model was chosen, in words."""
+
+
+class MessageTooLarge(HelixError):
+    """A message fills the window by itself."""
+
+
+class ComposerController(QObject):
+    """Binds the composer to one conversation at a time. Drafts survive switching, closing and crashes."""
+
+    image_stored = Signal()
+    """An image of a draft is in the cache now."""
+
+    def __init__(self, widget: Composer, async_actions: AsyncActions) -> None:
+        super().__init__(widget)
+        self.widget, self._async_actions = widget, async_actions
+        self._workspace: OpenWorkspace | None = None
+        self._conversation: Conversation | None = None
+        self._attachments: dict[str, list[Attachment]] = {}
+        self.folder_of: Callable[[str], Path] = lambda _: Path.home()
+        """The folder of a workspace, by its id."""
+        self._attach_folders: dict[str, Path] = {}  # where files were attached from last, by workspace
+        self._send_lock = asyncio.Lock()
+        self._count_timer = QTimer(self)
+        self._count_timer.setSingleShot(True)
+        self._count_timer.setInterval(_COUNT_AFTER_MS)
+        self._count_timer.timeout.connect(lambda: async_actions.start(self._show_estimate(), "count draft"))
+        widget.submitted.connect(self.send)
+        widget.steered.connect(lambda text: self.send(text, steer=True))
+        widget.stop_requested.connect(lambda: async_actions.start(self._stop(), "stop"))
+        widget.text_paused.connect(self._on_text_paused)
+        widget.text_changed.connect(lambda _: self._count_timer.start())
+        widget.attachment_removed.connect(self._detach)
+        widget.images_pasted.connect(self._add_images)
+        widget.image_picker_requested.connect(
+            lambda: async_actions.start(self._choose_images(), "choose images")
+        )
+
+    async def show(self, workspace: OpenWorkspace | None, conversation: Conversation | None) -> None:
+        """Put the draft of a conversation into the composer; the former one's is kept.
+
+        From the first moment on, what is typed belongs to the new one.
+        """
+        former, written = (self._workspace, self._conversation), self.widget.text()
+        self._workspace, self._conversation = workspace, conversation
+        self.widget.set_text("")
+        self.show_availability()
+        self._show_attachments()
+        try:
+            await self._save_draft(*former, written)
+            if workspace is None or conversation is None:
+                return
+            self.show_availability()
+            draft = await workspace.store.draft(conversation.session.id)
+        except StoreError as error:
+            self._async_actions.show_error(error)  # a draft that cannot be kept must not hold up the person
+            return
+        self._attachments.setdefault(conversation.session.id, list(draft.attachments))
+        if conversation is self._conversation:
+            self.widget.set_text(draft.text + self.widget.text())
+            self._show_attachments()
+            self._count_timer.start()
+
+    def show_availability(self) -> None:
+        """Let the person write where something can be sent, and say why where it cannot."""
+        room = self._workspace
+        self.widget.setEnabled(room is None or (room.is_trusted() and not room.is_read_only))
+        if room is None or self._conversation is None:
+            return
+        model, held = self._conversation.model, self._conversation.blocked_model
+        own = self._conversation.session.transcript.chosen_model
+        self.widget.set_model(
+            model_name(held or model.label, model.demo and not held),
+            SESSION_MODEL if own else f"{WORKSPACE_MODEL}. Click to choose one for this session.",
+        )
+        if held:
+            self.widget.editor.setPlaceholderText("Choose which model goes on before you send.")
+        if room.is_read_only:
+            self.widget.editor.setPlaceholderText("Open for reading only: the folder is not there.")
+        elif not room.is_trusted():
+            self.widget.editor.setPlaceholderText("Nothing can be sent before you trust this folder.")
+
+    def clear_attachments(self) -> None:
+        """Drop what goes along with the next messages, in every session."""
+        self._attachments.clear()
+        self._show_attachments()
+
+    def _on_text_paused(self, text: str) -> None:
+        self._async_actions.start(self._save_draft(self._workspace, self._conversation, text), "save draft")
+
+    async def _save_draft(
+        self, workspace: OpenWorkspace | None, conversation: Conversation | None, text: str
+    ) -> None:
+        if workspace is not None and conversation is not None:
+            session = conversation.session.id
+            await workspace.store.save_draft(session, text, self._attachments.get(session, ()))
+
+    def send(self, text: str, steer: bool = False) -> None:
+        """Begin to send what is written, with its attachments, to the conversation on screen."""
+        if self._workspace is not None and self._conversation is not None:
+            attached = self._attachments.pop(self._conversation.session.id, [])
+            self._show_attachments()
+            self.widget.set_estimate("")
+            self._start_sending(self._workspace, self._conversation, text, attached, steer)
+
+    def send_proposal(self, text: str) -> None:
+        """Begin to send a proposed message to the conversation on screen; the draft stays as it is."""
+        if self._workspace is not None and self._conversation is not None:
+            self._start_sending(self._workspace, self._conversation, text, [], steer=False)
+
+    def _start_sending(
+        self,
+        workspace: OpenWorkspace,
+        conversation: Conversation,
+        text: str,
+        attachments: list[Attachment],
+        steer: bool,
+    ) -> None:
+        self._async_actions.start(self._send(workspace, conversation, text, attachments, steer), "send")
+
+    def prepend(self, text: str) -> None:
+        """Put words that found no other place in front of what is typed."""
+        self.widget.set_text("\n".join(part for part in (text, self.widget.text()) if part))
+
+    async def _send(
+        self,
+        workspace: OpenWorkspace,
+        conversation: Conversation,
+        text: str,
+        attachments: list[Attachment],
+        steer: bool,
+    ) -> None:
+        try:
+            async with self._send_lock:  # counted on threads, a later message could be through sooner
+                tokens = await workspace.count_tokens(text) + sum(one.tokens for one in attachments)
+            _refuse_too_large(conversation, tokens)
+            kept = await _send_and_wait(conversation, text, attachments, steer)
+        except HelixError:
+            await self._restore_unsent(workspace, conversation, text, attachments)
+            raise
+        if kept:
+            if conversation is self._conversation:  # only now: before, the draft was the only copy of it
+                await self._save_draft(workspace, conversation, self.widget.text())
+            return
+        await self._restore_unsent(workspace, conversation, text, attachments)
+
+    async def _restore_unsent(
+        self, workspace: OpenWorkspace, conversation: Conversation, text: str, attachments: list[Attachment]
+    ) -> None:
+        """Put a message that could not be sent back into the composer, or into the draft of its session."""
+        self._attachments[conversation.session.id] = attachments + self._attachments.get(
+            conversation.session.id, []
+        )
+        if conversation is self._conversation:
+            self.widget.set_text(text + self.widget.text())
+            self._show_attachments()
+            text = self.widget.text()
+        else:
+            text += (await workspace.store.draft(conversation.session.id)).text
+        await self._save_draft(workspace, conversation, text)
+
+    async def _stop(self) -> None:
+        if self._conversation is not None:
+            await self._conversation.stop()
+
+    def attach(self, attachment: Attachment) -> None:
+        """Let recalled content go along with the next message."""
+        if self._conversation is not None:
+            self._add_attachment(self._conversation, attachment)
+            self._on_text_paused(self.widget.text())
+
+    def _add_attachment(self, conversation: Conversation, attachment: Attachment) -> None:
+        held = self._attachments.setdefault(conversation.session.id, [])
+        if all(_attachment_key(one) != _attachment_key(attachment) for one in held):
+            held.append(attachment)
+        if conversation is not self._conversation:
+            return
+        self._show_attachments()
+        self._count_timer.start()
+        self.widget.editor.setFocus()
+
+    def _add_images(self, images: list[PastedImage]) -> None:
+        """Let images go along with the next message of the conversation on screen."""
+        room, conversation = self._workspace, self._conversation
+        if room is not None and conversation is not None and not room.is_read_only:
+            self._async_actions.start(self._attach_images(room, conversation, images), "attach images")
+
+    async def _choose_images(self) -> None:
+        room = self._workspace
+        if room is None:
+            return
+        patterns = " ".join(f"*{suffix}" for suffix in sorted(IMAGE_SUFFIXES))
+        start = self._attach_folders.get(room.id) or self.folder_of(room.id)
+        paths = await pick_open_files(self.widget, "Attach images", f"Images ({patterns})", start)
+        if paths:
+            self._attach_folders[room.id] = paths[0].parent
+        self._add_images([PastedImage(path.name, path) for path in paths])
+
+    async def _attach_images(
+        self, workspace: OpenWorkspace, conversation: Conversation, images: list[PastedImage]
+    ) -> None:
+        for one in images:
+            try:
+                data = await asyncio.to_thread(one.read)
+            except OSError as error:
+                raise InvalidInput(
+                    f"{one.label} could not be read.", f"{error.strerror or error}.", "Check the file."
+                ) from error
+            attachment = await workspace.attach_image(conversation.session.id, data, one.label)
+            self._add_attachment(conversation, attachment)
+            self.image_stored.emit()
+        here = conversation is self._conversation
+        text = self.widget.text() if here else (await workspace.store.draft(conversation.session.id)).text
+        await self._save_draft(workspace, conversation, text)
+
+    def _detach(self, key: str) -> None:
+        if self._conversation is not None:
+            identity = self._conversation.session.id
+            held = self._attachments.get(identity, [])
+            self._attachments[identity] = [one for one in held if _attachment_key(one) != key]
+            self._on_text_paused(self.widget.text())
+        self._show_attachments()
+        self._count_timer.start()
+
+    def _current_attachments(self) -> list[Attachment]:
+        return self._attachments.get(self._conversation.session.id, []) if self._conversation else []
+
+    def _show_attachments(self) -> None:
+        sees = self._conversation is not None and self._conversation.model.images
+        self.widget.set_attachments(
+            [(_attachment_key(one), attachment_text(one, sees)) for one in self._current_attachments()]
+        )
+
+    async def _show_estimate(self) -> None:
+        text, room, conversation = self.widget.text(), self._workspace, self._conversation
+        if room is None or conversation is None:
+            return
+        tokens = await room.count_tokens(text) if text.strip() else 0
+        total = tokens + sum(one.tokens for one in self._current_attachments())
+        if text == self.widget.text() and conversation is self._conversation:
+            now = conversation.measure()[1]
+            self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
+
+
+async def _send_and_wait(
+    conversation: Conversation, text: str, attachments: list[Attachment], steer: bool
+) -> bool:
+    """Send a message, and wait until it is on record or its turn has ended without that."""
+    heard: asyncio.Queue[Update] = asyncio.Queue()
+    leave = conversation.session.listen(heard.put_nowait)
+    try:
+        await conversation.send(text, attachments, steer)
+        while True:
+            match await heard.get():
+                case EventRecorded(recorded=RecordedEvent(event=UserSpoke() | MessageQueued() as said)):
+                    if said.text == text:
+                        return True
+                case TurnChanged(running=False) if heard.empty() and not conversation.is_running:
+                    return False
+                case _:
+                    pass
+    finally:
+        leave()
+
+
+def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
+    """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
+    _, now = conversation.measure()
+    fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools", "mcp"))
+    room = int((now.handover_threshold - now.reserve) / now.ratio) - fixed
+    if tokens > room:
+        raise MessageTooLarge(
+            "This message is too large for the model's window.",
+            f"It has about {tokens:,} tokens; a message may have {max(0, room):,} here.",
+            "Recall fewer lines, shorten it, or choose a model with a larger window.",
+        )
+
+
+def _attachment_key(attachment: Attachment) -> str:
+    return f"{attachment.digest}:{attachment.label}"
+
+
+def attachment_text(attachment: Attachment, model_sees_images: bool) -> str:
+    """What a chip says: name and price; of an image that the model cannot see, that it gets its name only."""
+    if attachment.image and not model_sees_images:
+        return f"{attachment.label} · the model sees no images"
+    return f"{attachment.label} · {format_tokens(attachment.tokens)} tokens"
+
+
+def _estimate_text(tokens: int, free: int) -> str:
+    if not tokens:
+        return ""
+    words = f"Message: ≈ {format_tokens(tokens)} {'token' if tokens == 1 else 'tokens'}"
+    return words if tokens <= free else f"{words}, {format_tokens(free)} free"

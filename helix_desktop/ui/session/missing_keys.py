@@ -1,0 +1,82 @@
+"""Says that a key which was entered for one run only is gone, at the start and above the message field."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.config.settings import key_variable
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.shell.main_window import MainWindow
+
+_BANNER, _ENTER = "missing-key", "enter"
+
+
+class MissingKeyBanner(QObject):
+    """Offers to enter the keys that ended with an earlier run."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        session_controller: SessionController,
+        async_actions: AsyncActions,
+        services: AppServices,
+        enter_key: Callable[[str], Coroutine[Any, Any, None]],
+    ) -> None:
+        """`enter_key` opens the settings at the key of a provider."""
+        super().__init__(window)
+        self._window, self._session_controller, self._services = window, session_controller, services
+        self._async_actions, self._enter_key = async_actions, enter_key
+        self._announced: tuple[str, ...] | None = None
+        self._provider = ""
+        strip = session_controller.views.chat.key_strip
+        strip.action_requested.connect(lambda: self._enter(self._provider))
+        window.banners.action_clicked.connect(self._on_action)
+        for changed in (session_controller.session_changed, session_controller.model_changed):
+            changed.connect(lambda: async_actions.start(self._refresh(), "missing keys"))
+
+    def _enter(self, provider: str) -> None:
+        self._async_actions.start(self._enter_key(provider), "enter a key")
+
+    def _on_action(self, banner: str, action: str) -> None:
+        if (banner, action) == (_BANNER, _ENTER) and self._announced:
+            self._enter(self._announced[0])
+
+    async def _refresh(self) -> None:
+        missing = await self._services.missing_keys()
+        self._announce(missing)
+        talk = self._session_controller.conversation
+        strip = self._session_controller.views.chat.key_strip
+        self._provider = (
+            (talk.blocked_model or talk.model.label).partition("/")[0] if talk is not None else ""
+        )
+        if self._provider in missing:
+            variable = key_variable(self._provider)
+            strip.show_text(
+                f"The key for {self._provider} is missing",
+                f"It was entered for an earlier run only. Enter it again, or start with {variable} set.",
+            )
+        strip.setVisible(self._provider in missing)
+
+    def _announce(self, missing: tuple[str, ...]) -> None:
+        """Say it once at the start; the banner goes when the keys are there."""
+        if self._announced is not None and not missing:
+            self._window.banners.remove(_BANNER)
+        if self._announced is None and missing:
+            names = ", ".join(missing)
+            noun = "key" if len(missing) == 1 else "keys"
+            self._window.banners.show_banner(
+                Banner(
+                    _BANNER,
+                    "info",
+                    f"The {noun} for {names} ended with the last run.",
+                    "There was no keychain to save to.",
+                    actions=(BannerAction(_ENTER, "Enter key"),),
+                )
+            )
+        self._announced = missing

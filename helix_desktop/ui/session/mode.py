@@ -1,0 +1,85 @@
+"""Changes the mode of the session on screen, and shows which it is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.updates import EventRecorded, Update
+from helix_desktop.domain.events.session import ModeChanged, RecordedEvent
+from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.session.controller import SessionController
+from helix_desktop.ui.shell.main_window import MainWindow
+
+_ORDER: tuple[PermissionMode, ...] = ("ask", "plan", "auto")
+_NO_SANDBOX = "no sandbox"
+
+
+class ModeController(QObject):
+    """Binds the mode's menu and keys to the conversation on screen."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        session_controller: SessionController,
+        async_actions: AsyncActions,
+        services: AppServices,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._session_controller, self._async_actions, self._services = (
+            window,
+            session_controller,
+            async_actions,
+            services,
+        )
+        actions = window.commands
+        self._actions = {"ask": actions.mode_ask, "plan": actions.mode_plan, "auto": actions.mode_auto}
+        for mode, action in zip(_ORDER, self._actions.values(), strict=True):
+            action.triggered.connect(lambda _=False, chosen=mode: self._select(chosen))
+        actions.next_mode.triggered.connect(self._select_next)
+        session_controller.session_changed.connect(self.show)
+        session_controller.updated.connect(self._on_update)
+
+    def show(self) -> None:
+        """Show the mode of the conversation on screen."""
+        talk = self._session_controller.conversation
+        mode = talk.mode if talk is not None else "ask"
+        self._actions[mode].setChecked(True)
+        self._window.top_bar.mode.show_mode(mode)
+
+    def _on_update(self, update: Update) -> None:
+        match update:
+            case EventRecorded(recorded=RecordedEvent(event=ModeChanged())):
+                self.show()
+
+    def _select_next(self) -> None:
+        talk = self._session_controller.conversation
+        if talk is not None:
+            self._select(_ORDER[(_ORDER.index(talk.mode) + 1) % len(_ORDER)])
+
+    def _select(self, mode: PermissionMode) -> None:
+        self._async_actions.start(self._set_mode(mode), "mode")
+
+    async def _set_mode(self, mode: PermissionMode) -> None:
+        talk, room = self._session_controller.conversation, self._session_controller.workspace
+        if talk is None or room is None:
+            return
+        try:
+            await talk.set_mode(mode)
+        finally:
+            self.show()
+        self._session_controller.views.chat.view.announce(self._window.top_bar.mode.accessibleName())
+        self._window.banners.remove(_NO_SANDBOX)
+        if mode == "auto" and not await self._services.tools.is_sandboxed(room.id):
+            self._window.banners.show_banner(
+                Banner(
+                    _NO_SANDBOX,
+                    "info",
+                    "Commands are asked about in mode auto, too.",
+                    "Here they cannot be kept in the workspace and off the network. Edits run unasked.",
+                    workspace=room.id,
+                    session=talk.session.id,
+                )
+            )

@@ -1,0 +1,54 @@
+"""The menu behind the name of the model: one for this session, or the workspace's default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QWidget
+
+from helix_desktop.ui.session.composer import SESSION_MODEL, WORKSPACE_MODEL
+
+DEMO_LABEL = "demo/offline"
+_DEMO = "Offline demo model"
+_MAX_MODELS = 25  # models that a menu lists; the others stand in the settings
+
+
+def model_menu(
+    parent: QWidget,
+    labels: Sequence[str],
+    session_model: str,
+    default_model: str,
+    use_model: Callable[[str], object],
+    show_page: Callable[[str], object],
+) -> QMenu:
+    """Make a menu of models with the session's one marked.
+
+    `chosen` is the session's own model, empty where it follows the workspace's `default`. `use` takes a
+    label, empty for the default; `show` a page of the settings.
+    """
+    menu = QMenu(parent)
+    menu.setAccessibleName(SESSION_MODEL)
+    title = QAction(SESSION_MODEL, menu)
+    title.setEnabled(False)
+    menu.addAction(title)
+    group = QActionGroup(menu)
+    listed = list(labels[:_MAX_MODELS])
+    if session_model not in ("", DEMO_LABEL, *listed):
+        listed.insert(0, session_model)
+    texts = {"": f"Workspace default ({_DEMO if default_model == DEMO_LABEL else default_model})"}
+    for label in ("", *listed, DEMO_LABEL):
+        action = QAction(texts.get(label) or (_DEMO if label == DEMO_LABEL else label), menu)
+        action.setObjectName(f"model:{label}")
+        action.setCheckable(True)
+        action.setChecked(label == session_model)
+        action.triggered.connect(lambda _=False, label=label: use_model(label))
+        group.addAction(action)
+        menu.addAction(action)
+    menu.addSeparator()
+    for text, page in ((f"{WORKSPACE_MODEL}…", "providers"), ("Model roles…", "roles")):
+        action = QAction(text, menu)
+        action.setObjectName(f"page:{page}")
+        action.triggered.connect(lambda _=False, page=page: show_page(page))
+        menu.addAction(action)
+    return menu

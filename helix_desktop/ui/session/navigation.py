@@ -1,0 +1,252 @@
+"""What a person does with the history: go on, look up, recall, export."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from typing import Any, get_args
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import render_handover
+from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.remedies import Remedy
+from helix_desktop.ui.chat.rows.row_types import DividerRow
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import pick_save_file
+from helix_desktop.ui.inspector.from_window import request_text, row_text
+from helix_desktop.ui.inspector.rows import WindowRow
+from helix_desktop.ui.session.controller import CONTINUE, SessionController, SessionViews
+from helix_desktop.ui.session.rewrites import RewriteController
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.rewrite_reasons import trigger_text
+
+_TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
+    "continue": lambda one: one.continue_turn(CONTINUE),
+    "retry": lambda one: one.retry(),
+    "send_without_images": lambda one: one.retry_without_images(),
+    "stop": lambda one: one.stop(),
+}
+
+
+class SessionNavigation(QObject):
+    """Binds the commands of chat, timeline, cache browser and inspector to the conversation on screen."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        views: SessionViews,
+        session_controller: SessionController,
+        rewrites: RewriteController,
+        async_actions: AsyncActions,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._views, self._session_controller, self._async_actions = (
+            window,
+            views,
+            session_controller,
+            async_actions,
+        )
+        self._rewrites = rewrites
+        self._remedies: dict[str, Callable[[], object]] = {
+            "compact": window.commands.compact_now.trigger,
+            "new_session": window.commands.new_session.trigger,
+            "undo_compaction": window.commands.undo_compaction.trigger,
+            "set_budget": session_controller.budget.edit_budget,
+            "try_now": lambda: self._with_conversation(lambda one: one.retry_now()),
+        }
+        window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
+        self._connect_chat()
+        self._connect_timeline()
+        views.cache.recall_requested.connect(lambda *what: self._start(self.recall(*what), "recall"))
+        views.cache.chat_requested.connect(lambda: window.show_page("chat"))
+        views.cache.table.chat_requested.connect(
+            lambda digest: self.show_event(self._newest_event_with(digest))
+        )
+        views.cache.table.timeline_requested.connect(
+            lambda digest: self._session_controller.reveal(self._rewrite_of(digest))
+        )
+        views.inspector.row_activated.connect(self.show_event)
+        views.inspector.row_text_requested.connect(self._show_row)
+        views.inspector.preview_requested.connect(self.show_request)
+        views.inspector.compose_requested.connect(self._focus_composer)
+        actions = window.commands
+        actions.find.triggered.connect(self._open_find)
+        actions.focus_composer.triggered.connect(self._focus_composer)
+        for stop in (window.stop_requested, actions.stop.triggered):
+            stop.connect(lambda *_: self._with_conversation(lambda one: self._start(one.stop(), "stop")))
+
+    def _connect_chat(self) -> None:
+        chat = self._views.chat.view
+        chat.action_triggered.connect(self._on_row_action)
+        chat.open_in_cache.connect(self.show_cache_entry)
+        chat.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
+
+    def _connect_timeline(self) -> None:
+        timeline = self._views.timeline
+        timeline.show_in_chat.connect(self.show_event)
+        timeline.source_clicked.connect(self.show_event)
+        timeline.digest_clicked.connect(self.show_cache_entry)
+        timeline.export_requested.connect(lambda seq: self._start(self._export(seq), "export handover"))
+
+    def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
+        self._async_actions.start(coroutine, name)
+
+    def _with_conversation(self, action: Callable[[Conversation], object]) -> None:
+        if self._session_controller.conversation is not None:
+            action(self._session_controller.conversation)
+
+    def _on_row_action(self, key: str, action: str) -> None:
+        """An action of a chat row: dividers carry the seq of their event in the key."""
+        seq = int(key[1:]) if key[:1] == "e" and key[1:].isdigit() else 0
+        match action:
+            case "undo" | "redo" | "compact_again" | "observe_again":
+                self._rewrites.run_action(action, seq)
+            case "view":
+                self._session_controller.reveal(seq)
+            case "show":
+                self.show_event(self._divider_target(key))
+            case _ if action in _TURN_ACTIONS:
+                self._with_conversation(lambda one: self._start(_TURN_ACTIONS[action](one), action))
+            case _:
+                self._apply_remedy(action)
+
+    def _apply_remedy(self, action: str) -> None:
+        """Do what helps against an error; other parts of the window do what is theirs."""
+        if action in self._remedies:
+            self._remedies[action]()
+        elif action in get_args(Remedy):
+            self._window.remedy_requested.emit(action)
+
+    def _divider_target(self, key: str) -> int:
+        model = self._views.chat.model
+        index = model.index_of(key)
+        row = model.row(index) if index is not None else None
+        return row.about_seq if isinstance(row, DividerRow) else 0
+
+    async def recall(self, digest: str, first: int, last: int) -> None:
+        """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
+        room = self._session_controller.workspace
+        if room is not None:
+            self._session_controller.composer.attach(await room.attach(digest, first, last))
+            self._window.show_page("chat")
+
+    def show_request(self) -> None:
+        """Show the whole next request, word for word."""
+
+        def show(one: Conversation) -> None:
+            window, _ = one.measure()
+            self._views.inspector.show_page("Next request", request_text(window))
+
+        self._with_conversation(show)
+
+    def _show_row(self, row: WindowRow) -> None:
+        def show(one: Conversation) -> None:
+            window, _ = one.measure()
+            self._views.inspector.show_page(row.name, row_text(window, one.rows(), row.seq, row.kind))
+
+        self._with_conversation(show)
+
+    def show_cache_entry(self, digest: str) -> None:
+        """Show an entry in the cache browser."""
+        self._window.show_page("cache")
+        self._views.cache.select(digest)
+
+    def show_event(self, seq: int) -> None:
+        """Show where an event stands in the chat; a rewrite in the timeline."""
+        conversation = self._session_controller.conversation
+        if conversation is None or not seq:
+            return
+        known = conversation.session.transcript
+        if known.rewrites.is_undoable(seq) or seq in known.rewrites.observations:
+            self._session_controller.reveal(seq)
+            return
+        self._window.show_page("chat")
+        self._views.chat.view.jump_to(chat_row_key(known, seq))
+
+    def _newest_event_with(self, digest: str) -> int:
+        """The newest event of the session on screen that names a content; 0 for none."""
+        talk = self._session_controller.conversation
+        items = reversed(talk.session.transcript.items) if talk is not None else iter(())
+        return next((item.seq for item in items if digest in _event_digests(item.event)), 0)
+
+    def _rewrite_of(self, digest: str) -> int:
+        """The rewrite that stands for a content in this session, or whose index it is; 0 for none."""
+        talk = self._session_controller.conversation
+        if talk is None:
+            return 0
+        seq = self._newest_event_with(digest)
+        cover = MessageStates(talk.session.transcript).cover_of(seq) if seq else None
+        if cover is not None:
+            return cover.seq
+        for one in reversed(talk.session.log):
+            match one.event:
+                case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index) if (
+                    index == digest
+                ):
+                    return one.seq
+                case SweepMade(masked=masked) if seq in masked:
+                    return one.seq
+        return 0
+
+    def _open_find(self) -> None:
+        if self._window.page() == "chat":
+            self._views.chat.find_bar.open_bar()
+
+    def _focus_composer(self) -> None:
+        self._window.show_page("chat")
+        self._views.chat.composer.editor.setFocus()
+
+    async def _export(self, seq: int) -> None:
+        conversation = self._session_controller.conversation
+        handover = conversation.session.transcript.rewrites.handovers.get(seq) if conversation else None
+        if handover is None:
+            return
+        place = await pick_save_file(self._window, "Save the handover", f"handover-e{seq}.md")
+        if place is None:
+            return
+        try:
+            await asyncio.to_thread(place.write_text, handover_markdown(handover), encoding="utf-8")
+        except OSError as error:
+            raise HelixError(
+                f"{place} could not be written.", f"{error}.", "Choose another place."
+            ) from error
+
+
+def _event_digests(event: Event) -> tuple[str, ...]:
+    """The contents that an event names."""
+    match event:
+        case ToolAnswered(digest=digest):
+            return (digest,)
+        case AssistantSpoke(short=short):
+            return tuple(digest for call in short for digest in call.digests)
+        case UserSpoke(attachments=attachments):
+            return tuple(one.digest for one in attachments)
+    return ()
+
+
+def chat_row_key(transcript: Transcript, seq: int) -> str:
+    """The key of the chat row that shows an event."""
+    item = transcript.item(seq)
+    if item is None or not isinstance(item.event, ToolAnswered):
+        if item is not None and isinstance(item.event, AssistantSpoke) and not item.event.text.strip():
+            return f"t{seq}:{item.event.calls[0].id}" if item.event.calls else f"e{seq}"
+        return f"e{seq}"
+    for other in reversed(transcript.items[: transcript.position(seq)]):
+        if isinstance(other.event, AssistantSpoke):
+            return f"t{other.seq}:{item.event.call_id}"
+    return f"e{seq}"
+
+
+def handover_markdown(handover: HandoverMade) -> str:
+    """A handover as a Markdown document."""
+    made = f"{handover.messages} messages, {handover.before:,} → {handover.after:,} tokens, {handover.model}"
+    why = trigger_text(handover.trigger, handover.threshold)
+    return f"# Handover\n\n{made}, {why}\n\n{render_handover(handover, ())}\n"

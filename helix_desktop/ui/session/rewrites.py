@@ -1,0 +1,149 @@
+"""What a person does to the window of a session: undo, redo, hand over, observe, pin, cancel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
+from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.handover.presenter import HandoverPresenter
+from helix_desktop.ui.inspector.rows import WindowRow
+from helix_desktop.ui.session.controller import SessionController, SessionViews
+from helix_desktop.ui.shell.main_window import MainWindow
+
+
+class RewriteController(QObject):
+    """Binds the commands that rewrite the window to the conversation on screen."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        views: SessionViews,
+        session_controller: SessionController,
+        async_actions: AsyncActions,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._session_controller, self._async_actions = (
+            window,
+            session_controller,
+            async_actions,
+        )
+        self.handover_presenter: HandoverPresenter | None = None
+        timeline, actions = views.timeline, window.commands
+        timeline.undo_requested.connect(self.undo)
+        timeline.redo_requested.connect(self.redo)
+        timeline.compact_requested.connect(self.compact)
+        timeline.retry_requested.connect(self.retry)
+        timeline.cancel_requested.connect(self._cancel_current)
+        views.inspector.pin_toggled.connect(self.pin)
+        actions.compact_now.triggered.connect(self.compact)
+        actions.observe_now.triggered.connect(self.observe)
+        actions.undo_compaction.triggered.connect(self.undo_last)
+        window.jobs.cancel_requested.connect(self._cancel)
+
+    def _start(self, coroutine: Coroutine[Any, Any, None], name: str) -> None:
+        self._async_actions.start(coroutine, name)
+
+    def _with_conversation(self, action: Callable[[Conversation], object]) -> None:
+        if self._session_controller.conversation is None:
+            return
+        try:
+            action(self._session_controller.conversation)
+        except HelixError as error:
+            self._async_actions.show_error(error)
+
+    def undo(self, seq: int) -> None:
+        """Undo a rewrite of the window."""
+        self._with_conversation(lambda one: self._start(one.undo(seq), "undo"))
+
+    def redo(self, seq: int) -> None:
+        """Let an undone rewrite hold again; a sweep that fell with another one returns with it."""
+
+        def redo(one: Conversation) -> None:
+            known = one.session.transcript
+            self._start(one.redo(seq if known.can_redo(seq) else seq - 1), "redo")
+
+        self._with_conversation(redo)
+
+    def undo_last(self) -> None:
+        """Undo the newest rewrite that made the window smaller."""
+
+        def undo(one: Conversation) -> None:
+            last = last_compaction(one.session.transcript)
+            if last:
+                self.undo(last)
+
+        self._with_conversation(undo)
+
+    def pin(self, row: WindowRow) -> None:
+        """Pin the output of a row of the inspector, or take its pin off."""
+
+        def pin(one: Conversation) -> None:
+            self._start(one.unpin(row.seq) if row.kind == "pinned" else one.pin(row.seq), "pin")
+
+        self._with_conversation(pin)
+
+    def observe(self) -> None:
+        """Have older messages observed now, or what waits put in place; the timeline shows how far it is."""
+        self._with_conversation(Conversation.observe)
+
+    def compact(self) -> None:
+        """Open the dialog of a handover, once."""
+        if self.handover_presenter is None:
+            self._with_conversation(lambda one: self._start(self._run_handover(one), "hand over by hand"))
+
+    def run_action(self, action: str, seq: int) -> None:
+        """Do what the button of a chat row says; `seq` is the row's event."""
+        match action:
+            case "undo":
+                self.undo(seq)
+            case "redo":
+                self.redo(seq)
+            case "compact_again":
+                self.retry("handover")
+            case "observe_again":
+                self.retry("observations")
+
+    def retry(self, attempt: str) -> None:
+        """Try a handover or observations again."""
+        if attempt == "handover":
+            self.compact()
+        else:
+            self.observe()
+
+    async def _run_handover(self, conversation: Conversation) -> None:
+        self.handover_presenter = HandoverPresenter(
+            conversation, self._async_actions, self._window, self._window.theme
+        )
+        try:
+            await self.handover_presenter.run()
+        finally:
+            self.handover_presenter = None
+
+    def _cancel(self, job: str) -> None:
+        if job == "observation":
+            self._with_conversation(Conversation.cancel_observation)
+        elif job == "compaction":
+            self._with_conversation(Conversation.cancel_compaction)
+
+    def _cancel_current(self) -> None:
+        self._cancel(next(iter(self._window.jobs.job_ids()), ""))
+
+
+def last_compaction(transcript: Transcript) -> int:
+    """The newest rewrite that made the window smaller and holds; what rides on another is undone with it."""
+    held = [
+        seq
+        for seq, one in transcript.rewrites.by_seq.items()
+        if not isinstance(one, FormChosen)
+        and not (isinstance(one, SweepMade) and one.reason in ATTACHED_SWEEP_REASONS)
+        and transcript.can_undo(seq)
+    ]
+    return max(held, default=0)

@@ -1,0 +1,101 @@
+"""Brings the user back to where they were in a session: chat, message field, cache and timeline."""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtGui import QTextCursor
+
+from helix_desktop.config.view_states import ViewState, ViewStates
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.session.controller import SessionController
+
+_PAUSE_MS = 1_000
+
+
+class ViewStateKeeper(QObject):
+    """Keeps where the user is whenever that changed, and when another session is shown."""
+
+    def __init__(
+        self, session_controller: SessionController, states: ViewStates, async_actions: AsyncActions
+    ) -> None:
+        super().__init__(session_controller)
+        self._session_controller, self._states, self._async_actions = (
+            session_controller,
+            states,
+            async_actions,
+        )
+        self._session = ""  # the one whose view is on screen, restored
+        self._save_timer = QTimer(self)
+        self._save_timer.setSingleShot(True)
+        self._save_timer.setInterval(_PAUSE_MS)
+        self._save_timer.timeout.connect(self._save)
+        session_controller.session_changing.connect(self._save_previous)
+        session_controller.session_loaded.connect(self._restore)
+        screens = session_controller.views
+        for changed in (
+            screens.chat.view.chat_viewport.layout_changed,
+            screens.chat.composer.editor.cursorPositionChanged,
+            screens.chat.composer.editor.selectionChanged,
+            screens.cache.selection_changed,
+            screens.timeline.scrolled,
+        ):
+            changed.connect(self._schedule_save)
+
+    def _schedule_save(self, *_: object) -> None:
+        if self._session and not self._save_timer.isActive():
+            self._save_timer.start()
+
+    def _save_previous(self) -> None:
+        """Keep the former session's view, which the screens still show."""
+        if self._session:
+            self._save()
+        self._session = ""
+        self._save_timer.stop()
+
+    def _restore(self) -> None:
+        conversation = self._session_controller.conversation
+        if conversation is None:
+            return
+        self._session = conversation.session.id
+        state = self._states.get(self._session)
+        screens = self._session_controller.views
+        index = screens.chat.model.index_of(state.row) if state.row else None
+        if index is not None and not conversation.asks:
+            screens.chat.view.chat_viewport.show_row(index, -state.offset)
+        if state.cursor >= 0:
+            self._restore_cursor(state)
+        if state.entry:
+            screens.cache.select(state.entry)
+        if state.card:
+            self._session_controller.set_first_card(state.card)
+
+    def _restore_cursor(self, state: ViewState) -> None:
+        editor = self._session_controller.views.chat.composer.editor
+        length = len(self._session_controller.views.chat.composer.text())
+        cursor = editor.textCursor()
+        cursor.setPosition(min(state.mark if state.mark >= 0 else state.cursor, length))
+        cursor.setPosition(min(state.cursor, length), QTextCursor.MoveMode.KeepAnchor)
+        editor.setTextCursor(cursor)
+
+    def _save(self) -> None:
+        state = self._current_state()
+        if state != self._states.get(self._session):
+            self._states.put(self._session, state)
+            self._async_actions.start(asyncio.to_thread(self._states.save), "save view")
+
+    def _current_state(self) -> ViewState:
+        screens = self._session_controller.views
+        known, card = self._states.get(self._session), self._session_controller.first_card
+        board, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
+        scrolled = not board.is_following and len(board.model)
+        at_end = cursor.atEnd() and not cursor.hasSelection()
+        return ViewState(
+            row=board.model.raw_row(board.scroll_layout.anchor).key if scrolled else "",
+            offset=round(board.scroll_layout.offset, 1) if scrolled else 0.0,
+            cursor=-1 if at_end else cursor.position(),
+            mark=-1 if at_end else cursor.anchor(),
+            entry=screens.cache.selected,
+            card=known.card if card is None else card,
+        )

@@ -1,0 +1,70 @@
+"""What is bundled: a list to search, and the whole text of the terms that are chosen, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
+
+from helix_desktop.ui.design.widgets import SearchField, column, label
+from helix_desktop.ui.settings.forms import License
+
+_LIST_PX, _TEXT_PX = 190, 320  # height of the list, and of a text
+
+
+class LicensesCard(QWidget):
+    """A search field, the list, and below it what was chosen."""
+
+    def __init__(self) -> None:
+        """Start empty, without a text."""
+        super().__init__()
+        self.field = SearchField("Search names and licences")
+        self.list = QListWidget()
+        self.list.setProperty("kind", "cards")
+        self.list.setAccessibleName("What is bundled")
+        self.list.setFixedHeight(_LIST_PX)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.count = label("", "faint")
+        self.text = QPlainTextEdit()
+        self.text.setReadOnly(True)
+        self.text.setTabChangesFocus(True)
+        self.text.setFixedHeight(_TEXT_PX)
+        self.text.hide()
+        self._licenses: Sequence[License] = ()
+        self.setLayout(column(self.field, self.list, self.count, self.text, gap=6))
+        self.field.textChanged.connect(lambda _: self._show_list())
+        self.list.currentItemChanged.connect(lambda item, _: self._show_text(item))
+
+    @property
+    def is_filled(self) -> bool:
+        """Whether there is a list."""
+        return bool(self._licenses)
+
+    def show_licenses(self, licenses: Sequence[License]) -> None:
+        """Show what is bundled."""
+        self._licenses = licenses
+        self._show_list()
+
+    def _show_list(self) -> None:
+        words = self.field.text().casefold().split()
+        found = [one for one in self._licenses if all(word in _search_text(one) for word in words)]
+        self.list.clear()
+        for one in found:
+            item = QListWidgetItem(f"{one.name} {one.version}".strip() + f" · {one.license_name}")
+            item.setData(Qt.ItemDataRole.UserRole, one)
+            self.list.addItem(item)
+        known = len(self._licenses)
+        self.count.setText(f"{len(found)} of {known}" if words else f"{known} parts")
+        self._show_text(None)
+
+    def _show_text(self, item: QListWidgetItem | None) -> None:
+        chosen = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
+        self.text.setVisible(isinstance(chosen, License))
+        if isinstance(chosen, License):
+            self.text.setAccessibleName(f"The terms of {chosen.name}")
+            self.text.setPlainText(chosen.text)
+
+
+def _search_text(entry: License) -> str:
+    return f"{entry.name} {entry.version} {entry.license_name}".casefold()

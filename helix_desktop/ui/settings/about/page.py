@@ -1,0 +1,116 @@
+"""The About page: which build this is, where its data lies, what is bundled and under which terms."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QLabel, QWidget
+
+from helix_desktop.ui.design.widgets import PushButton, column, label, line, row
+from helix_desktop.ui.settings.about.licenses_card import LicensesCard
+from helix_desktop.ui.settings.forms import AboutInfo
+from helix_desktop.ui.settings.page_layout import scrolling_page
+
+_NO_RELEASE_SOURCE = "This build names no place to ask for a newer release."
+_COPIED_MS = 1_500
+
+
+class AboutPage(QWidget):
+    """Build, data folder, licences; what it asks for comes out as signals."""
+
+    move_requested = Signal()
+    """The data folder is to lie elsewhere."""
+    update_check_requested = Signal()
+    """The person wants to know of a newer release."""
+    release_page_requested = Signal(str)
+    """The page of a release, https, that the person has seen and clicked."""
+
+    def __init__(self) -> None:
+        """Start without figures."""
+        super().__init__()
+        self._build, self._versions = _selectable("strong"), _selectable("muted")
+        self._error = label("", "error", wrap=True)
+        self._error.hide()
+        self._copy = PushButton("Copy", "", "copy")
+        self._copy.setAccessibleName("Copy what a bug report begins with")
+        self._check_updates = PushButton("Look for a newer release", "", "refresh-cw")
+        self._release = label("", "note", wrap=True)
+        self._open_release = PushButton("", "link", "external-link")
+        self._folder = _selectable("mono")
+        self._show_folder = PushButton("Show folder", "", "folder-open")
+        self._move = PushButton("Move…")
+        self._move.setAccessibleName("Move the data to another folder")
+        self._data_status = label("", "note", wrap=True)
+        self._data_status.hide()
+        self.licenses = LicensesCard()
+        self._report = self._path = self._release_url = ""
+        body = column(
+            self._build, self._versions, self._error, row(self._copy, self._check_updates, None),
+            self._release,
+            row(self._open_release, None), 8, line(), 8,
+            label("Data", "strong"), self._folder, row(self._show_folder, self._move, None),
+            self._data_status,
+            8, line(), 8, label("What is bundled, and its terms", "strong"), self.licenses,
+            gap=6,
+        )  # fmt: skip
+        whole, _ = scrolling_page(
+            "About Helix Desktop", "An agent whose context is kept small, whole, and in sight.", body
+        )
+        self.setLayout(column(whole))
+        self._copy.clicked.connect(self._copy_report)
+        self._check_updates.clicked.connect(self.update_check_requested)
+        self._open_release.clicked.connect(lambda: self.release_page_requested.emit(self._release_url))
+        self._show_folder.clicked.connect(
+            lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(self._path))))
+        )
+        self._move.clicked.connect(self.move_requested)
+        self.show_release("")
+
+    def show_about(self, info: AboutInfo) -> None:
+        """Show build and places."""
+        self._build.setText(info.build)
+        self._versions.setText(info.versions_text)
+        self._error.setText(info.error)
+        self._error.setVisible(bool(info.error))
+        self._report, self._path = info.report, info.data_folder
+        self._folder.setText(info.data_folder)
+        self._check_updates.setVisible(info.can_check_updates)
+        if not info.can_check_updates:
+            self.show_release(_NO_RELEASE_SOURCE)
+        elif self._release.text() == _NO_RELEASE_SOURCE:
+            self.show_release("")
+
+    def show_release(self, text: str, url: str = "") -> None:
+        """Say what is known of the newest release, and offer its page if there is one to see."""
+        self._release.setText(text)
+        self._release.setVisible(bool(text))
+        self._release_url = url
+        self._open_release.setText(
+            f"Open {url.replace('&', '&&')}"
+        )  # a button underlines what follows one "&"
+        self._open_release.setVisible(bool(url))
+
+    @property
+    def release_text(self) -> str:
+        """What is said of the newest release."""
+        return self._release.text()
+
+    def show_data_status(self, text: str) -> None:
+        """Say something about the data folder; nothing when empty."""
+        self._data_status.setText(text)
+        self._data_status.setVisible(bool(text))
+
+    def _copy_report(self) -> None:
+        QGuiApplication.clipboard().setText(self._report)
+        self._copy.setText("Copied")
+        QTimer.singleShot(_COPIED_MS, self._copy, lambda: self._copy.setText("Copy"))
+
+
+def _selectable(role: str) -> QLabel:
+    made = label("", role, wrap=True)
+    made.setTextInteractionFlags(
+        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+    )
+    return made

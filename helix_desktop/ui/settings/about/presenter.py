@@ -1,0 +1,66 @@
+"""Fills the About page, and asks for a newer release when the person says so: never by itself."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QUrl, qVersion
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.ports import AppServices
+from helix_desktop.services.updates import update_status
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.settings.about.page import AboutPage
+from helix_desktop.ui.settings.forms import AboutInfo, License
+
+_CHECKING = "Asking …"
+
+
+class AboutPresenter:
+    """Binds the page to what runs here."""
+
+    def __init__(self, page: AboutPage, async_actions: AsyncActions, services: AppServices) -> None:
+        self._page, self._services = page, services
+        self._is_checking = False
+        page.update_check_requested.connect(
+            lambda: async_actions.start(self._check_updates(), "newest release")
+        )
+        page.release_page_requested.connect(_open_release_page)
+
+    async def show(self) -> None:
+        """Fill the page. Raises HelixError when the terms of what is shipped cannot be read."""
+        origin = self._services.build_info
+        facts = (("Qt", qVersion()), *await origin.environment(), ("display", QGuiApplication.platformName()))
+        self._page.show_about(
+            AboutInfo(
+                origin.build.text,
+                facts,
+                str(self._services.data_folder),
+                bool(origin.build.releases),
+                origin.problem,
+            )
+        )
+        if not self._page.licenses.is_filled:
+            parts = await origin.licenses()
+            self._page.licenses.show_licenses(
+                [License(one.name, one.version, one.license_name, one.text) for one in parts]
+            )
+
+    async def _check_updates(self) -> None:
+        if self._is_checking:
+            return
+        self._is_checking = True
+        self._page.show_release(_CHECKING)
+        try:
+            newest = await self._services.build_info.check_for_updates()
+            said, newer = update_status(newest, self._services.build_info.build.version)
+            self._page.show_release(said, newest.page if newer else "")
+        except HelixError as error:
+            self._page.show_release(f"Could not ask: {str(error).rstrip('.')}.")
+        finally:
+            self._is_checking = False
+
+
+def _open_release_page(url: str) -> None:
+    """Open a release's page in the browser, as the person has seen and clicked it."""
+    if url.startswith("https://"):
+        QDesktopServices.openUrl(QUrl(url))

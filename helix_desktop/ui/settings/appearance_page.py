@@ -1,0 +1,75 @@
+"""The page of the settings for how the window looks and what keys do."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QWidget
+
+from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES
+from helix_desktop.ui.design.widgets import Combo, PushButton, Switch, column, row
+from helix_desktop.ui.settings.page_layout import scrolling_page
+
+_TEXT_SIZE_LIST_PX = 140  # width of the list of text sizes, like that of a field for a number
+
+
+class AppearancePage(QWidget):
+    """Theme, text size, and what Enter does."""
+
+    mode_chosen = Signal(str)
+    text_px_chosen = Signal(int)
+    enter_sends_chosen = Signal(bool)
+    notify_chosen = Signal(bool)
+
+    def __init__(self) -> None:
+        """Start with the defaults."""
+        super().__init__()
+        segments = QFrame()
+        segments.setProperty("role", "segments")
+        inside = row(margins=(3, 3, 3, 3), gap=2)
+        self._group = QButtonGroup(self)
+        self._mode_buttons: dict[str, QPushButton] = {}
+        for mode in THEME_MODES:
+            button = PushButton(mode.capitalize(), "segment")
+            button.setCheckable(True)
+            button.setAutoExclusive(True)  # radio buttons for screen readers
+            button.clicked.connect(lambda _=False, chosen=mode: self.mode_chosen.emit(chosen))
+            self._group.addButton(button)
+            self._mode_buttons[mode] = button
+            inside.addWidget(button)
+        segments.setLayout(inside)
+        holder = QFrame()  # a group of its own for screen readers
+        holder.setLayout(row(segments, None))
+        holder.setAccessibleName("Theme")
+        self._text_size = Combo()
+        self._text_size.setMaximumWidth(_TEXT_SIZE_LIST_PX)
+        for px in TEXT_PX:
+            self._text_size.addItem(f"{px} px", px)
+        self._text_size.activated.connect(lambda _: self.text_px_chosen.emit(self._text_size.currentData()))
+        self._enter_switch = Switch("Enter sends, Shift+Enter begins a new line", on=True)
+        self._enter_switch.toggled.connect(self.enter_sends_chosen)
+        self.notify = Switch("Tell me when the agent waits for me, or a long turn ends", on=True)
+        self.notify.toggled.connect(self.notify_chosen)
+        note = "When off, Ctrl+Enter sends."
+        body = column(
+            FormField("Theme", holder),
+            FormField("Text size", self._text_size),
+            FormField("Sending", self._enter_switch, note=note),
+            FormField("Notifications", self.notify, note="Only while this window is behind others."),
+            gap=14,
+        )
+        whole, _ = scrolling_page("Appearance", "", body)
+        self.setLayout(column(whole))
+
+    def show_appearance(self, mode: str, text_px: int, enter_sends: bool, notify: bool = True) -> None:
+        """Show what is in force."""
+        self.notify.blockSignals(True)
+        self.notify.setChecked(notify)
+        self.notify.blockSignals(False)
+        self.notify.update()
+        self._mode_buttons[mode].setChecked(True)
+        self._text_size.setCurrentIndex(max(0, self._text_size.findData(text_px)))
+        self._enter_switch.blockSignals(True)
+        self._enter_switch.setChecked(enter_sends)
+        self._enter_switch.blockSignals(False)
+        self._enter_switch.update()

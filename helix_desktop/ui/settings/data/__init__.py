@@ -1,0 +1,1 @@
+"""Settings of stored data: sizes, retention, place."""

@@ -1,0 +1,229 @@
+"""What the settings show and hand back: plain rows, and the rules that a filled-in form must keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from urllib.parse import urlsplit
+
+from helix_desktop.config.model_catalog import DialectName
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.tools import RuleEffect
+
+MIN_WINDOW_TOKENS = 4_000
+"""Tokens below which a window cannot hold the tools and one answer."""
+
+KeyPlace = Literal["keychain", "environment", "run", "none"]
+TestState = Literal["running", "ok", "failed"]
+PolicyValue = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderForm:
+    """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
+
+    `usual` is the model that answers when none is named.
+    """
+
+    id: str  # empty while it is new
+    name: str
+    base_url: str
+    dialect: DialectName = "openai-chat"
+    models: tuple[ModelEntry, ...] = ()
+    default_model: str = ""
+    key: str = ""
+    demo: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderStatus:
+    """What is known about a provider: whether it is in use, and where its key is kept."""
+
+    id: str
+    in_use: bool
+    key_place: KeyPlace
+    key_text: (
+        str  # e.g. "Secret Service", "environment variable OPENAI_API_KEY", "this run only - no keychain"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CheckNotice:
+    """A notice of what was done, or of what went wrong."""
+
+    name: str
+    state: TestState
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyField:
+    """One number, switch or word of the policy; `least` and `most` bound numbers, `choices` words.
+
+    `usual` is what its profile says; a `percent` is kept as a part of 1 and shown times 100.
+    """
+
+    key: str
+    label: str
+    value: PolicyValue
+    unit: str = ""
+    note: str = ""
+    minimum: float = 0
+    maximum: float = 10_000_000
+    choices: tuple[str, ...] = ()
+    default: PolicyValue | None = None
+    is_percent: bool = False
+
+    @property
+    def is_changed(self) -> bool:
+        """Whether it differs from what its profile says."""
+        return self.default is not None and self.value != self.default
+
+    def text(self, value: PolicyValue) -> str:
+        """A value as it is typed and shown."""
+        if isinstance(value, bool):
+            return "on" if value else "off"
+        if isinstance(value, str):
+            return value
+        if self.is_percent:
+            return f"{value * 100:g}"
+        return f"{value:g}" if isinstance(value, float) else f"{value:,}"
+
+    def parse(self, text: str) -> int | float:
+        """The number that a typed text without fault means."""
+        number = float(_plain(text))
+        if self.is_percent:
+            return round(number / 100, 6)
+        return int(number) if isinstance(self.value, int) else number
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyGroup:
+    """Fields that belong to one mechanism, and what it does in a sentence."""
+
+    title: str
+    lead: str
+    fields: tuple[PolicyField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A set of numbers by name, and what it means in a sentence."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyForm:
+    """The policy of a workspace; `profile` names one of `profiles`, `managed` says whether it is on.
+
+    `restorable` counts, by profile, the user's changes that are stored and not in force.
+    """
+
+    workspace: str
+    profile: str
+    profiles: tuple[Profile, ...]
+    groups: tuple[PolicyGroup, ...]
+    is_managed: bool = True
+    restorable: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def fields(self) -> tuple[PolicyField, ...]:
+        """The fields of all groups, in order."""
+        return tuple(field for group in self.groups for field in group.fields)
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionRow:
+    """One rule, exactly as it is applied; `session`: it ends with the run of the session on screen.
+
+    `used` says how often it answered and when last, in words; empty while that is being counted.
+    """
+
+    id: str
+    rule: str
+    saved: str  # when, in words
+    used: str = ""
+    effect: RuleEffect = "allow"
+    session: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AboutInfo:
+    """The build in a line, what it stands on by name and version, the data folder, and if it can ask."""
+
+    build: str
+    versions: tuple[tuple[str, str], ...]
+    data_folder: str
+    can_check_updates: bool = False
+    error: str = ""
+
+    @property
+    def versions_text(self) -> str:
+        """What it stands on, in a line."""
+        return " · ".join(f"{name} {text}" for name, text in self.versions)
+
+    @property
+    def report(self) -> str:
+        """What a bug report begins with."""
+        return "\n".join([self.build, *(f"{name}: {text}" for name, text in self.versions)])
+
+
+@dataclass(frozen=True, slots=True)
+class License:
+    """One thing that is shipped, and the whole text of its terms."""
+
+    name: str
+    version: str
+    license_name: str
+    text: str
+
+
+def validate_provider(form: ProviderForm) -> dict[str, str]:
+    """What keeps a provider from being saved: field name and what to do; empty when all is well."""
+    faults: dict[str, str] = {}
+    if not form.name.strip():
+        faults["name"] = "Give it a name, so that you can tell it from others."
+    if not _is_web_address(form.base_url):
+        faults["base_url"] = "Give a web address such as http://localhost:11434/v1."
+    if not form.models:
+        faults["models"] = "Add a model: list those that the server has, or write its name."
+    small = [model.name for model in form.models if 0 < model.window < MIN_WINDOW_TOKENS]
+    if small:
+        faults["models"] = (
+            f"The window of {small[0]} is below {MIN_WINDOW_TOKENS:,} tokens: "
+            "it cannot hold tools and an answer."
+        )
+    return faults
+
+
+def validate_policy_value(field: PolicyField, text: str) -> str:
+    """Why a typed number cannot be taken; empty when it can."""
+    try:
+        number = float(_plain(text))
+    except ValueError:
+        return "Type a number."
+    if isinstance(field.value, int) and not field.is_percent and number != int(number):
+        return "Type a whole number."
+    scale = 100 if field.is_percent else 1
+    if not field.minimum * scale <= number <= field.maximum * scale:
+        return f"Between {field.minimum * scale:,g} and {field.maximum * scale:,g}."
+    return ""
+
+
+def _plain(text: str) -> str:
+    return text.replace(",", "").replace("\u2009", "").removesuffix("%").strip()
+
+
+def _is_web_address(text: str) -> bool:
+    try:
+        parts = urlsplit(text.strip())
+        return (
+            parts.scheme in {"http", "https"}
+            and bool(parts.hostname)
+            and (parts.port is None or parts.port > 0)
+        )
+    except ValueError:
+        return False

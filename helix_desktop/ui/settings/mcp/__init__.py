@@ -1,0 +1,1 @@
+"""Settings of MCP servers, and of sharing the cache."""

@@ -1,0 +1,229 @@
+"""The page of MCP servers: those of a workspace, and a place to paste more."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout, QWidget
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
+from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import PushButton, clear_layout, column, label, retint, row
+from helix_desktop.ui.settings.mcp.server_card import ServerCard
+from helix_desktop.ui.settings.mcp.server_form import ServerEditor
+from helix_desktop.ui.settings.mcp.sharing_card import SharingCard
+from helix_desktop.ui.settings.mcp.text import error_text, pluralize, total_text
+from helix_desktop.ui.settings.page_layout import scrolling_page
+
+_PASTE_PX = 92
+_EXAMPLES = (
+    "npx -y @modelcontextprotocol/server-filesystem ~/notes\n"
+    "https://mcp.example.com/mcp\n"
+    '{ "mcpServers": { … } }'
+)
+_LEAD = (
+    "Programs and services that give the agent more tools in {name}. They run with your rights, outside the "
+    "sandbox; each call asks you first."
+)
+
+
+class AddServerBox(QFrame):
+    """What is pasted becomes one server with its fields, or a list of several."""
+
+    added = Signal(list)
+    """Drafts."""
+    test_requested = Signal(object)
+    cancelled = Signal()
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self.setProperty("role", "card")
+        self._theme = LIGHT
+        self._drafts: tuple[ServerDraft, ...] = ()
+        self.used_names: tuple[str, ...] = ()
+        self.paste = QPlainTextEdit()
+        self.paste.setPlaceholderText(_EXAMPLES)
+        self.paste.setAccessibleName("A command line, a URL, or a JSON block")
+        self.paste.setFixedHeight(_PASTE_PX)
+        self.paste.setTabChangesFocus(True)
+        self.paste.textChanged.connect(self._parse)
+        self._error = label("", "error", wrap=True)
+        self.editor = ServerEditor("Add and start")
+        self.editor.saved.connect(lambda draft: self.added.emit([draft]))
+        self.editor.test_requested.connect(self.test_requested)
+        self.editor.cancelled.connect(self.cancelled)
+        self._multiple, self._list = QWidget(), QVBoxLayout()
+        self._list.setSpacing(8)
+        self._add_all, cancel = PushButton("Add and start", "primary"), PushButton("Cancel")
+        self._add_all.clicked.connect(lambda: self.added.emit(list(self._drafts)))
+        cancel.clicked.connect(self.cancelled)
+        self._multiple.setLayout(column(self._list, row(None, cancel, self._add_all)))
+        self._empty = QWidget()
+        other = PushButton("Cancel")
+        other.clicked.connect(self.cancelled)
+        self._empty.setLayout(row(None, other))
+        what = "Paste a command line, a URL, or the JSON block of another program."
+        self.setLayout(
+            column(
+                label(what, "note"), self.paste, self._error, self.editor, self._multiple, self._empty,
+                margins=(16, 12, 16, 14), gap=9,
+            )
+        )  # fmt: skip
+        self._parse()
+
+    def start(self, used_names: tuple[str, ...]) -> None:
+        """Start anew; `taken` are the names that are used."""
+        self.used_names = self.editor.used_names = used_names
+        self.paste.clear()
+        self._parse()
+        self.paste.setFocus()
+
+    def _parse(self) -> None:
+        text, fault = self.paste.toPlainText(), ""
+        try:
+            self._drafts = parse_server_configs(text, self.used_names) if text.strip() else ()
+        except InvalidInput as error:
+            self._drafts, fault = (), error_text(error)
+        self._error.setText(fault)
+        self._error.setVisible(bool(fault))
+        one, many = len(self._drafts) == 1, len(self._drafts) > 1
+        if one:
+            (draft,) = self._drafts
+            missing = tuple(name for name, value in draft.secrets.items() if not value)
+            self.editor.edit(draft.entry, draft.secrets, missing)
+        if many:
+            self._show_multiple()
+        self.editor.setVisible(one)
+        self._multiple.setVisible(many)
+        self._empty.setVisible(not self._drafts)
+
+    def _show_multiple(self) -> None:
+        clear_layout(self._list)
+        for draft in self._drafts:
+            missing = [name for name, value in draft.secrets.items() if not value]
+            words = column(
+                label(draft.entry.name, "strong"), label(draft.entry.target_line, "mono", wrap=True), gap=2
+            )
+            if missing:
+                words.addWidget(label(f"Enter {', '.join(missing)} after adding it.", "warn", wrap=True))
+            holder = QWidget()
+            holder.setLayout(words)
+            self._list.addWidget(holder)
+        self._add_all.setText(f"Add and start {pluralize(len(self._drafts), 'server')}")
+        retint(self, self._theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for what comes later."""
+        self._theme = theme
+
+
+class McpPage(QWidget):
+    """The servers of the workspace on screen, one card each."""
+
+    card_created = Signal(object)
+    """A ServerCard, to be connected."""
+    undo_requested = Signal()
+
+    def __init__(self) -> None:
+        """Start without servers."""
+        super().__init__()
+        self._theme = LIGHT
+        self.cards: dict[str, ServerCard] = {}
+        self.add_box = AddServerBox()
+        self._add_button = PushButton("Add a server", "", "plus")
+        self._add_button.clicked.connect(self.open_add)
+        self._total = label("", "faint")
+        self._empty = label("", "muted", wrap=True)
+        self._error = label("", "error", wrap=True)
+        self._undo_text, undo = label("", "note"), PushButton("Undo", "link", "undo-2", px=13)
+        undo.clicked.connect(self.undo_requested)
+        self._undo = QFrame()
+        self._undo.setProperty("role", "well")
+        self._undo.setLayout(row(self._undo_text, None, undo, margins=(14, 5, 8, 5)))
+        self._list = QVBoxLayout()
+        self._list.setSpacing(10)
+        self.sharing = SharingCard()
+        self._head = QWidget()
+        self._head.setLayout(row(self._add_button, None, self._total))
+        body = column(
+            self._head, self.add_box, self._error, self._undo, self._empty, self._list, self.sharing, gap=10
+        )
+        whole, self._lead = scrolling_page("MCP servers", " ", body)
+        self.setLayout(column(whole))
+        self.add_box.cancelled.connect(self.add_box.hide)
+        self.show_no_workspace()
+
+    def show_no_workspace(self) -> None:
+        """No workspace is open."""
+        self._show_cards(())
+        self._lead.setText("Open a workspace to give its agent more tools.")
+        for part in (self._head, self.add_box, self._error, self._undo, self._empty, self.sharing):
+            part.hide()
+
+    def show_servers(
+        self, workspace: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
+    ) -> None:
+        """Show how the servers of a workspace are doing; `keeping` says where secrets are kept."""
+        self.add_box.editor.form.secret_storage = secret_storage
+        self._lead.setText(_LEAD.format(name=workspace))
+        self._head.show()
+        self.sharing.show()
+        self._total.setText(total_text(reports))
+        self._empty.setText(
+            "No server yet. Files such as .mcp.json in the folder are never read by themselves: paste what "
+            "you want to use of them."
+        )
+        self._empty.setVisible(not reports and self.add_box.isHidden())
+        names = tuple(one.entry.name for one in reports)
+        if tuple(self.cards) != names:
+            self._show_cards(names)
+        for report in reports:
+            taken = tuple(name for name in names if name != report.entry.name)
+            shown = self.cards[report.entry.name]
+            shown.editor.form.secret_storage = secret_storage
+            shown.show_report(report, folder, taken)
+
+    def _show_cards(self, names: tuple[str, ...]) -> None:
+        kept = {name: card for name, card in self.cards.items() if name in names}
+        for name, old in self.cards.items():
+            self._list.removeWidget(old)
+            if name not in kept:
+                old.hide()
+                old.deleteLater()
+        self.cards = {}
+        for name in names:
+            shown = kept.get(name) or self._create_card(name)
+            self.cards[name] = shown
+            self._list.addWidget(shown)
+
+    def _create_card(self, name: str) -> ServerCard:
+        made = ServerCard(name)
+        self.card_created.emit(made)
+        retint(made, self._theme)
+        return made
+
+    def open_add(self) -> None:
+        """Open the place to paste in."""
+        self._empty.hide()
+        self.add_box.show()
+        self.add_box.start(tuple(self.cards))
+
+    def show_error(self, text: str) -> None:
+        """Say what went wrong; nothing when empty."""
+        self._error.setText(text)
+        self._error.setVisible(bool(text))
+
+    def error_text(self) -> str:
+        """What is said to have gone wrong."""
+        return "" if self._error.isHidden() else self._error.text()
+
+    def show_undo(self, text: str) -> None:
+        """Offer to take back what was just done; nothing when empty."""
+        self._undo_text.setText(text)
+        self._undo.setVisible(bool(text))
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for cards that come later."""
+        self._theme = theme

@@ -1,0 +1,158 @@
+"""One MCP server as a card: how it is doing and why, its tools, its log, its fields."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QFrame, QWidget
+
+from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.widgets import Dot, ElidedLabel, PushButton, Switch, card, column, label, row
+from helix_desktop.ui.settings.mcp.server_form import ServerEditor
+from helix_desktop.ui.settings.mcp.text import STATE_COLORS, consent_text, cost_text, pluralize, state_text
+from helix_desktop.ui.settings.mcp.tool_list import LogView, ToolList
+
+_SWITCH_PX = 40
+_LINK_PX = 12  # a link's own margin, by which a row of them is moved out
+
+
+class DisclosureButton(PushButton):
+    """A link that opens and closes a part, and shows which."""
+
+    def __init__(self, text: str, part: QWidget) -> None:
+        super().__init__(text, "link", "chevron-right", px=13)
+        self.setCheckable(True)
+        part.hide()
+        self.toggled.connect(part.setVisible)
+        self.toggled.connect(self._show_state)
+
+    def _show_state(self, is_open: bool) -> None:
+        self._icon_name = "chevron-down" if is_open else "chevron-right"
+        self.tint(self._theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        super().tint(theme)
+
+
+class ServerCard(QFrame):
+    """A server. What is open in it stays open while its report changes."""
+
+    consent_given = Signal(str, str)
+    """Name, and the fingerprint that was shown."""
+    switched = Signal(str, bool)
+    tools_switched = Signal(str, list)
+    restart_requested = Signal(str)
+    remove_requested = Signal(str)
+    saved = Signal(str, object)
+    test_requested = Signal(str, object)
+
+    def __init__(self, name: str) -> None:
+        """Start without a report."""
+        super().__init__()
+        self.name = name
+        self.setProperty("role", "card")
+        self.setAccessibleName(f"MCP server {name}")
+        self._report: McpServerStatus | None = None
+        self._dot, self._state = Dot("faint", px=8), ElidedLabel("", "note")
+        self._cost, self._endpoint = label("", "faint"), ElidedLabel("", "mono")
+        self._enabled_switch = Switch("")
+        self._enabled_switch.setAccessibleName(f"{name} is on")
+        self._enabled_switch.setFixedWidth(_SWITCH_PX)
+        self._enabled_switch.toggled.connect(lambda on: self.switched.emit(name, on))
+        self._reason = label("", "error", wrap=True)
+        self._consent_summary, self._consent_details = (
+            label("", "note", wrap=True),
+            label("", "mono", wrap=True),
+        )
+        self._consent = self._consent_box()
+        self.tools, self.log, self.editor = ToolList(), LogView(), ServerEditor("Save and start")
+        self._toggles = {
+            "tools": self._toggle("Tools", self.tools),
+            "log": self._toggle("Log", self.log),
+            "edit": self._toggle("Edit", self.editor),
+        }
+        self._restart, remove = PushButton("Restart", "link"), PushButton("Remove", "link")
+        self._restart.clicked.connect(lambda: self.restart_requested.emit(name))
+        remove.clicked.connect(lambda: self.remove_requested.emit(name))
+        self._connect()
+        head = row(self._dot, label(name, "strong"), self._state, self._enabled_switch, gap=9)
+        head.setStretch(2, 1)
+        links = row(*self._toggles.values(), self._restart, remove, None, margins=(-_LINK_PX, 0, 0, 0), gap=2)
+        self.setLayout(
+            column(
+                head, self._endpoint, self._cost, self._reason, self._consent, links, self.tools, self.log,
+                self.editor, margins=(16, 12, 12, 10), gap=7,
+            )
+        )  # fmt: skip
+
+    def _connect(self) -> None:
+        name = self.name
+        self.tools.switched.connect(lambda off: self.tools_switched.emit(name, off))
+        self.editor.saved.connect(lambda draft: self.saved.emit(name, draft))
+        self.editor.test_requested.connect(lambda draft: self.test_requested.emit(name, draft))
+        self.editor.cancelled.connect(lambda: self._toggles["edit"].setChecked(False))
+
+    def _consent_box(self) -> QFrame:
+        allow = PushButton("Let it start")
+        allow.clicked.connect(self._give_consent)
+        words = label("This is not what you agreed to, or it was never agreed to.", "warn", wrap=True)
+        box = card(
+            column(
+                words, self._consent_summary, self._consent_details, row(allow, None), margins=(12, 9, 12, 10)
+            ),
+            "well",
+        )
+        box.hide()
+        return box
+
+    def _give_consent(self) -> None:
+        if self._report is not None:
+            self.consent_given.emit(self.name, self._report.entry.fingerprint)
+
+    def _toggle(self, text: str, part: QWidget) -> DisclosureButton:
+        button = DisclosureButton(text, part)
+        button.setAccessibleName(f"{text} of {self.name}")
+        if part is self.editor:
+            button.toggled.connect(lambda on: self._start_editing() if on else None)
+        return button
+
+    def _start_editing(self) -> None:
+        if self._report is not None:
+            self.editor.edit(self._report.entry, {}, self._report.missing_secrets)
+
+    def show_report(self, report: McpServerStatus, folder: str, used_names: tuple[str, ...]) -> None:
+        """Show how the server is doing; `taken` are the other servers' names."""
+        self._report, self.editor.used_names = report, used_names
+        self._dot.set_color_token(STATE_COLORS[report.state])
+        named = report.reported_name if report.state == "ready" else ""
+        self._state.set_full_text(" · ".join(part for part in (state_text(report), named) if part))
+        self._cost.setText(cost_text(report))
+        self._cost.setVisible(bool(self._cost.text()))
+        self._endpoint.set_full_text(report.entry.target_line)
+        self._enabled_switch.blockSignals(True)
+        self._enabled_switch.setChecked(report.entry.enabled)
+        self._enabled_switch.blockSignals(False)
+        self._enabled_switch.update()
+        failed = report.state in ("failed", "waiting") and report.why
+        self._reason.setText(report.why if failed else "")
+        self._reason.setVisible(bool(failed))
+        self._consent.setVisible(report.state == "unapproved")
+        sentence, exactly = consent_text(report.entry, folder)
+        self._consent_summary.setText(sentence)
+        self._consent_details.setText(exactly)
+        self.tools.show_tools(report.tools)
+        self.log.show_log(report.log)
+        self._toggles["tools"].setText(pluralize(len(report.tools), "tool") if report.tools else "Tools")
+        self._toggles["tools"].setVisible(bool(report.tools))
+        self._restart.setVisible(report.state in ("ready", "failed", "starting"))
+        self._restart.setText("Start now" if report.state == "failed" else "Restart")
+
+    def is_open(self, part: str) -> bool:
+        """Whether its tools, log or fields are open."""
+        return self._toggles[part].isChecked()
+
+    def set_open(self, part: str, is_open: bool = True) -> None:
+        """Open its tools, log or fields, or close them."""
+        self._toggles[part].setChecked(is_open)

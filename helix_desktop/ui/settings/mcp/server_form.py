@@ -1,0 +1,199 @@
+"""The fields of one MCP server: how it is reached, what it is given, its secrets."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
+from helix_desktop.services.mcp.config_import import ServerDraft
+from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import IconLabel, PushButton, clear_layout, column, label, retint, row
+from helix_desktop.ui.settings.mcp.text import (
+    cost_text,
+    endpoint_text,
+    error_text,
+    parse_draft,
+    state_text,
+    variables_text,
+    with_break_points,
+)
+
+_PAIRS_PX = 62
+_STATE_ICONS = {
+    "ok": ("circle-check", "ok"),
+    "failed": ("circle-x", "error"),
+    "running": ("loader-circle", "muted"),
+}
+
+
+class TestStatus(QWidget):
+    """How a test goes, or what is wrong: an icon and words."""
+
+    __test__ = False  # no test class, whatever its name
+
+    def __init__(self) -> None:
+        """Start hidden."""
+        super().__init__()
+        self._icon, self._message = IconLabel("circle-check", px=15), label("", "note", wrap=True)
+        parts = row(self._icon, self._message, gap=8)
+        parts.setStretch(1, 1)
+        self.setLayout(parts)
+        self.hide()
+
+    def show_status(self, state: str, text: str) -> None:
+        """Show a state (ok, failed or running) with words; without words nothing."""
+        self._icon.show_icon(*_STATE_ICONS[state])
+        self._message.setText(text)
+        self.setAccessibleName(text)
+        self.setVisible(bool(text))
+
+    def text(self) -> str:
+        """What it says."""
+        return self._message.text()
+
+    def show_report(self, report: McpServerStatus) -> None:
+        """Show how a test ended."""
+        if report.state == "ready":
+            parts = (report.reported_name or "It answers", cost_text(report))
+            self.show_status("ok", " · ".join(part for part in parts if part))
+        else:
+            self.show_status("failed", report.why or f"{state_text(report)}.")
+
+
+class ServerForm(QWidget):
+    """The fields of a server. What is secret is never filled in: an empty field keeps what is kept."""
+
+    edited = Signal()
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self._theme = LIGHT
+        self.secret_storage = ""
+        """Where secrets are kept, in words."""
+        self._name, self._endpoint, self._cwd = QLineEdit(), QLineEdit(), QLineEdit()
+        self._variables = QPlainTextEdit()
+        self._variables.setTabChangesFocus(True)
+        self._variables.setFixedHeight(_PAIRS_PX)
+        self._variables.setPlaceholderText("NAME=value, one per line")
+        self._cwd.setPlaceholderText("The workspace’s folder")
+        self._secrets: dict[str, QLineEdit] = {}
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(8)
+        self._fields = {
+            "name": FormField("Name", self._name),
+            "reach": FormField("Command or URL", self._endpoint),
+            "cwd": FormField("Folder", self._cwd),
+            "env": FormField(
+                "Variables or headers", self._variables,
+                note="Names like API_KEY or TOKEN are kept as secrets, not in a file.",
+            ),
+        }  # fmt: skip
+        for one in (self._name, self._endpoint, self._cwd):
+            one.textEdited.connect(lambda _: self.edited.emit())
+        self._variables.textChanged.connect(self.edited)
+        self.setLayout(column(*self._fields.values(), self._rows, gap=8))
+
+    def show_draft(self, draft: ServerDraft, missing: tuple[str, ...] = ()) -> None:
+        """Fill the fields; secrets that are `missing` have no value kept."""
+        entry = draft.entry
+        self._variables.blockSignals(True)
+        self._name.setText(entry.name)
+        self._endpoint.setText(endpoint_text(entry))
+        self._endpoint.setCursorPosition(0)
+        self._cwd.setText(entry.cwd)
+        self._fields["cwd"].setVisible(not entry.url)
+        self._variables.setPlainText(variables_text(entry))
+        self._variables.blockSignals(False)
+        clear_layout(self._rows)
+        self._secrets = {}
+        for name in entry.secret_names:
+            self._add_secret(name, draft.secrets.get(name, ""), name in missing)
+        for field in self._fields.values():
+            field.show_error("")
+        retint(self, self._theme)
+
+    def _add_secret(self, name: str, value: str, missing: bool) -> None:
+        entry = QLineEdit(value)
+        entry.setEchoMode(QLineEdit.EchoMode.Password)
+        entry.setPlaceholderText("Not known: enter it" if missing else "Kept; type to replace it")
+        entry.textEdited.connect(lambda _: self.edited.emit())
+        self._secrets[name] = entry
+        entry.setAccessibleName(name)
+        self._rows.addWidget(FormField(with_break_points(name), entry, note=self.secret_storage))
+
+    def draft(self, used_names: tuple[str, ...] = ()) -> ServerDraft | None:
+        """What is filled in; None when something is wrong, which is then marked."""
+        try:
+            secrets = {name: entry.text().strip() for name, entry in self._secrets.items()}
+            found = parse_draft(
+                self._name.text(),
+                self._endpoint.text(),
+                self._cwd.text(),
+                self._variables.toPlainText(),
+                secrets,
+            )
+        except InvalidInput as error:
+            self._fields["reach"].show_error(error_text(error))
+            return None
+        faults = validate_server(found.entry, used_names)
+        faults["env"] = faults.get("env", "") or faults.get("headers", "")
+        for name, field in self._fields.items():
+            field.show_error(faults.get(name, ""))
+        return None if any(faults.values()) else found
+
+    def errors(self) -> dict[str, str]:
+        """What is marked as wrong: field and words."""
+        return {name: field.error_text() for name, field in self._fields.items() if field.error_text()}
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for fields that come later."""
+        self._theme = theme
+
+
+class ServerEditor(QWidget):
+    """A form with its buttons: test, save, cancel."""
+
+    saved = Signal(object)
+    """The Draft."""
+    test_requested = Signal(object)
+    cancelled = Signal()
+
+    def __init__(self, save_text: str) -> None:
+        """`save` are the words of its chief button."""
+        super().__init__()
+        self.form, self.status = ServerForm(), TestStatus()
+        self.used_names: tuple[str, ...] = ()
+        cancel, self.test = PushButton("Cancel"), PushButton("Test", "", "zap")
+        self.save = PushButton(save_text, "primary")
+        cancel.clicked.connect(self.cancelled)
+        self.test.clicked.connect(lambda: self._emit_draft(self.test_requested))
+        self.save.clicked.connect(lambda: self._emit_draft(self.saved))
+        self.form.edited.connect(lambda: self.status.show_status("ok", ""))
+        self.setLayout(column(self.form, self.status, row(None, cancel, self.test, self.save), gap=10))
+
+    def edit(self, entry: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
+        """Fill the form anew."""
+        self.form.show_draft(ServerDraft(entry, secrets), missing)
+        self.status.show_status("ok", "")
+        self.set_testing(False)
+
+    def _emit_draft(self, signal: object) -> None:
+        draft = self.form.draft(self.used_names)
+        if draft is not None:
+            signal.emit(draft)  # type: ignore[attr-defined]  # a bound signal has no type of its own
+
+    def set_testing(self, is_testing: bool) -> None:
+        """A test runs, or has ended."""
+        self.test.setEnabled(not is_testing)
+        if is_testing:
+            self.status.show_status("running", "Starting it once…")
+
+    def show_test(self, report: McpServerStatus) -> None:
+        """Show how a test ended."""
+        self.set_testing(False)
+        self.status.show_report(report)

@@ -1,0 +1,81 @@
+"""What lets other programs read a workspace's cache: a command, or an endpoint with a token."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QTimer, Signal
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame
+
+from helix_desktop.services.cache_server.config_snippets import (
+    SharingState,
+    http_config,
+    server_name,
+    stdio_config,
+)
+from helix_desktop.ui.design.widgets import PushButton, Switch, column, label, line, row
+
+_LEAD = (
+    "Other programs can recall, search and list what {name} has cached, and nothing else. Each starts the "
+    "server itself with this command; the window can be open meanwhile."
+)
+_HTTP = "Serve it over HTTP as well, while Helix Desktop runs"
+_HTTP_NOTE = "For programs that cannot start commands. On this machine only, and only with the token."
+_COPIED_MS = 1_600
+
+
+class SharingCard(QFrame):
+    """The two ways in, each ready to be copied."""
+
+    switched = Signal(bool)
+    renew_requested = Signal()
+
+    def __init__(self) -> None:
+        """Start without a workspace."""
+        super().__init__()
+        self.setProperty("role", "card")
+        self._stdio_config = self._http_config = ""
+        self._lead, self._command = label("", "note", wrap=True), label("", "mono", wrap=True)
+        copy = PushButton("Copy for another program", "", "copy", px=13)
+        self.http = Switch(_HTTP)
+        self._url = label("", "mono")
+        self._error = label("", "error", wrap=True)
+        self._copy_http, renew = PushButton("Copy with token", "", "copy", px=13), PushButton("New token")
+        self._endpoint_row = QFrame()
+        self._endpoint_row.setLayout(row(self._url, None, renew, self._copy_http))
+        self.setLayout(
+            column(
+                label("This cache, for other programs", "strong"), self._lead, self._command, row(copy, None),
+                line(), row(self.http, None), label(_HTTP_NOTE, "note", wrap=True),
+                self._error, self._endpoint_row,
+                margins=(16, 12, 16, 14), gap=9,
+            )
+        )  # fmt: skip
+        self.http.clicked.connect(lambda: self.switched.emit(self.http.isChecked()))
+        renew.clicked.connect(self.renew_requested)
+        copy.clicked.connect(lambda: _copy_with_feedback(copy, self._stdio_config))
+        self._copy_http.clicked.connect(lambda: _copy_with_feedback(self._copy_http, self._http_config))
+
+    def show_sharing(self, workspace: str, command: tuple[str, ...], sharing: SharingState) -> None:
+        """Show how the cache of a workspace is shared; `command` starts its server."""
+        name = server_name(workspace)
+        self._stdio_config, self._http_config = stdio_config(name, command), http_config(name, sharing)
+        self._lead.setText(_LEAD.format(name=workspace))
+        self._command.setText(" ".join(_quoted(word) for word in command))
+        self.http.setChecked(sharing.is_enabled)
+        self._url.setText(sharing.url)
+        self._endpoint_row.setVisible(bool(sharing.url))
+        self._error.setText(sharing.error)
+        self._error.setVisible(bool(sharing.error))
+
+
+def _quoted(word: str) -> str:
+    return f'"{word}"' if " " in word else word
+
+
+def _copy_with_feedback(button: PushButton, text: str) -> None:
+    """Put a text on the clipboard, and say so on the button for a moment."""
+    QGuiApplication.clipboard().setText(text)
+    before = button.text()
+    if before != "Copied":
+        button.setText("Copied")
+        QTimer.singleShot(_COPIED_MS, button, lambda: button.setText(before))

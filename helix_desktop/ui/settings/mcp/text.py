@@ -1,0 +1,125 @@
+"""What the page of MCP servers says: a report in words, and fields as a draft. No Qt."""
+
+from __future__ import annotations
+
+import re
+import shlex
+
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.services.mcp.config_import import ServerDraft, is_secret_name, parse_server_configs
+from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.ui.design.number_format import format_tokens
+
+_VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
+_STATES = {
+    "ready": "Ready", "starting": "Starting…", "waiting": "About to start…", "failed": "Failed", "off": "Off",
+    "unapproved": "Changed · waits for your consent", "untrusted": "The folder is not trusted",
+}  # fmt: skip
+STATE_COLORS = {
+    "ready": "ok", "starting": "accent", "waiting": "accent", "failed": "error", "unapproved": "warn",
+    "untrusted": "warn", "off": "faint",
+}  # fmt: skip
+
+
+def pluralize(number: int, noun: str) -> str:
+    """`1 tool`, `12 tools`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def state_text(report: McpServerStatus) -> str:
+    """The state in a few words."""
+    if report.state == "waiting" and report.why:
+        return "Starting again…"
+    if report.state == "failed" and report.retry_in_s:
+        return f"Failed · next try within {report.retry_in_s:g} s"
+    return _STATES[report.state]
+
+
+def with_break_points(name: str) -> str:
+    """A name that may be broken after each underscore."""
+    return name.replace("_", "_\u200b")
+
+
+def cost_text(report: McpServerStatus) -> str:
+    """How many tools the model is told of, and what they cost; empty when nothing is known of them."""
+    if not report.tools:
+        return "no tools" if report.state == "ready" else ""
+    told, known = len(report.exposed_tools), len(report.tools)
+    tools = pluralize(known, "tool") if told == known else f"{told} of {pluralize(known, 'tool')}"
+    return f"{tools} · {format_tokens(report.tokens)} tokens in each request"
+
+
+def total_text(reports: tuple[McpServerStatus, ...]) -> str:
+    """What all servers together cost."""
+    told, tokens = sum(len(one.exposed_tools) for one in reports), sum(one.tokens for one in reports)
+    return f"{pluralize(told, 'tool')}, {format_tokens(tokens)} tokens in each request" if told else ""
+
+
+def consent_text(entry: McpServerConfig, folder: str) -> tuple[str, str]:
+    """What the person is to agree to: in a sentence, and exactly."""
+    pairs, secret = (entry.headers, entry.secret_headers) if entry.url else (entry.env, entry.secret_env)
+    given = [*(f"{key}={value}" for key, value in pairs.items()), *(f"{key}=••• (kept)" for key in secret)]
+    exactly = "\n".join([entry.target_line, *given])
+    if entry.url:
+        return (
+            "It would connect to this address, with these headers:" if given else "It would connect to:",
+            exactly,
+        )
+    where = f"It would start in {entry.cwd or folder}, with your rights and outside the sandbox:"
+    return where, exactly
+
+
+def endpoint_text(entry: McpServerConfig) -> str:
+    """The command line, or the URL, to be edited; a quoted line reads back as the same words."""
+    return entry.url or shlex.join((entry.command, *entry.args)) if entry.command or entry.url else ""
+
+
+def variables_text(entry: McpServerConfig) -> str:
+    """Variables or headers as lines."""
+    pairs = entry.headers if entry.url else entry.env
+    return "\n".join(f"{name}={value}" for name, value in pairs.items())
+
+
+def parse_draft(name: str, endpoint: str, cwd: str, variables: str, secrets: dict[str, str]) -> ServerDraft:
+    """What the fields of a form describe; `secrets` may have empty values, which stay as they are kept.
+
+    Variables with the name of a secret become one. Raises InputUnusable.
+    """
+    (read,) = parse_server_configs(endpoint) if endpoint.strip() else (ServerDraft(McpServerConfig(name="")),)
+    given = {**read.entry.env, **_parse_variables(variables)}
+    hidden = {key: value for key, value in given.items() if is_secret_name(key)}
+    values = {**read.secrets, **secrets, **hidden}
+    plain = {key: value for key, value in given.items() if key not in values}
+    over_http = bool(read.entry.url)
+    entry = McpServerConfig(
+        name=name.strip(),
+        command=read.entry.command,
+        args=read.entry.args,
+        env={} if over_http else plain,
+        secret_env=() if over_http else tuple(values),
+        cwd="" if over_http else cwd.strip(),
+        url=read.entry.url,
+        headers=plain if over_http else {},
+        secret_headers=tuple(values) if over_http else (),
+    )
+    return ServerDraft(entry, values)
+
+
+def _parse_variables(text: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for line in text.splitlines():
+        if not line.strip():
+            continue
+        pair = _VARIABLE.fullmatch(line)
+        if pair is None:
+            raise InvalidInput(
+                f"{line.strip()[:60]!r} is no variable.", fix="Write NAME=value, one per line."
+            )
+        found[pair[1]] = pair[2].strip()
+    return found
+
+
+def error_text(error: HelixError) -> str:
+    """An error on one line."""
+    return " ".join(part for part in (error.what, error.why, error.fix) if part)

@@ -1,0 +1,142 @@
+"""The tools of one MCP server, each with a switch and its cost, and the end of what the server said."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QShowEvent, QTextCursor
+from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
+
+from helix_desktop.services.mcp.status import McpToolStatus
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.design.style.fonts import ui_font
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import (
+    ElidedLabel,
+    IconLabel,
+    SearchField,
+    Switch,
+    clear_layout,
+    column,
+    label,
+    retint,
+    row,
+)
+
+_MIN_SEARCHABLE = 12  # tools from which on there is a field to look for one
+_LOG_PX, _SWITCH_PX, _COST_PX = 170, 38, 50
+
+
+class ToolList(QWidget):
+    """Every tool on a line of its own; those that cannot be told say why."""
+
+    switched = Signal(list)
+    """The tools that are off now."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self._theme = LIGHT
+        self._tools: tuple[McpToolStatus, ...] = ()
+        self._lines: dict[str, QWidget] = {}
+        self._search = SearchField("Find a tool")
+        self._search.textChanged.connect(self._filter)
+        self._rows = QVBoxLayout()
+        self._rows.setSpacing(2)
+        self.setLayout(column(self._search, self._rows, gap=6))
+
+    def show_tools(self, tools: tuple[McpToolStatus, ...]) -> None:
+        """Show these; nothing is built anew while they stay as they are."""
+        if tools == self._tools:
+            return
+        self._tools = tools
+        self._search.setVisible(len(tools) >= _MIN_SEARCHABLE)
+        clear_layout(self._rows)
+        self._lines = {one.tool: self._line(one) for one in tools}
+        for line in self._lines.values():
+            self._rows.addWidget(line)
+        self._filter(self._search.text())
+        retint(self, self._theme)
+
+    def _line(self, status: McpToolStatus) -> QWidget:
+        switch = Switch("", on=status.is_enabled and not status.refusal)
+        switch.setAccessibleName(status.tool)
+        switch.setEnabled(not status.refusal)
+        switch.setFixedWidth(_SWITCH_PX)
+        switch.toggled.connect(lambda on, tool=status.tool: self._switch(tool, on))
+        said = ElidedLabel(
+            status.refusal or status.description.replace("\n", " "), "warn" if status.refusal else "faint"
+        )
+        said.setToolTip(status.description)
+        name = ElidedLabel(status.tool)
+        parts = row(switch, name, said, gap=10, margins=(0, 1, 0, 1))
+        parts.setStretch(1, 2)
+        parts.setStretch(2, 3)
+        reads = IconLabel(
+            "eye" if status.is_read_only else "circle",
+            px=14,
+            color_token="faint" if status.is_read_only else "surface",
+        )
+        reads.setToolTip("The server says that it only reads." if status.is_read_only else "")
+        reads.setAccessibleName(reads.toolTip())
+        cost = label("not told" if status.refusal else format_tokens(status.tokens), "faint")
+        cost.setFixedWidth(_COST_PX)
+        cost.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        cost.setToolTip("" if status.refusal else "Tokens in each request")
+        parts.addWidget(reads)
+        parts.addWidget(cost)
+        shown = QWidget()
+        shown.setLayout(parts)
+        return shown
+
+    def _switch(self, tool: str, is_enabled: bool) -> None:
+        off = {one.tool for one in self._tools if not one.is_enabled} - {tool}
+        self.switched.emit(sorted(off if is_enabled else off | {tool}))
+
+    def _filter(self, query: str) -> None:
+        wanted = query.casefold().split()
+        for one in self._tools:
+            text = f"{one.tool} {one.description}".casefold()
+            self._lines[one.tool].setVisible(all(word in text for word in wanted))
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for lines that come later."""
+        self._theme = theme
+
+
+class LogView(QPlainTextEdit):
+    """What a server said last; it follows the end unless somebody has scrolled up."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        super().__init__()
+        self.setReadOnly(True)
+        self.setFixedHeight(_LOG_PX)
+        self.setAccessibleName("What the server said")
+        self.setPlaceholderText("It has said nothing beside the protocol.")
+        self.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+
+    def show_log(self, text: str) -> None:
+        """Show the log as it is now."""
+        if text == self.toPlainText():
+            return
+        bar = self.verticalScrollBar()
+        before, following = bar.value(), bar.value() >= bar.maximum() - 1
+        self.setPlainText(text)
+        if following:
+            self.moveCursor(QTextCursor.MoveOperation.End)
+            self.moveCursor(QTextCursor.MoveOperation.StartOfLine)
+        else:
+            bar.setValue(before)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Begin at the end."""
+        super().showEvent(event)
+        self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self.setFont(ui_font(12, code=True))
+        self.setStyleSheet(
+            f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"
+            f" border: 1px solid {theme.border}; border-radius: 8px; padding: 6px 8px; }}"
+        )

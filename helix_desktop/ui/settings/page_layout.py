@@ -1,0 +1,24 @@
+"""Layout shared by the settings' pages: a title, groups and their captions."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QLabel, QLayout, QScrollArea, QWidget
+
+from helix_desktop.ui.design.widgets import column, label
+
+
+def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[QWidget, QLabel]:
+    """A scrolling settings page with a heading; returns it with the label of its lead sentence."""
+    words = label(lead, "muted", wrap=True)
+    words.setVisible(bool(lead))
+    inner = QWidget()
+    inner.setObjectName("page")
+    inner.setLayout(column(label(title, "heading"), words, 10, body, None, margins=(28, 24, 28, 24), gap=6))
+    scroll = QScrollArea()
+    scroll.setWidget(inner)
+    scroll.setWidgetResizable(True)
+    scroll.setFrameShape(QFrame.Shape.NoFrame)
+    scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return scroll, words

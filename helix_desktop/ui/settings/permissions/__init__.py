@@ -1,0 +1,1 @@
+"""Settings of what the agent may do."""

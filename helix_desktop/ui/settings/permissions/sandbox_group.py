@@ -1,0 +1,66 @@
+"""How far a workspace's agent reaches: whether commands are sandboxed, the network, web pages."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.design.widgets import IconLabel, Switch, column, label, row
+
+_SWITCHES = (
+    (
+        "sandbox",
+        "Run commands in a sandbox",
+        "They write only in the workspace and cannot read keys or passwords.",
+    ),
+    ("network", "Let commands use the network", "Otherwise the agent asks for each command that needs it."),
+    (
+        "fetch",
+        "Let the agent fetch web pages",
+        "It asks for each host; machines of your own network are never asked.",
+    ),
+)
+
+
+class SandboxGroup(QWidget):
+    """Three switches, and a sentence that says what holds commands back now."""
+
+    changed = Signal(str, bool)
+    """Which of `sandbox`, `network` and `fetch` is to be on or off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.switches: dict[str, Switch] = {}
+        self._parts: dict[str, QWidget] = {}
+        self._shield = IconLabel("shield-check", px=18, color_token="ok")
+        self._status = label("", "muted", wrap=True)
+        sentence = row(self._shield, self._status, gap=10)
+        sentence.setStretch(1, 1)
+        body = column(label("How far the agent reaches", "strong"), sentence, gap=8)
+        for name, words, note in _SWITCHES:
+            switch = Switch(words)
+            switch.toggled.connect(lambda on, name=name: self.changed.emit(name, on))
+            self.switches[name] = switch
+            below = label(note, "faint", wrap=True)
+            below.setContentsMargins(46, 0, 0, 0)
+            part = QWidget()
+            part.setLayout(column(switch, below, gap=1))
+            body.addWidget(part)
+            self._parts[name] = part
+        self.setLayout(body)
+
+    @property
+    def status_text(self) -> str:
+        """What it says holds commands back."""
+        return self._status.text()
+
+    def show_sandbox(self, enabled: dict[str, bool], status: str, is_confined: bool) -> None:
+        """Show which are on, and what that comes to; `held`: something holds commands back."""
+        for name, switch in self.switches.items():
+            switch.blockSignals(True)
+            switch.setChecked(enabled[name])
+            switch.blockSignals(False)
+            switch.update()
+        self._parts["network"].setVisible(is_confined)  # without a sandbox nothing keeps commands off it
+        self._status.setText(status)
+        self._shield.show_icon(*(("shield-check", "ok") if is_confined else ("shield-alert", "warn")))

@@ -1,0 +1,1 @@
+"""Settings of a workspace's context policy."""

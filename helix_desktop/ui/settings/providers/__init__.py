@@ -1,0 +1,1 @@
+"""Settings of providers, their models and roles."""

@@ -1,0 +1,163 @@
+"""The five ticks of a test: what was found at each step, or what failed, why, and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from helix_desktop.services.provider_check_result import (
+    UNTESTED_STEPS,
+    CheckStep,
+    CheckStepName,
+    CheckStepState,
+)
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import IconButton, IconLabel, clear_layout, column, label, restyle, row
+from helix_desktop.ui.settings.forms import CheckNotice
+
+STEP_NAMES: dict[CheckStepName, str] = {
+    "reach": "Reach",
+    "tls": "TLS",
+    "auth": "Key",
+    "streaming": "Streaming",
+    "tools": "Tools",
+}
+_STATE_ICONS: dict[CheckStepState, tuple[str, str]] = {
+    "waiting": ("circle", "faint"),
+    "running": ("loader-circle", "muted"),
+    "ok": ("circle-check", "ok"),
+    "failed": ("circle-x", "error"),
+    "skipped": ("minus", "faint"),
+}
+_STATE_TEXTS: dict[CheckStepState, str] = {
+    "waiting": "not tried yet",
+    "running": "running",
+    "ok": "ok",
+    "failed": "failed",
+    "skipped": "not tried",
+}
+_NAME_PX = 78
+_MAX_HEIGHT_SHARE = 0.4  # of the window's height that results may take
+
+
+class _StepRow(QWidget):
+    """One step."""
+
+    def __init__(self, step: CheckStep) -> None:
+        super().__init__()
+        self._icon = IconLabel("circle", px=15)
+        self._name = label(STEP_NAMES[step.name])
+        self._name.setFixedWidth(_NAME_PX)
+        self._details, self._fix = label("", "faint", wrap=True), label("", "note", wrap=True)
+        words = column(self._details, self._fix, gap=1)
+        line = row(self._icon, self._name, words, gap=8)
+        line.setStretch(2, 1)
+        for part in (self._icon, self._name):
+            line.setAlignment(part, Qt.AlignmentFlag.AlignTop)
+        self.setLayout(line)
+        self.show_step(step)
+
+    def show_step(self, step: CheckStep) -> None:
+        """Show how the step is."""
+        self._icon.show_icon(*_STATE_ICONS[step.state])
+        restyle(self._name, "role", "strong" if step.state == "failed" else "")
+        restyle(self._details, "role", "error" if step.state == "failed" else "faint")
+        said = " ".join(part for part in (step.detail, step.why) if part)
+        self._details.setText(said)
+        self._fix.setText(step.fix)
+        self._fix.setVisible(bool(step.fix))
+        spoken = f"{STEP_NAMES[step.name]}: {_STATE_TEXTS[step.state]}. {said} {step.fix}"
+        self.setAccessibleName(spoken.strip().removesuffix("."))
+
+
+class _ScrollContent(QWidget):
+    """What scrolls when it is too high; says when its words need another height."""
+
+    laid_out = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        """Tell of a new layout."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.laid_out.emit()
+        return done
+
+
+class ProviderCheckView(QWidget):
+    """The ticks of the test, or short notices, above the buttons; nothing until there is something."""
+
+    def __init__(self) -> None:
+        """Start hidden."""
+        super().__init__()
+        self._theme = LIGHT
+        self._rows = {tick.name: _StepRow(tick) for tick in UNTESTED_STEPS}
+        self._steps = QWidget()
+        self._steps.setLayout(column(*self._rows.values(), gap=3))
+        self._notices = QVBoxLayout()
+        self._notices.setSpacing(4)
+        self._close = IconButton("x", "Hide the result", px=13, edge=22)
+        self._close.clicked.connect(self.clear)
+        self._content = _ScrollContent()
+        self._content.laid_out.connect(self._fit)
+        self._content.setObjectName("page")
+        self._content.setLayout(column(self._steps, self._notices, gap=0))
+        self._scroll = QScrollArea()
+        self._scroll.setWidget(self._content)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        whole = row(self._scroll, self._close, margins=(28, 10, 16, 2), gap=6)
+        whole.setAlignment(self._close, Qt.AlignmentFlag.AlignTop)
+        self.setLayout(whole)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.clear()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Be as high as the words need, up to a part of the window; what is more scrolls."""
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        width = max(1, self.width() - 28 - 16 - 6 - self._close.width() - 14)
+        layout = self._steps.layout() if self._steps.isVisibleTo(self) else self._notices
+        needed = layout.totalHeightForWidth(width) if layout is not None else 0
+        self._scroll.setFixedHeight(min(max(24, needed), int(self.window().height() * _MAX_HEIGHT_SHARE)))
+
+    def clear(self) -> None:
+        """Show nothing."""
+        clear_layout(self._notices)
+        self._steps.hide()
+        self.hide()
+
+    def show_steps(self, steps: Sequence[CheckStep]) -> None:
+        """Show how far a test is."""
+        clear_layout(self._notices)
+        for tick in steps:
+            self._rows[tick.name].show_step(tick)
+        self._steps.show()
+        self.show()
+        self._fit()
+
+    def show_notices(self, notices: Sequence[CheckNotice]) -> None:
+        """Show notices instead."""
+        self.clear()
+        for line in notices:
+            face = IconLabel(*_STATE_ICONS[line.state][:1], px=15, color_token=_STATE_ICONS[line.state][1])
+            face.tint(self._theme)
+            words = " · ".join(part for part in (line.name, line.detail) if part)
+            told = label(words, "error" if line.state == "failed" else "note", wrap=True)
+            parts = row(face, told, gap=8)
+            parts.setStretch(1, 1)
+            shown = QWidget()
+            shown.setLayout(parts)
+            shown.setAccessibleName(f"{line.name}: {line.state}. {line.detail}")
+            self._notices.addWidget(shown)
+        self.setVisible(bool(notices))
+        self._fit()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme

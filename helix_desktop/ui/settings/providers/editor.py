@@ -1,0 +1,203 @@
+"""The fields of one provider, its models, and the buttons that save, test and use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QLineEdit, QSizePolicy, QWidget
+
+from helix_desktop.config.model_catalog import DialectName, ModelCatalog, Vendor
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec
+from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.widgets import Combo, IconButton, PushButton, column, row
+from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus, validate_provider
+from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
+from helix_desktop.ui.settings.providers.models import ProviderModels
+
+DIALECTS: tuple[tuple[DialectName, str], ...] = (
+    ("openai-chat", "OpenAI Chat Completions"),
+    ("openai-responses", "OpenAI Responses"),
+    ("anthropic", "Anthropic Messages"),
+)
+"""What a server may speak, in words."""
+
+EMPTY_FORM = ProviderForm("", "", "")
+"""A provider of which nothing is filled in."""
+
+_DIALECT_NOTE = "Chat Completions is what most servers speak, local ones too."
+_KEY_OPTIONAL = "Only if the server asks for one"
+_KEY_DEFAULT_PLACE = "in the system's keychain, or for this run only where there is none"
+
+
+class ProviderEditor(QWidget):
+    """The fields of one provider."""
+
+    saved = Signal(object)
+    test_requested = Signal(object)
+    stop_requested = Signal()
+    models_requested = Signal(object)
+    remove_requested = Signal(str)
+    use_requested = Signal(str)
+    """The label PROVIDER/MODEL of the chosen model."""
+
+    def __init__(self) -> None:
+        """Start with a new provider."""
+        super().__init__()
+        self._id = ""
+        self._is_testing = False
+        self._catalog = ModelCatalog()
+        self.models = ProviderModels()
+        self._name, self._url, self._key = QLineEdit(), QLineEdit(), QLineEdit()
+        self._url.setPlaceholderText("http://127.0.0.1:11434/v1")
+        self._url.editingFinished.connect(lambda: self.models.set_spec_lookup(self._resolve_spec))
+        self._key.setObjectName("api_key")
+        self._key.setEchoMode(QLineEdit.EchoMode.Password)
+        self._reveal_button = IconButton("eye", "Show the key")
+        self._reveal_button.setCheckable(True)
+        self._reveal_button.toggled.connect(self._show_key)
+        self._dialect = Combo()
+        self._dialect.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        for dialect, words in DIALECTS:
+            self._dialect.addItem(words, dialect)
+        self._fields = {
+            "name": FormField("Name", self._name),
+            "base_url": FormField("Base URL", self._url),
+            "dialect": FormField("Speaks", self._dialect, note=_DIALECT_NOTE),
+            "key": FormField("API key", self._key, trailing=self._reveal_button),
+        }
+        self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
+        self._check_view = ProviderCheckView()
+        self._test, self._save = PushButton("Test", "", "zap"), PushButton("Save", "primary")
+        self._use, self._remove = PushButton("Use in workspace"), PushButton("Remove", "danger")
+        self._use.setToolTip(
+            "Default model for this workspace: sessions use it unless they have one of their own"
+        )
+        self._test.clicked.connect(self._test_or_stop)
+        self._save.clicked.connect(self._validate_and_save)
+        self._use.clicked.connect(lambda: self.use_requested.emit(f"{self._id}/{self.models.selected_model}"))
+        self._remove.clicked.connect(lambda: self.remove_requested.emit(self._id))
+        self.footer = QFrame()
+        self.footer.setObjectName("settings_footer")
+        self.footer.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        buttons = row(self._remove, None, self._use, self._test, self._save, margins=(28, 10, 28, 12), gap=8)
+        self.footer.setLayout(column(self._check_view, buttons, gap=0))
+        self.setLayout(column(*self._fields.values(), 6, self.models, None, gap=8))
+        self.show_provider(EMPTY_FORM, ProviderStatus("", False, "none", ""))
+
+    def set_catalog(self, catalog: ModelCatalog) -> None:
+        """Know what is published of models."""
+        self._catalog = catalog
+        self.models.set_spec_lookup(self._resolve_spec)
+
+    def show_provider(self, form: ProviderForm, status: ProviderStatus) -> None:
+        """Fill the fields; a key that is already kept stays where it is and is not shown."""
+        self._id = form.id
+        self._name.setText(form.name)
+        self._url.setText(form.base_url)
+        self._dialect.setCurrentIndex(self._dialect.findData(form.dialect))
+        self._key.setText(form.key)
+        self._key.setPlaceholderText(
+            "Kept; type to replace it" if status.key_place != "none" else _KEY_OPTIONAL
+        )
+        self.models.show_models(form.models, form.default_model, self._resolve_spec)
+        self._suggest()
+        self._check_view.clear()
+        for field in self._fields.values():
+            field.show_error("")
+        self._fields["key"].set_note(_key_note(status))
+        self._use.setVisible(bool(form.id))
+        self._remove.setVisible(bool(form.id))
+
+    def require_key(self, is_required: bool) -> None:
+        """Say whether the server asks for a key."""
+        self._key.setPlaceholderText("Paste the key" if is_required else "None needed")
+
+    def focus_first_empty(self) -> None:
+        """Give the keyboard to the first field that is empty."""
+        empty = next((field for field in (self._name, self._url, self._key) if not field.text()), self._key)
+        empty.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def focus_key(self) -> None:
+        """Give the keyboard to the key."""
+        self._key.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def show_notices(self, notices: Sequence[CheckNotice]) -> None:
+        """Show notices above the buttons."""
+        self._check_view.show_notices(notices)
+
+    def show_steps(self, steps: Sequence[CheckStep]) -> None:
+        """Show how far a test is."""
+        self._check_view.show_steps(steps)
+
+    def show_testing(self, is_testing: bool) -> None:
+        """While a test runs, its button stops it."""
+        self._is_testing = is_testing
+        self._test.setText("Stop" if is_testing else "Test")
+
+    def show_offered(self, offered: Mapping[str, SourcedSpec]) -> None:
+        """Take over what the server has and says, to be checked; its only model is added at once."""
+        self.models.set_offered(offered)
+        if len(offered) == 1 and not self.models.entries:
+            self.models.add(next(iter(offered)))
+        elif offered:
+            self.models.show_checklist()
+
+    def form(self) -> ProviderForm:
+        """What is filled in now."""
+        return ProviderForm(
+            self._id,
+            self._name.text().strip(),
+            self._url.text().strip(),
+            self._dialect.currentData(),
+            self.models.entries,
+            self.models.default_model,
+            self._key.text().strip(),
+        )
+
+    def errors(self) -> dict[str, str]:
+        """What is marked as wrong: field name and words."""
+        found = {name: field.error_text() for name, field in self._fields.items()}
+        return {name: words for name, words in {**found, "models": self.models.error_text()}.items() if words}
+
+    def _suggest(self) -> None:
+        """Offer the names that are published for this server, until it lists its own."""
+        vendor: Vendor | None = self._catalog.vendor_for(self._url.text())
+        if vendor is not None:
+            names = [*vendor.begin, *(name for entry in vendor.model for name in entry.names)]
+            self.models.set_suggestions(tuple(dict.fromkeys(names)))
+
+    def _resolve_spec(self, entry: ModelEntry) -> ResolvedModelSpec:
+        provider = Provider(name="any", base_url=self._url.text().strip(), models=(entry,))
+        return provider.resolved_spec(entry.name, self._catalog)
+
+    def _test_or_stop(self) -> None:
+        if self._is_testing:
+            self.stop_requested.emit()
+        else:
+            self.test_requested.emit(self.form())
+
+    def _validate_and_save(self) -> None:
+        form = self.form()
+        faults = validate_provider(form)
+        for name, field in self._fields.items():
+            field.show_error(faults.get(name, ""))
+        self.models.show_error(faults.get("models", ""))
+        if not faults:
+            self.saved.emit(form)
+
+    def _show_key(self, visible: bool) -> None:
+        self._key.setEchoMode(QLineEdit.EchoMode.Normal if visible else QLineEdit.EchoMode.Password)
+        self._reveal_button.set_icon("eye-off" if visible else "eye")
+        self._reveal_button.set_tip("Hide the key" if visible else "Show the key")
+
+
+def _key_note(status: ProviderStatus) -> str:
+    return {
+        "keychain": f"Kept in the {status.key_text}.",
+        "environment": f"Taken from the {status.key_text}.",
+        "run": f"Kept for {status.key_text}.",
+        "none": f"Will be kept {status.key_text or _KEY_DEFAULT_PLACE}.",
+    }[status.key_place]

@@ -1,0 +1,206 @@
+"""The list of what a server offers: models are checked there and added together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPen
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QWidget,
+)
+
+from helix_desktop.domain.model_spec import ResolvedModelSpec
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import PushButton, SearchField, card, column, label, row
+from helix_desktop.ui.settings.providers.model_rows import ModelRow, cell_text
+
+_COLUMNS = ("Model", "Window", "$ in / out")
+_CELLS = (0, 1, 3)  # of a row of the table of models
+_WIDTHS = (0, 96, 110)  # pixels; the name takes the rest
+_ROW_PX, _MAX_ROWS, _HEAD_PX = 30, 8, 32
+_BOX_PX = 16
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
+
+
+class _CheckBoxDelegate(QStyledItemDelegate):
+    """Paints check boxes in the theme's colors; the style sheet keeps the room for them free."""
+
+    theme = LIGHT
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Paint a cell, and its check box if it has one."""
+        super().paint(painter, option, index)
+        cell = QStyleOptionViewItem(option)
+        self.initStyleOption(cell, index)
+        if not cell.features & QStyleOptionViewItem.ViewItemFeature.HasCheckIndicator:
+            return
+        room = cell.widget.style().subElementRect(
+            QStyle.SubElement.SE_ItemViewItemCheckIndicator, cell, cell.widget
+        )
+        box = QRectF(0, 0, _BOX_PX, _BOX_PX)
+        box.moveCenter(QRectF(room).center())
+        enabled = bool(cell.state & QStyle.StateFlag.State_Enabled)
+        fill = self.theme.accent if enabled else self.theme.faint
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if cell.checkState == _CHECKED:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(fill))
+            painter.drawRoundedRect(box, 4, 4)
+            icon("check", self.theme.on_accent, _BOX_PX - 4).paint(
+                painter, box.adjusted(2, 2, -2, -2).toRect()
+            )
+        else:
+            painter.setPen(QPen(QColor(self.theme.faint), 1.5))
+            painter.setBrush(QColor(self.theme.surface))
+            painter.drawRoundedRect(box.adjusted(0.75, 0.75, -0.75, -0.75), 4, 4)
+        painter.restore()
+
+
+class ModelChecklist(QWidget):
+    """A filter, the offered models with check boxes, and a button that adds those that are checked."""
+
+    added = Signal(list)
+    """The names of the checked models, in the order of the list."""
+
+    def __init__(self) -> None:
+        """Start hidden."""
+        super().__init__()
+        self.filter = SearchField("Filter models")
+        self.filter.textChanged.connect(self._filter)
+        self.list = QTreeWidget()
+        self.list.setObjectName("offered_models")
+        self.list.setAccessibleName("Offered models")
+        self.list.setProperty("kind", "checklist")
+        self.list.setRootIsDecorated(False)
+        self.list.setUniformRowHeights(True)
+        self.list.setAllColumnsShowFocus(True)
+        self.list.setHeaderLabels(list(_COLUMNS))
+        self._checkbox_delegate = _CheckBoxDelegate(self.list)
+        self.list.setItemDelegate(self._checkbox_delegate)
+        for place in range(1, len(_COLUMNS)):
+            self.list.headerItem().setTextAlignment(place, _RIGHT)
+        self.list.itemChanged.connect(lambda *_: self._update_buttons())
+        self.list.itemActivated.connect(_toggle)
+        head = self.list.header()
+        head.setStretchLastSection(False)
+        head.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+        for place, width in enumerate(_WIDTHS[1:], 1):
+            head.setSectionResizeMode(place, QHeaderView.ResizeMode.Fixed)
+            self.list.setColumnWidth(place, width)
+        self._no_match = label("No matching models", "muted")
+        self.add, self._all, self._close = (
+            PushButton("", "primary"),
+            PushButton("", "link"),
+            PushButton("Cancel"),
+        )
+        self.add.setObjectName("add_checked_models")
+        self.add.clicked.connect(lambda: self.added.emit(self.checked()))
+        self._all.clicked.connect(self._check_all)
+        self._close.clicked.connect(self.hide)
+        buttons = row(self._all, None, self._close, self.add, gap=8)
+        body = column(self.filter, self.list, self._no_match, buttons, margins=(12, 12, 12, 12), gap=8)
+        self.setLayout(column(card(body)))
+        self.hide()
+
+    def show_models(
+        self, names: Sequence[str], spec_lookup: Callable[[str], ResolvedModelSpec], existing: Collection[str]
+    ) -> None:
+        """Show what is offered; models that are `present` already are checked and cannot be changed."""
+        self.list.blockSignals(True)
+        self.list.clear()
+        for name in names:
+            self.list.addTopLevelItem(_item(name, spec_lookup(name), name in existing))
+        self.list.blockSignals(False)
+        rows = max(1, min(_MAX_ROWS, len(names)))
+        self.list.setFixedHeight(_HEAD_PX + rows * _ROW_PX + 2 * self.list.frameWidth())
+        self.filter.clear()
+        self._filter("")
+        self.show()
+        self.filter.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        self._checkbox_delegate.theme = theme
+        self.list.viewport().update()
+
+    def checked(self) -> list[str]:
+        """List the models that are checked and not present yet, also those that the filter hides."""
+        return [item.text(0) for item in self._items() if _is_new(item) and item.checkState(0) == _CHECKED]
+
+    def _items(self) -> list[QTreeWidgetItem]:
+        found = (self.list.topLevelItem(place) for place in range(self.list.topLevelItemCount()))
+        return [item for item in found if item is not None]
+
+    def _filter(self, text: str) -> None:
+        words = text.casefold().split()
+        for item in self._items():
+            item.setHidden(not all(word in item.text(0).casefold() for word in words))
+        self._update_buttons()
+
+    def _visible_items(self) -> list[QTreeWidgetItem]:
+        return [item for item in self._items() if not item.isHidden()]
+
+    def _check_all(self) -> None:
+        """Check every model that the filter shows; where all are, uncheck them."""
+        shown = [item for item in self._visible_items() if _is_new(item)]
+        state = _UNCHECKED if all(item.checkState(0) == _CHECKED for item in shown) else _CHECKED
+        for item in shown:
+            item.setCheckState(0, state)
+
+    def _update_buttons(self) -> None:
+        count, shown = len(self.checked()), self._visible_items()
+        new = [item for item in shown if _is_new(item)]
+        every = bool(new) and all(item.checkState(0) == _CHECKED for item in new)
+        self.add.setText(f"Add {count:,} {'model' if count == 1 else 'models'}" if count else "Add models")
+        self.add.setEnabled(bool(count))
+        self._all.setText("Clear selection" if every else "Select all")
+        self._all.setEnabled(bool(new))
+        self.list.setVisible(bool(shown))
+        self._no_match.setVisible(not shown)
+
+
+def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
+    shown = ModelRow(name, False, spec)
+    item = QTreeWidgetItem([cell_text(shown, place) for place in _CELLS])
+    for place, text in enumerate(_placeholders(spec), 1):
+        if text is not None:
+            item.setText(place, text)
+        item.setTextAlignment(place, _RIGHT)
+    item.setToolTip(0, name)
+    item.setCheckState(0, _CHECKED if exists else _UNCHECKED)
+    if exists:
+        item.setText(0, name)
+        item.setToolTip(0, f"{name} is already in the list")
+        item.setFlags(item.flags() & ~Qt.ItemFlag.ItemIsEnabled)
+    return item
+
+
+def _placeholders(spec: ResolvedModelSpec) -> tuple[str | None, str | None]:
+    """Return a dash for window and price where nobody says them."""
+    window = "—" if spec.values["window"].origin == "usual" else None
+    price = None if spec.number("price_in") or spec.number("price_out") else "—"
+    return window, price
+
+
+def _is_new(item: QTreeWidgetItem) -> bool:
+    return bool(item.flags() & Qt.ItemFlag.ItemIsEnabled)
+
+
+def _toggle(item: QTreeWidgetItem) -> None:
+    if _is_new(item):
+        item.setCheckState(0, _UNCHECKED if item.checkState(0) == _CHECKED else _CHECKED)

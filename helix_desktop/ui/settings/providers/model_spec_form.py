@@ -1,0 +1,150 @@
+"""The figures of one model: what is known stands in the fields in grey, what is typed counts instead."""
+
+from __future__ import annotations
+
+import msgspec
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
+
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec
+from helix_desktop.ui.design.widgets import Combo, ElidedLabel, IconButton, card, column, label, restyle, row
+from helix_desktop.ui.settings.providers.model_rows import parse_number, source_text
+
+_NUMBERS = (
+    ("window", "Window", "tokens"),
+    ("output", "Largest answer", "tokens"),
+    ("reserve", "Kept for the answer", "tokens"),
+    ("price_in", "Input", "$ / million"),
+    ("price_cached", "Cached input", "$ / million"),
+    ("price_out", "Output", "$ / million"),
+)
+_ABILITIES = (("tools", "Can use tools"), ("images", "Can see images"))
+_FIELD_PX = 132
+_UNKNOWN_SOURCE = "not known"
+
+
+class ModelSpecForm(QWidget):
+    """Fields for one model; every change comes out as a whole new entry."""
+
+    changed = Signal(object)  # ModelEntry
+    removed = Signal(str)
+    default_requested = Signal(str)
+
+    def __init__(self) -> None:
+        """Start without a model."""
+        super().__init__()
+        self._entry = ModelEntry(name="?")
+        self._name = ElidedLabel(role="strong")
+        self._default_button = IconButton(
+            "star", "Let this model answer when no other is named", px=15, edge=26
+        )
+        self._reset_button = IconButton("rotate-ccw", "Forget my own figures of this model", px=15, edge=26)
+        self._remove = IconButton("trash-2", "Remove this model", px=15, edge=26)
+        self._fields: dict[str, QLineEdit] = {}
+        self._choices: dict[str, Combo] = {}
+        self._sources: dict[str, ElidedLabel] = {}
+        head = row(self._name, self._default_button, self._reset_button, self._remove, gap=4)
+        head.setStretch(0, 1)
+        framed = card(column(head, self._grid(), margins=(14, 10, 14, 12), gap=6), "well")
+        self.setLayout(column(framed))
+        self._default_button.clicked.connect(lambda: self.default_requested.emit(self._entry.name))
+        self._reset_button.clicked.connect(self._reset)
+        self._remove.clicked.connect(lambda: self.removed.emit(self._entry.name))
+
+    def _grid(self) -> QGridLayout:
+        grid = QGridLayout()
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(5)
+        grid.setColumnStretch(3, 1)
+        for name, words, unit in _NUMBERS:
+            field = QLineEdit()
+            field.setFixedWidth(_FIELD_PX)
+            field.setAlignment(Qt.AlignmentFlag.AlignRight)
+            field.editingFinished.connect(lambda name=name: self._on_edited(name))
+            self._fields[name] = field
+            self._add(grid, name, words, field, unit)
+        for name, words in _ABILITIES:
+            choice = Combo()
+            choice.setFixedWidth(_FIELD_PX)
+            choice.activated.connect(lambda _, name=name: self._on_selected(name))
+            self._choices[name] = choice
+            self._add(grid, name, words, choice, "")
+        return grid
+
+    def _add(self, grid: QGridLayout, name: str, title: str, control: QWidget, unit: str) -> None:
+        line = grid.rowCount()
+        told = label(title, "muted")
+        told.setBuddy(control)
+        control.setAccessibleName(f"{title}, {unit}" if unit else title)
+        self._sources[name] = ElidedLabel(role="faint")
+        for place, part in enumerate((told, control, label(unit, "faint"), self._sources[name])):
+            grid.addWidget(part, line, place)
+
+    def show_model(
+        self, entry: ModelEntry, spec: ResolvedModelSpec, defaults: ResolvedModelSpec, is_default: bool
+    ) -> None:
+        """Show a model; `without` is what would be known without the person's own figures."""
+        self._entry = entry
+        self._name.set_full_text(entry.name)
+        self._default_button.setVisible(not is_default)
+        self._reset_button.setVisible(entry.user_spec != ModelSpec())
+        for name, field in self._fields.items():
+            own, other = getattr(entry, name), defaults.number(name)
+            field.setText(_number_text(name, own) if own else "")
+            field.setPlaceholderText(_number_text(name, other) if other else "?")
+            restyle(field, "invalid", False)
+        for name, choice in self._choices.items():
+            other_says = {None: "?", True: "yes", False: "no"}[defaults.supports(name)]
+            choice.clear()
+            for words, value in ((f"as known: {other_says}", None), ("yes", True), ("no", False)):
+                choice.addItem(words, value)
+            choice.setCurrentIndex({None: 0, True: 1, False: 2}[getattr(entry, name)])
+        for name, source in self._sources.items():
+            fact = spec.values.get(name)
+            source.set_full_text(source_text(fact) if fact is not None else _UNKNOWN_SOURCE)
+
+    def field(self, name: str) -> QLineEdit:
+        """The field of a number, by its figure's name."""
+        return self._fields[name]
+
+    def choice(self, name: str) -> Combo:
+        """The choice of an ability, by its name."""
+        return self._choices[name]
+
+    def source(self, name: str) -> str:
+        """Where a figure comes from, as it is read."""
+        return self._sources[name].full_text()
+
+    def _on_edited(self, name: str) -> None:
+        field = self._fields[name]
+        number = parse_number(field.text())
+        value: float | None = None if number is None else number
+        if value is not None and not name.startswith("price"):
+            value = int(value)
+        self._apply(field, {name: value} if value is not None else None)
+
+    def _apply(self, field: QLineEdit, change: dict[str, float] | None) -> None:
+        """Take a change over, or mark the field when it cannot be."""
+        try:
+            entry = msgspec.structs.replace(self._entry, **change) if change is not None else None
+        except ValueError:
+            entry = None
+        restyle(field, "invalid", entry is None)
+        if entry is not None and entry != self._entry:
+            self.changed.emit(entry)
+
+    def _on_selected(self, name: str) -> None:
+        entry = msgspec.structs.replace(self._entry, **{name: self._choices[name].currentData()})
+        if entry != self._entry:
+            self.changed.emit(entry)
+
+    def _reset(self) -> None:
+        self.changed.emit(
+            ModelEntry(name=self._entry.name, told=self._entry.told, told_by=self._entry.told_by)
+        )
+
+
+def _number_text(name: str, number: float) -> str:
+    return f"{number:g}" if name.startswith("price") else f"{int(number):,}"

@@ -1,0 +1,210 @@
+"""A provider's models: the table, the figures of the chosen one, and how another one is added."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+import msgspec
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtWidgets import QCompleter, QScrollArea, QWidget
+
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.ui.design.widgets import Combo, PushButton, card, column, label, row
+from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
+from helix_desktop.ui.settings.providers.model_rows import ModelRow
+from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm
+from helix_desktop.ui.settings.providers.model_table import ModelTable
+
+SpecLookup = Callable[[ModelEntry], ResolvedModelSpec]
+_NO_MODEL = "No model yet. List those that the server has, or write a name."
+
+
+class ProviderModels(QWidget):
+    """Emits nothing while it is filled; `changed` when a person changed something."""
+
+    changed = Signal()
+    listing_requested = Signal()
+
+    def __init__(self) -> None:
+        """Start without models."""
+        super().__init__()
+        self._entries: dict[str, ModelEntry] = {}
+        self._default_model = ""
+        self._offered: dict[str, SourcedSpec] = {}
+        self._spec_lookup: SpecLookup = lambda _: resolve_spec()
+        self.table, self.spec_form = ModelTable(), ModelSpecForm()
+        self._no_model, self._error = label(_NO_MODEL, "muted", wrap=True), label("", "error", wrap=True)
+        self.name_field = Combo()
+        self.name_field.setEditable(True)
+        self.name_field.setInsertPolicy(Combo.InsertPolicy.NoInsert)
+        self.name_field.setAccessibleName("Name of a model to add")
+        self.name_field.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        edit = self.name_field.lineEdit()
+        assert edit is not None  # an editable combo box has one
+        edit.setPlaceholderText("Name of another model")
+        edit.setAccessibleName("Name of a model to add")
+        edit.returnPressed.connect(self._add)
+        completer = self.name_field.completer()
+        assert completer is not None  # as an editable one does
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        self._add_button, self._list_button = (
+            PushButton("Add", "", "plus"),
+            PushButton("List models", "", "list"),
+        )
+        adding = row(self.name_field, self._add_button, self._list_button, gap=6)
+        adding.setStretch(0, 1)
+        self.checklist = ModelChecklist()
+        self._table_card = card(column(self.table, margins=(5, 3, 5, 5)))
+        self.setLayout(
+            column(
+                *(label("Models", "strong"), self._no_model, self._table_card, self._error, adding),
+                *(self.checklist, self.spec_form),
+                gap=6,
+            )
+        )
+        self._add_button.clicked.connect(self._add)
+        self._list_button.clicked.connect(self.listing_requested)
+        self.checklist.added.connect(self._add_checked)
+        self.table.model_selected.connect(lambda _: self._show_spec())
+        self.table.default_requested.connect(self._set_default)
+        self.spec_form.default_requested.connect(self._set_default)
+        self.spec_form.changed.connect(self._change)
+        self.spec_form.removed.connect(self._remove)
+        self._refresh()
+
+    @property
+    def entries(self) -> tuple[ModelEntry, ...]:
+        """The models as they are now."""
+        return tuple(self._entries.values())
+
+    @property
+    def default_model(self) -> str:
+        """The model that answers when none is named; empty when there are none."""
+        return self._default_model if self._default_model in self._entries else next(iter(self._entries), "")
+
+    @property
+    def selected_model(self) -> str:
+        """The model whose figures are shown."""
+        return self.table.current_name()
+
+    def show_models(self, entries: Sequence[ModelEntry], default_model: str, spec_lookup: SpecLookup) -> None:
+        """Show these models; `knows` says what is known of one."""
+        self._entries = {entry.name: entry for entry in entries}
+        self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
+        self.checklist.hide()
+        self.show_error("")
+        self.set_suggestions(())
+        self._refresh()
+        self.table.select_model(self.default_model)
+
+    def set_spec_lookup(self, spec_lookup: SpecLookup) -> None:
+        """Look the figures up anew: the address has changed."""
+        self._spec_lookup = spec_lookup
+        self._refresh()
+
+    def set_suggestions(self, names: Sequence[str]) -> None:
+        """Offer names to be added; what was typed stays."""
+        typed = self.name_field.currentText()
+        self.name_field.clear()
+        self.name_field.addItems([name for name in names if name not in self._entries])
+        self.name_field.setEditText(typed)
+
+    def set_offered(self, offered: Mapping[str, SourcedSpec]) -> None:
+        """Offer what the server has, and take over what it says of the models that are here."""
+        self._offered = dict(offered)
+        self._entries = {name: self._with_offered_spec(entry) for name, entry in self._entries.items()}
+        self.set_suggestions(tuple(offered))
+        self._refresh()
+
+    def show_checklist(self) -> None:
+        """Let the user check which of the offered models to add."""
+        self.checklist.show_models(
+            tuple(self._offered),
+            lambda name: self._spec_lookup(self._with_offered_spec(ModelEntry(name=name))),
+            self._entries.keys(),
+        )
+        QTimer.singleShot(0, self, self._reveal_checklist)  # once the page has grown by it
+
+    def _reveal_checklist(self) -> None:
+        around = self.parentWidget()
+        while around is not None and not isinstance(around, QScrollArea):
+            around = around.parentWidget()
+        if isinstance(around, QScrollArea):
+            around.ensureWidgetVisible(self.checklist, 0, 16)
+
+    def _add_checked(self, names: list[str]) -> None:
+        self.checklist.hide()
+        for name in names:
+            self._entries.setdefault(name, self._with_offered_spec(ModelEntry(name=name)))
+        self.set_suggestions(tuple(self._offered))
+        self.show_error("")
+        self._refresh()
+        self.table.select_model(names[0])
+        self.changed.emit()
+
+    def show_error(self, message: str) -> None:
+        """Say what is wrong with the models; an empty text takes it away."""
+        self._error.setText(message)
+        self._error.setVisible(bool(message))
+
+    def error_text(self) -> str:
+        """What is said to be wrong."""
+        return self._error.text()
+
+    def add(self, name: str) -> None:
+        """Add a model, or choose it when it is here."""
+        if name and name not in self._entries:
+            self._entries[name] = self._with_offered_spec(ModelEntry(name=name))
+            self.set_suggestions(tuple(self._offered))
+            self.name_field.setEditText("")
+            self.show_error("")
+            self._refresh()
+            self.changed.emit()
+        self.table.select_model(name)
+
+    def _with_offered_spec(self, entry: ModelEntry) -> ModelEntry:
+        said = self._offered.get(entry.name)
+        if said is None:
+            return entry
+        return msgspec.structs.replace(entry, told=said.spec, told_by=said.source)
+
+    def _add(self) -> None:
+        self.add(self.name_field.currentText().strip())
+
+    def _refresh(self) -> None:
+        self.table.show_rows(
+            [
+                ModelRow(entry.name, entry.name == self.default_model, self._spec_lookup(entry))
+                for entry in self.entries
+            ]
+        )
+        for part in (self._table_card, self.spec_form):
+            part.setVisible(bool(self._entries))
+        self._no_model.setVisible(not self._entries)
+
+    def _show_spec(self) -> None:
+        entry = self._entries.get(self.table.current_name())
+        if entry is not None:
+            bare = ModelEntry(name=entry.name, told=entry.told, told_by=entry.told_by)
+            self.spec_form.show_model(
+                entry, self._spec_lookup(entry), self._spec_lookup(bare), entry.name == self.default_model
+            )
+
+    def _change(self, entry: ModelEntry) -> None:
+        self._entries[entry.name] = entry
+        self._refresh()
+        self.changed.emit()
+
+    def _set_default(self, name: str) -> None:
+        if name in self._entries and name != self.default_model:
+            self._default_model = name
+            self._refresh()
+            self.changed.emit()
+
+    def _remove(self, name: str) -> None:
+        self._entries.pop(name, None)
+        self.set_suggestions(tuple(self._offered))
+        self._refresh()
+        self.changed.emit()

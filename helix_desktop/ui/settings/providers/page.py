@@ -1,0 +1,190 @@
+"""The provider page: which models there are, how they are reached, and whether they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QStackedWidget, QWidget
+
+from helix_desktop.config.model_catalog import ModelCatalog, Vendor
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import Badge, PushButton, column, label, row
+from helix_desktop.ui.onboarding.found_servers import FoundServerList
+from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
+from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.ui.settings.providers.editor import EMPTY_FORM, ProviderEditor
+
+_LINE_PX, _LINES = 32, 4
+_ID = int(Qt.ItemDataRole.UserRole)
+
+
+class ProvidersPage(QWidget):
+    """The list of providers with the demo model first, and the fields of the chosen one."""
+
+    provider_chosen = Signal(str)
+    scan_requested = Signal()
+
+    def __init__(self) -> None:
+        """Start with an empty list."""
+        super().__init__()
+        self._forms: dict[str, ProviderForm] = {}
+        self._states: dict[str, ProviderStatus] = {}
+        self._theme = LIGHT
+        self.list = QListWidget()
+        self.list.setProperty("kind", "cards")
+        self.list.setAccessibleName("Providers")
+        self.list.setIconSize(QSize(16, 16))
+        self.list.currentItemChanged.connect(lambda now, _: self._on_current_changed(now))
+        self.editor = ProviderEditor()
+        self.found_servers = FoundServerList()
+        self._add_button, self._scan_button = (
+            PushButton("Add provider", "", "plus"),
+            PushButton("Find local servers", "", "search"),
+        )
+        self._menu = QMenu(self)
+        self._add_button.setMenu(self._menu)
+        self._scan_button.clicked.connect(self.scan_requested)
+        self._use_demo_button = PushButton("Use in workspace")
+        self._use_demo_button.setToolTip("Default model for this workspace")
+        self._use_demo_button.clicked.connect(lambda: self.editor.use_requested.emit(self._selected_id()))
+        self._stack = QStackedWidget()
+        self._stack.addWidget(self.editor)
+        self._stack.addWidget(self._demo_page())
+        whole, _ = scrolling_page(
+            "Model providers",
+            "A key is sent to its own server and nowhere else. Proxy and certificates are the system's.",
+            column(
+                self.list,
+                row(self._add_button, self._scan_button, None),
+                self.found_servers,
+                8,
+                self._stack,
+                gap=8,
+            ),
+        )
+        self.setLayout(column(whole, self.editor.footer, gap=0))
+        self._use_demo_button.hide()
+        self._show_editor(False)
+        self.set_catalog(ModelCatalog())
+
+    def _on_current_changed(self, item: QListWidgetItem | None) -> None:
+        # Qt makes an item current, without selecting it, when Tab comes to the list: that chooses nothing.
+        if item is None or item.isSelected():
+            self._show_item(item)
+
+    def _demo_page(self) -> QWidget:
+        words = label(
+            "A script that ships with the app and works on the sample project with the real tools. "
+            "It needs no key and opens no connection. It cannot answer questions: choose a model for that.",
+            "muted",
+            wrap=True,
+        )
+        demo = QWidget()
+        demo.setLayout(
+            column(
+                row(Badge("Offline demo model"), None), words, row(self._use_demo_button, None), None, gap=10
+            )
+        )
+        return demo
+
+    def set_catalog(self, catalog: ModelCatalog) -> None:
+        """Offer the vendors that are known, and know what they publish."""
+        self._menu.clear()
+        for key in (True, False):
+            for vendor in catalog.vendors:
+                if vendor.key is key:
+                    self._add_vendor_action(vendor)
+            self._menu.addSeparator()
+        other = QAction("Another server…", self._menu)
+        other.triggered.connect(self.add)
+        self._menu.addAction(other)
+        self.editor.set_catalog(catalog)
+
+    def _add_vendor_action(self, vendor: Vendor) -> None:
+        action = QAction(vendor.title, self._menu)
+        action.triggered.connect(lambda _=False, chosen=vendor: self.add_vendor(chosen))
+        self._menu.addAction(action)
+
+    def show_providers(self, forms: Sequence[ProviderForm], states: Sequence[ProviderStatus]) -> None:
+        """Show these providers; the chosen one stays chosen, at first it is the one in use."""
+        chosen = self._selected_id()
+        self._forms = {form.id: form for form in forms}
+        self._states = {state.id: state for state in states}
+        self.list.blockSignals(True)
+        self.list.clear()
+        for form in forms:
+            state = self._states.get(form.id)
+            in_use = "workspace default" if state is not None and state.in_use else ""
+            words = (form.name, "" if form.demo else form.default_model, in_use)
+            item = QListWidgetItem(" · ".join(word for word in words if word))
+            item.setData(_ID, form.id)
+            self.list.addItem(item)
+        self.list.blockSignals(False)
+        self._paint_icons()
+        line = max(_LINE_PX, self.list.sizeHintForRow(0))
+        self.list.setFixedHeight(min(_LINES, max(1, len(forms))) * line + 12)
+        used = next((state.id for state in states if state.in_use), "")
+        names = [form.id for form in forms]
+        found = (names.index(name) for name in (chosen, used) if name in names)
+        self.list.setCurrentRow(next(found, 0))
+
+    def add(self) -> None:
+        """Begin a new provider."""
+        self._start_editing(EMPTY_FORM)
+
+    def add_vendor(self, vendor: Vendor) -> None:
+        """Begin a provider with what is known of a vendor, so that only its key is missing."""
+        models = tuple(ModelEntry(name=name) for name in vendor.begin)
+        usual = vendor.begin[0] if vendor.begin else ""
+        self._start_editing(ProviderForm("", vendor.name, vendor.base_url, vendor.dialect, models, usual))
+        self.editor.require_key(vendor.key)
+
+    def _start_editing(self, form: ProviderForm) -> None:
+        self.list.clearSelection()
+        self.list.setCurrentRow(-1)
+        self._show_editor(True)
+        self.editor.show_provider(form, ProviderStatus("", False, "none", self._new_key_location()))
+        self.editor.focus_first_empty()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self._paint_icons()
+
+    def _paint_icons(self) -> None:
+        for place in range(self.list.count()):
+            item = self.list.item(place)
+            demo = self._forms[item.data(_ID)].demo
+            item.setIcon(icon("play" if demo else "server", self._theme.muted, 16))
+
+    def _new_key_location(self) -> str:
+        """Where the others' keys are or would be; empty when nothing is known of it."""
+        states = self._states.values()
+        kept = (f"in the {state.key_text}" for state in states if state.key_place == "keychain")
+        would = (state.key_text for state in states if state.key_place == "none" and state.key_text)
+        return next(chain(kept, would), "")
+
+    def _selected_id(self) -> str:
+        item = self.list.currentItem()
+        return str(item.data(_ID)) if item is not None else ""
+
+    def _show_editor(self, visible: bool) -> None:
+        self._stack.setCurrentIndex(0 if visible else 1)
+        self.editor.footer.setVisible(visible)
+
+    def _show_item(self, item: QListWidgetItem | None) -> None:
+        if item is None:
+            return
+        form = self._forms[item.data(_ID)]
+        state = self._states.get(form.id, ProviderStatus(form.id, False, "none", ""))
+        self._show_editor(not form.demo)
+        self._use_demo_button.setVisible(form.demo and not state.in_use)
+        if not form.demo:
+            self.editor.show_provider(replace(form, key=""), state)
+        self.provider_chosen.emit(form.id)

@@ -1,0 +1,112 @@
+"""Which model does what: here, and in all workspaces that do not say otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from helix_desktop.ui.design.widgets import Combo, card, column, label, row
+from helix_desktop.workspaces.record import MAIN
+
+Role = Literal["model", "fast", "summary", "long"]
+ROLES: tuple[tuple[Role, str, str], ...] = (
+    ("model", "Main", "Answers, and uses the tools."),
+    ("fast", "Large outputs", "Extracts what the agent wants of them. A fast one pays off."),
+    ("summary", "Summaries", "Writes handovers and observations."),
+    ("long", "Longest texts", "Reads what fits no other model's window."),
+)
+"""The roles, their names, and what they do."""
+
+_DEMO = "demo/offline"
+
+
+class RolesCard(QWidget):
+    """A grid of choices: a line for each role, a column for this workspace and one for all."""
+
+    workspace_model_chosen = Signal(str, str)
+    """A role, and the label of its model in this workspace; empty: as everywhere."""
+    default_model_chosen = Signal(str, str)
+    """A role, and the label of its model where nothing else is said; empty: the main model."""
+
+    def __init__(self) -> None:
+        """Start without models."""
+        super().__init__()
+        self._workspace_choices: dict[Role, Combo] = {}
+        self._default_choices: dict[Role, Combo] = {}
+        self._title = label("", "section")
+        grid = QGridLayout()
+        grid.setContentsMargins(16, 12, 16, 15)
+        grid.setHorizontalSpacing(10)
+        grid.setVerticalSpacing(5)
+        sides = (
+            (self._title, self._workspace_choices, "in this workspace", self.workspace_model_chosen),
+            (
+                label("Everywhere else", "section"),
+                self._default_choices,
+                "everywhere else",
+                self.default_model_chosen,
+            ),
+        )
+        for side, (title, choices, where, chosen) in enumerate(sides):
+            grid.addWidget(title, 0, side)
+            grid.setColumnStretch(side, 1)
+            for place, (role, name, _) in enumerate(ROLES):
+                choices[role] = choice = _choice(f"{name}, {where}")
+                choice.activated.connect(
+                    lambda _, role=role, choices=choices, chosen=chosen: chosen.emit(
+                        role, choices[role].currentData()
+                    )
+                )
+                grid.addWidget(choice, 2 * place + 2, side)
+        for place, (_, name, words) in enumerate(ROLES):
+            told = row(label(name, "strong"), label(words, "faint", wrap=True), margins=(0, 7, 0, 0), gap=8)
+            told.setStretch(1, 1)
+            grid.addLayout(told, 2 * place + 1, 0, 1, 2)
+        self.setLayout(column(card(grid)))
+
+    def show_roles(
+        self,
+        workspace: str,
+        models: Sequence[str],
+        workspace_models: Mapping[Role, str],
+        default_models: Mapping[Role, str],
+    ) -> None:
+        """Show who is chosen; without a workspace only the second column can be changed."""
+        self._title.setText(f"In {workspace}" if workspace else "Here")
+        for role, choice in self._default_choices.items():
+            nobody = ("Offline demo model", "") if role == "model" else ("As main", "")
+            _fill(choice, [nobody], models, default_models[role])
+        for role, choice in self._workspace_choices.items():
+            general = default_models[role] or ("the demo model" if role == "model" else "as main")
+            own = ("Offline demo model", _DEMO) if role == "model" else ("As main", MAIN)
+            _fill(choice, [(f"As everywhere ({general})", ""), own], models, workspace_models.get(role, ""))
+            choice.setEnabled(bool(workspace))
+
+    def workspace_choice(self, role: Role) -> Combo:
+        """The choice of a role in this workspace."""
+        return self._workspace_choices[role]
+
+
+def _choice(name: str) -> Combo:
+    choice = Combo()
+    choice.setSizeAdjustPolicy(Combo.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+    choice.setMinimumContentsLength(6)
+    choice.setAccessibleName(name)
+    return choice
+
+
+def _fill(choice: Combo, special: Sequence[tuple[str, str]], models: Sequence[str], selected: str) -> None:
+    choice.clear()
+    for words, value in special:
+        choice.addItem(words, value)
+    for model in models:
+        choice.addItem(model, model)
+    place = choice.findData(selected)
+    if place < 0:  # its provider is gone, or has it no longer
+        choice.addItem(f"{selected} (gone)", selected)
+        place = choice.count() - 1
+    choice.setCurrentIndex(place)
+    choice.setToolTip(choice.currentText())

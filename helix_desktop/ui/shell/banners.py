@@ -1,0 +1,133 @@
+"""Messages on top of the centre: what happened, why, and what can be done about it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import IconButton, IconLabel, PushButton, column, label, retint, row
+from helix_desktop.ui.design.window_state import Banner
+
+_ICONS = {
+    "error": ("circle-alert", "error"),
+    "warning": ("triangle-alert", "warn"),
+    "info": ("info", "accent_text"),
+}
+
+
+class _BannerCard(QFrame):
+    """One message with its buttons."""
+
+    action_clicked = Signal(str, str)
+    dismissed = Signal(str)
+
+    def __init__(self, banner: Banner) -> None:
+        super().__init__()
+        self.setProperty("role", "banner")
+        self.setProperty("level", banner.level)
+        self.setAccessibleName(" ".join(part for part in (banner.what, banner.why, banner.fix) if part))
+        words = column(label(banner.what, "strong", wrap=True), gap=3)
+        rest = " ".join(part for part in (banner.why, banner.fix) if part)
+        if rest:
+            words.addWidget(label(rest, "note", wrap=True))
+        if banner.actions:
+            words.addLayout(self._buttons(banner))
+        close = IconButton("x", "Dismiss", px=15, edge=26)
+        close.clicked.connect(lambda: self.dismissed.emit(banner.id))
+        close.setVisible(banner.dismissable)
+        face, ink = _ICONS[banner.level]
+        line = row(IconLabel(face, px=17, color_token=ink), words, close, margins=(14, 10, 8, 10), gap=11)
+        line.setStretch(1, 1)
+        line.setAlignment(close, Qt.AlignmentFlag.AlignTop)
+        item = line.itemAt(0)
+        if item is not None:
+            item.setAlignment(Qt.AlignmentFlag.AlignTop)
+        self.setLayout(line)
+
+    def _buttons(self, banner: Banner) -> QVBoxLayout:
+        buttons = row(gap=6)
+        for action in banner.actions:
+            button = PushButton(action.text)
+            button.setObjectName(f"{banner.id}:{action.id}")
+            button.clicked.connect(
+                lambda _=False, chosen=action.id: self.action_clicked.emit(banner.id, chosen)
+            )
+            buttons.addWidget(button)
+        buttons.addStretch(1)
+        return column(buttons, margins=(0, 5, 0, 1))
+
+
+class BannerArea(QWidget):
+    """The banners of the workspace and session on screen, newest last; hidden while there is none.
+
+    Those of other workspaces and sessions wait until these are on screen again.
+    """
+
+    action_clicked = Signal(str, str)
+    """Banner id and action id."""
+    dismissed = Signal(str)
+
+    def __init__(self) -> None:
+        """Start empty and hidden."""
+        super().__init__()
+        self._cards: dict[tuple[str, str, str], tuple[Banner, _BannerCard]] = {}
+        self._context_ids = ("", "")
+        self._theme = LIGHT
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(20, 10, 20, 4)
+        self._column.setSpacing(8)
+        self.hide()
+
+    @property
+    def context_ids(self) -> tuple[str, str]:
+        """The workspace and the session on screen, by id."""
+        return self._context_ids
+
+    def set_context(self, workspace: str, session: str) -> None:
+        """Show the banners of a workspace and session; those of others wait."""
+        self._context_ids = workspace, session
+        self._show_cards()
+
+    def show_banner(self, banner: Banner) -> None:
+        """Show a banner where it belongs; one with the same id there is replaced."""
+        self._remove(banner.key)
+        shown = _BannerCard(banner)
+        shown.action_clicked.connect(self.action_clicked)
+        shown.dismissed.connect(lambda _: self._dismiss(banner))
+        retint(shown, self._theme)
+        self._cards[banner.key] = banner, shown
+        self._column.addWidget(shown)
+        self._show_cards()
+
+    def remove(self, banner_id: str, workspace: str = "") -> None:
+        """Take a banner of the place on screen away, or of a workspace; unknown ids are no error."""
+        for banner in [banner for banner, _ in self._cards.values() if banner.id == banner_id]:
+            if banner.workspace == workspace if workspace else banner.applies_to(*self._context_ids):
+                self._remove(banner.key)
+        self._show_cards()
+
+    def banner_ids(self) -> tuple[str, ...]:
+        """The banners that are shown, oldest first."""
+        return tuple(banner.id for banner, _ in self._cards.values() if banner.applies_to(*self._context_ids))
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for banners that come later."""
+        self._theme = theme
+
+    def _remove(self, key: tuple[str, str, str]) -> None:
+        _, shown = self._cards.pop(key, (None, None))
+        if shown is not None:
+            self._column.removeWidget(shown)
+            shown.hide()
+            shown.deleteLater()
+
+    def _show_cards(self) -> None:
+        for banner, card in self._cards.values():
+            card.setVisible(banner.applies_to(*self._context_ids))
+        self.setVisible(bool(self.banner_ids()))
+
+    def _dismiss(self, banner: Banner) -> None:
+        self._remove(banner.key)
+        self._show_cards()
+        self.dismissed.emit(banner.id)

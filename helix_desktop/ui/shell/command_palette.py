@@ -1,0 +1,114 @@
+"""Every command of the window's menus, found by a few letters of its words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtGui import QAction, QColor, QFont, QFontMetricsF, QKeySequence, QPainter, QStandardItem
+from PySide6.QtWidgets import (
+    QMenu,
+    QMenuBar,
+    QWidget,
+)
+
+from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.shell.sidebar.rows import matches_query
+
+_ACTION_ROLE, _MENU_ROLE = int(Qt.ItemDataRole.UserRole), int(Qt.ItemDataRole.UserRole) + 1
+_ROW_PX = 34
+_MAX_LINES = 11
+_RECENT = 5  # commands that were used last and stand first
+_CHECK = "✓"
+
+
+class _Delegate(LineDelegate):
+    """A tick, the command's words, its menu; its keys at the right."""
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        action = index.data(_ACTION_ROLE)
+        if not isinstance(action, QAction):
+            return
+        plain = fonts.sized(self.view.font(), 13)
+        small = fonts.sized(self.view.font(), 12)
+        room = box.adjusted(12, 0, -12, 0)
+        room.setRight(
+            self._paint_text(painter, room, small, self.theme.muted, action_shortcut(action), at_end=True)
+        )
+        if action.isChecked():
+            self._paint_text(painter, room, plain, self.theme.accent, _CHECK)
+        room.setLeft(room.left() + QFontMetricsF(plain).horizontalAdvance(_CHECK) + 8)
+        room.setLeft(self._paint_text(painter, room, plain, self.theme.text, action_text(action)))
+        self._paint_text(painter, room, small, self.theme.muted, index.data(_MENU_ROLE))
+
+    def _paint_text(
+        self, painter: QPainter, area: QRectF, font: QFont, color: str, text: str, at_end: bool = False
+    ) -> float:
+        """Paint a text at one side of the room; where the rest of the room now begins, or ends."""
+        metrics = QFontMetricsF(font)
+        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, area.width()))
+        wide = metrics.horizontalAdvance(shown)
+        side = Qt.AlignmentFlag.AlignRight if at_end else Qt.AlignmentFlag.AlignLeft
+        painter.setFont(font)
+        painter.setPen(QColor(color))
+        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, shown)
+        gap = 12 if shown else 0
+        return area.right() - wide - gap if at_end else area.left() + wide + gap
+
+
+class CommandPalette(QuickPicker):
+    """What the menus offer now; Enter does it."""
+
+    def __init__(self, window: QWidget, menus: QMenuBar, own_action: QAction) -> None:
+        """`itself` is the command that opens this panel: it is not offered."""
+        nothing = "No command that can be used now has these words."
+        super().__init__(window, "Commands", "What do you want to do?", nothing, "do", _MAX_LINES)
+        self._menus, self._own_action = menus, own_action
+        self._recent_actions: list[QAction] = []
+        self.set_delegate(_Delegate(self.list_view, _ROW_PX))
+
+    def find_items(self, needle: str) -> Iterator[QStandardItem]:
+        """The commands that can be used now, with these words in them or in their menu's name."""
+        commands = dict(self._commands())
+        recent = [action for action in self._recent_actions if action in commands]
+        for action in dict.fromkeys([*recent, *commands]):
+            words, menu = action_text(action), commands[action]
+            if matches_query(needle, words, menu):
+                item = QStandardItem(words)
+                item.setData(action, _ACTION_ROLE)
+                item.setData(menu, _MENU_ROLE)
+                state = ", checked" if action.isChecked() else ""
+                item.setData(
+                    f"{words}{state}, {menu}, {action_shortcut(action)}", Qt.ItemDataRole.AccessibleTextRole
+                )
+                yield item
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Do the command of a line, with the keyboard where it was before."""
+        action = index.data(_ACTION_ROLE)
+        if isinstance(action, QAction):
+            self._recent_actions = [action, *(one for one in self._recent_actions if one is not action)][
+                :_RECENT
+            ]
+            self.dismiss()
+            action.trigger()
+
+    def _commands(self) -> Iterator[tuple[QAction, str]]:
+        for top in self._menus.actions():
+            menu = top.menu()
+            for action in menu.actions() if isinstance(menu, QMenu) else ():
+                if action.isEnabled() and not action.isSeparator() and action is not self._own_action:
+                    yield action, top.text().replace("&", "")
+
+
+def action_text(action: QAction) -> str:
+    """The words of a menu entry, without the keys that stand behind them."""
+    return action.text().partition("\t")[0].replace("&", "")
+
+
+def action_shortcut(action: QAction) -> str:
+    """The keys of a menu entry as the system writes them; empty when it has none."""
+    return (
+        action.shortcut().toString(QKeySequence.SequenceFormat.NativeText) or action.text().partition("\t")[2]
+    )

@@ -1,0 +1,108 @@
+"""The context gauge: a pill that always shows how full the window is, and how far the next handover."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
+
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
+from helix_desktop.ui.design.widgets import EnterActivates
+from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, gauge_text
+
+_BAR_PX = 38
+_LONGEST = GaugeState(128_800, 128_800, True, "", 0.85, "near")
+"""A state whose words are about as long as they get; room is kept for it, whatever is shown now."""
+_LONG_COUNT = 88_800  # tokens; no count of a usual window has more signs
+
+
+class ContextGauge(EnterActivates, QAbstractButton):
+    """Bar with the threshold's tick, and the gauge in words; clicking it asks for the inspector."""
+
+    def __init__(self) -> None:
+        """Start without a number."""
+        super().__init__()
+        self._state = GaugeState(0, 0, True, "", 0.85, "off")
+        self._detail: GaugeDetail = "way"
+        self._theme = LIGHT
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.show_state(self._state)
+
+    def show_state(self, state: GaugeState) -> None:
+        """Show a new state."""
+        self._state = state
+        whole = f"Context {gauge_text(state)}"
+        self.setAccessibleName(f"{whole}, {state.source}" if state.source else whole)
+        origin = f"\n{state.source[:1].upper()}{state.source[1:]}." if state.source else ""
+        self.setToolTip(f"{whole}{origin}\nClick to show or hide the context inspector.")
+        self.updateGeometry()
+        self.update()
+
+    def text(self) -> str:
+        """The words on the pill at its present detail."""
+        return gauge_text(self._state, self._detail)
+
+    def set_detail(self, detail: GaugeDetail) -> None:
+        """Say as much as there is room for."""
+        if detail != self._detail:
+            self._detail = detail
+            self.updateGeometry()
+            self.update()
+
+    def width_at(self, detail: GaugeDetail) -> int:
+        """Width in pixels that the pill takes at a detail; the same while a window of this size fills."""
+        window = max(1, self._state.window)
+        used = min(window * 888 // 1000, _LONG_COUNT)
+        long = GaugeState(used, self._state.window, True, "", 2 * used / window, "near")  # as many are left
+        hundred = QFontMetricsF(self._font()).horizontalAdvance("0")  # of a share with three digits
+        return max(self._width_of(self._state, detail), self._width_of(long, detail) + int(hundred))
+
+    def reserved_width(self, detail: GaugeDetail) -> int:
+        """Width in pixels that is enough for any usual state at a detail; the same whatever is shown."""
+        return self._width_of(_LONGEST, detail)
+
+    def sizeHint(self) -> QSize:
+        """Room for bar and words."""
+        return QSize(self.width_at(self._detail), round(30 * fonts.scale(self.font())))
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint pill, bar, tick and words."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        box = QRectF(self.rect()).adjusted(0.75, 0.75, -0.75, -0.75)
+        edge = self._theme.accent if self.hasFocus() else self._theme.border_strong
+        painter.setPen(QPen(QColor(edge), 1.5 if self.hasFocus() else 1))
+        painter.setBrush(QColor(self._theme.hover if self.underMouse() else self._theme.surface))
+        painter.drawRoundedRect(box, box.height() / 2, box.height() / 2)
+        self._paint_bar(painter, QRectF(12, self.height() / 2 - 3, _BAR_PX, 6))
+        painter.setFont(self._font())
+        painter.setPen(
+            QColor(self._theme.text if self._state.pressure in {"near", "over"} else self._theme.muted)
+        )
+        left = 12 + _BAR_PX + 8
+        room = QRectF(left, 0, self.width() - left - 12, self.height())
+        painter.drawText(room, Qt.AlignmentFlag.AlignCenter, self.text())
+
+    def _paint_bar(self, painter: QPainter, bar: QRectF) -> None:
+        state, theme = self._state, self._theme
+        paint_usage_bar(painter, bar, state.share, pressure_color(state.pressure, theme), theme)
+        if state.pressure != "off":
+            x = bar.x() + bar.width() * state.threshold / max(1.0, state.share)
+            painter.setPen(QPen(QColor(theme.text), 1.4))
+            painter.drawLine(round(x), round(bar.top() - 2), round(x), round(bar.bottom() + 2))
+
+    def _width_of(self, state: GaugeState, detail: GaugeDetail) -> int:
+        words = QFontMetricsF(self._font()).horizontalAdvance(gauge_text(state, detail))
+        return int(12 + _BAR_PX + 8 + words + 12)
+
+    def _font(self) -> QFont:
+        return fonts.sized(self.font(), 12, QFont.Weight.Medium)

@@ -1,0 +1,121 @@
+"""Tells after a crash what was recovered, and shows the log of the run that crashed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
+
+from helix_desktop.domain.digest import pluralize
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.widgets import PushButton, column, label, retint, row
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.shell.main_window import MainWindow
+
+_ID, _SHOW = "crash", "show"
+_SIZE = (720, 520)
+
+
+@dataclass(frozen=True, slots=True)
+class RecoverySummary:
+    """What a crashed run left, and is there again: broken-off turns, queued messages, drafts, repairs."""
+
+    turns: int = 0
+    queued: int = 0
+    drafts: int = 0
+    repaired: tuple[str, ...] = ()
+
+    def plus(self, other: RecoverySummary) -> RecoverySummary:
+        """Return both together."""
+        return RecoverySummary(
+            self.turns + other.turns,
+            self.queued + other.queued,
+            self.drafts + other.drafts,
+            (*self.repaired, *other.repaired),
+        )
+
+    @property
+    def text(self) -> str:
+        """What was recovered, in one sentence."""
+        parts = [
+            pluralize(number, noun)
+            for number, noun in (
+                (self.turns, "interrupted turn"),
+                (self.queued, "queued message"),
+                (self.drafts, "draft"),
+            )
+            if number
+        ]
+        if self.repaired:
+            parts.append(f"workspace data of {', '.join(self.repaired)} (repaired)")
+        if not parts:
+            return "Nothing was in progress. Sessions, drafts and layout are as they were."
+        return f"Recovered: {', '.join(parts)}. Sessions and layout are as they were."
+
+
+class LogDialog(QDialog):
+    """Shows a log to be read, copied, or found in its folder."""
+
+    def __init__(self, parent: QWidget, text: str, folder: Path) -> None:
+        """Ready to open; `text` is redacted already."""
+        super().__init__(parent)
+        self.setObjectName("crash_log")
+        self.setWindowTitle("Log of the last run")
+        self.setModal(True)
+        self.resize(*_SIZE)
+        self.text = QPlainTextEdit(text)
+        self.text.setObjectName("crash_log_text")
+        self.text.setReadOnly(True)
+        self.text.setAccessibleName("Log of the last run")
+        self.copy, self.open_folder = PushButton("Copy"), PushButton("Open log folder")
+        close = PushButton("Close", "primary")
+        self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
+        self.open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
+        close.clicked.connect(self.accept)
+        note = "API keys, logins and your home folder's name are removed. Nothing is sent anywhere."
+        self.setLayout(
+            column(
+                *(label("Log of the last run", "title"), label(note, "muted", wrap=True), self.text, 6),
+                row(self.copy, self.open_folder, None, close),
+                margins=(20, 18, 20, 16),
+                gap=8,
+            )
+        )
+
+
+class CrashNotice(QObject):
+    """Binds the notice to the log of the run that crashed."""
+
+    def __init__(
+        self, window: MainWindow, async_actions: AsyncActions, read_log: Callable[[], str], folder: Path
+    ) -> None:
+        """`read_log` gives the redacted log and may block; it lies in `folder`."""
+        super().__init__(window)
+        self._window, self._read_log, self._folder = window, read_log, folder
+        window.banners.action_clicked.connect(
+            lambda banner, _: async_actions.start(self._show_log(), "crash log") if banner == _ID else None
+        )
+
+    def show(self, recovery: RecoverySummary) -> None:
+        """Show what was recovered, above everything, until it is dismissed."""
+        self._window.banners.show_banner(
+            Banner(
+                _ID,
+                "warning",
+                "Helix Desktop didn't close properly last time.",
+                recovery.text,
+                actions=(BannerAction(_SHOW, "Show log"),),
+            )
+        )
+
+    async def _show_log(self) -> None:
+        text = await asyncio.to_thread(self._read_log)
+        dialog = LogDialog(self._window, text, self._folder)
+        retint(dialog, self._window.theme)
+        await exec_async(dialog)

@@ -1,0 +1,342 @@
+"""The window's frame: menus, rail, sidebar, top bar, centre, inspector; shows places, forwards intents."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+
+from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
+from PySide6.QtGui import QCloseEvent, QKeyEvent, QMoveEvent, QPaintEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QMainWindow,
+    QStackedWidget,
+    QWidget,
+)
+
+from helix_desktop.ui.budget.status_line import CostLine
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import column, retint
+from helix_desktop.ui.shell.actions import make_actions
+from helix_desktop.ui.shell.banners import BannerArea
+from helix_desktop.ui.shell.help_windows import HelpWindows
+from helix_desktop.ui.shell.jobs import JobLines
+from helix_desktop.ui.shell.keyboard import connect_editing, focus_next
+from helix_desktop.ui.shell.menus import fill_menu_bar, mode_menu, more_menu
+from helix_desktop.ui.shell.panes import LayoutStore, Panes
+from helix_desktop.ui.shell.sidebar.rail import Rail
+from helix_desktop.ui.shell.sidebar.rows import WorkspaceRow
+from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
+from helix_desktop.ui.shell.top_bar import TopBar
+
+if TYPE_CHECKING:
+    from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
+    from helix_desktop.ui.shell.sidebar.switcher import Switcher
+
+__all__ = ["CenterPage", "LayoutStore", "MainWindow", "ThemedPage", "WindowPages"]
+
+CenterPage = Literal["welcome", "missing", "empty", "work"]
+"""What the centre shows: first run, a missing folder, a workspace without an open session, or a session."""
+
+_DOUBLE_ESC_MS = 700
+_LAYOUT_PAUSE_MS = 800
+_MIN_SIZE = (560, 420)
+_FIRST_SIZE = (1440, 900)
+
+
+@runtime_checkable
+class ThemedPage(Protocol):
+    """A page that is told which theme is in force."""
+
+    def set_theme(self, theme: Theme) -> None:
+        """Take a theme."""
+
+
+@dataclass(frozen=True, slots=True)
+class WindowPages:
+    """The widgets that fill the centre and the inspector pane."""
+
+    chat: QWidget
+    cache: QWidget
+    timeline: QWidget
+    inspector: QWidget
+
+
+class MainWindow(QMainWindow):
+    """Owns the parts and what moves between them; what they mean is decided by presenters.
+
+    It can be shown as soon as it is made: the frame comes first, `furnish` puts in what takes longer.
+    Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`,
+    `spending`, `welcome`, `missing`, `no_session`, `commands`.
+    """
+
+    closing = Signal()
+    """The user wants to close; call `allow_close` when everything has ended."""
+    layout_changed = Signal()
+    """Sizes, panes or the window's place changed, a moment ago; they are in the memory."""
+    first_frame = Signal()
+    stop_requested = Signal()
+    remedy_requested = Signal(str)
+    """What is to be done about an error, where another part of the window does it."""
+    page_shown = Signal(str)
+
+    def __init__(self, layout_store: LayoutStore) -> None:
+        """Build the frame; sizes come back from the memory."""
+        super().__init__()
+        self.setWindowTitle("Helix Desktop")
+        self.setMinimumSize(*_MIN_SIZE)
+        self._layout_store = layout_store
+        self._may_close = False
+        self._has_painted = False
+        self._last_esc: int | None = None
+        self._center_page: CenterPage = "welcome"
+        self._theme = LIGHT
+        self._pages: dict[str, QWidget] = {}
+        self._added_pages: tuple[QWidget, ...] = ()
+        self.commands = make_actions(self)
+        self.rail, self.sidebar = Rail(), Sidebar()
+        self.top_bar = TopBar(more_menu(self, self.commands), mode_menu(self, self.commands))
+        self.banners, self.jobs, self.cost_line = BannerArea(), JobLines(), CostLine()
+        self.welcome: WelcomePage
+        self.no_session: NoSessionPage
+        self.missing_folder: MissingFolderPage
+        self.switcher: Switcher
+        self._session_pages = QStackedWidget()
+        self._center = QStackedWidget()
+        self._inspector = QFrame()
+        self._panes = self._arrange()
+        self._layout_timer = QTimer(self)
+        self._layout_timer.setSingleShot(True)
+        self._layout_timer.setInterval(_LAYOUT_PAUSE_MS)
+        self._layout_timer.timeout.connect(self._save_layout)
+        self._panes.changed.connect(self._layout_timer.start)
+        self.help_windows = HelpWindows(self, self.commands)
+        fill_menu_bar(self.menuBar(), self.commands)
+        self._connect()
+        self.resize(*_FIRST_SIZE)
+        geometry = layout_store.load("geometry")
+        if geometry:
+            self.restoreGeometry(QByteArray(geometry))
+        self._panes.set_available(sidebar=True, inspector=False)
+
+    def add_pages(self, pages: WindowPages) -> None:
+        """Put in the pages, the places without a session, and the switcher; the welcome page is shown."""
+        from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
+        from helix_desktop.ui.shell.sidebar.switcher import Switcher
+
+        self.welcome, self.no_session, self.missing_folder = (
+            WelcomePage(),
+            NoSessionPage(),
+            MissingFolderPage(),
+        )
+        self.switcher = Switcher(self)
+        self.sidebar.add_session_list()
+        self._pages |= {"chat": pages.chat, "cache": pages.cache, "timeline": pages.timeline}
+        self._added_pages = (pages.chat, pages.cache, pages.timeline, pages.inspector)
+        for page in self._pages.values():
+            self._session_pages.addWidget(page)
+        for place in (self.welcome, self.missing_folder, self.no_session, self._session_pages):
+            self._center.addWidget(place)
+        self._inspector.setLayout(column(pages.inspector))
+        self._connect_pages()
+        self.show_center_page("welcome")
+        self.set_theme(self._theme)
+
+    def _arrange(self) -> Panes:
+        centre = QFrame()
+        centre.setObjectName("centre")
+        centre.setLayout(column(self.top_bar, self.banners, self._center, self.jobs, self.cost_line, gap=0))
+        centre.setMinimumWidth(356)
+        self._inspector.setObjectName("inspector_pane")
+        self._inspector.setMinimumWidth(240)
+        panes = Panes(self.sidebar, centre, self._inspector, self._layout_store)
+        root = QWidget()
+        line = QHBoxLayout(root)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(0)
+        line.addWidget(self.rail)
+        line.addWidget(panes, 1)
+        self.setCentralWidget(root)
+        return panes
+
+    def _connect(self) -> None:
+        actions, bar = self.commands, self.top_bar
+        actions.quit.triggered.connect(self.close)
+        actions.close_page.triggered.connect(lambda: self.show_page("chat"))
+        actions.toggle_sidebar.triggered.connect(self._panes.set_sidebar_visible)
+        actions.toggle_inspector.triggered.connect(self._panes.set_inspector_visible)
+        self._panes.panes_shown.connect(self._show_panes)
+        panes = (self.rail, self.sidebar, self._center, self._inspector)
+        actions.next_pane.triggered.connect(lambda: focus_next(panes))
+        actions.all_commands.triggered.connect(lambda: self.help_windows.show_commands(self._theme))
+        actions.stop.triggered.connect(self.stop_requested)
+        connect_editing(actions)
+        bar.inspector_requested.connect(actions.toggle_inspector.trigger)
+        bar.sidebar_requested.connect(actions.toggle_sidebar.trigger)
+        bar.compact_requested.connect(actions.compact_now.trigger)
+        self.rail.add_requested.connect(actions.open_folder.trigger)
+        self.rail.settings_requested.connect(actions.settings.trigger)
+        self.sidebar.open_folder_requested.connect(actions.open_folder.trigger)
+        self.sidebar.new_session_requested.connect(actions.new_session.trigger)
+
+    def _connect_pages(self) -> None:
+        actions = self.commands
+        for page, action in zip(
+            self._pages, (actions.show_chat, actions.show_cache, actions.show_timeline), strict=True
+        ):
+            action.triggered.connect(lambda _=False, name=page: self.show_page(name))
+        self.top_bar.page_selected.connect(self.show_page)
+        actions.switch_workspace.triggered.connect(self.switcher.open)
+        self.sidebar.switcher_requested.connect(self.switcher.open)
+        self.welcome.folder_requested.connect(actions.open_folder.trigger)
+        self.no_session.new_session_requested.connect(actions.new_session.trigger)
+
+    def bind_appearance(self, appearance: Appearance) -> None:
+        """Take theme and text size from the application's appearance, and let menus and rail choose them."""
+        actions = self.commands
+        modes = {"system": actions.theme_system, "light": actions.theme_light, "dark": actions.theme_dark}
+
+        def take(theme: Theme) -> None:
+            modes[appearance.mode].setChecked(True)
+            self.set_theme(theme)
+            self._panes.fit(self.width())
+
+        actions.theme_system.triggered.connect(lambda: appearance.set_mode("system"))
+        actions.theme_light.triggered.connect(lambda: appearance.set_mode("light"))
+        actions.theme_dark.triggered.connect(lambda: appearance.set_mode("dark"))
+        self.rail.theme_requested.connect(
+            lambda: appearance.set_mode("light" if appearance.theme.dark else "dark")
+        )
+        for action, steps in ((actions.zoom_in, 1), (actions.zoom_out, -1), (actions.zoom_reset, 0)):
+            action.triggered.connect(lambda _=False, by=steps: appearance.zoom(by))
+        appearance.changed.connect(take)
+        appearance.apply_stylesheet()
+        if self.font().pixelSize() != appearance.text_px:
+            # Built before the appearance: Qt tells such a window of its font only under a sheet.
+            appearance.apply_stylesheet()
+
+    def set_theme(self, theme: Theme) -> None:
+        """Give every part the colours of a theme."""
+        self._theme = theme
+        retint(self, theme)
+        for page in self._added_pages:
+            if isinstance(page, ThemedPage):
+                page.set_theme(theme)
+
+    @property
+    def theme(self) -> Theme:
+        """The theme in force."""
+        return self._theme
+
+    def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
+        """Show the workspaces in rail, switcher and header."""
+        self.rail.show_workspaces(workspaces)
+        self.switcher.show_workspaces(workspaces)
+        active = next((workspace for workspace in workspaces if workspace.active), None)
+        self.sidebar.show_workspace(active.name if active else "")
+        self.setWindowTitle(f"{active.name} — Helix Desktop" if active else "Helix Desktop")
+
+    def show_center_page(self, center_page: CenterPage) -> None:
+        """Show what the centre is for now."""
+        self._center_page = center_page
+        pages = {
+            "welcome": self.welcome,
+            "missing": self.missing_folder,
+            "empty": self.no_session,
+            "work": self._session_pages,
+        }
+        self._center.setCurrentWidget(pages[center_page])
+        for action in self.commands.for_session():
+            action.setEnabled(center_page == "work")
+        self.commands.toggle_inspector.setEnabled(center_page == "work")
+        self.commands.close_page.setEnabled(center_page == "work" and self.page() != "chat")
+        self._panes.set_available(sidebar=center_page != "welcome", inspector=center_page == "work")
+
+    def show_page(self, name: str) -> None:
+        """Show chat, cache or timeline."""
+        self._session_pages.setCurrentWidget(self._pages[name])
+        self.top_bar.show_page(name)
+        self.commands.close_page.setEnabled(name != "chat")
+        self._layout_store.save("page", name.encode())
+        self._layout_timer.start()
+        self.page_shown.emit(name)
+
+    def last_page(self) -> str:
+        """Return the page that was shown last, also in the run before this one."""
+        name = self._layout_store.load("page").decode("ascii", "ignore")
+        return name if name in self._pages else "chat"
+
+    def page(self) -> str:
+        """The page that is shown: chat, cache or timeline."""
+        return next(name for name, page in self._pages.items() if page is self._session_pages.currentWidget())
+
+    def allow_close(self) -> None:
+        """Close for good: everything that the window showed has ended."""
+        self._may_close = True
+        self.close()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Remember the layout and ask; close only when it was allowed."""
+        self._save_layout()
+        if self._may_close:
+            self._layout_timer.stop()
+            self.help_windows.close()
+            event.accept()
+            return
+        event.ignore()
+        self.closing.emit()
+
+    def _save_layout(self) -> None:
+        self._layout_store.save("geometry", bytes(self.saveGeometry().data()))
+        self._panes.save()
+        self.layout_changed.emit()
+
+    def moveEvent(self, event: QMoveEvent) -> None:
+        """Remember the new place a moment later."""
+        super().moveEvent(event)
+        self._layout_timer.start()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Remember a moment later that the window was maximized, or is not any more."""
+        super().changeEvent(event)
+        if event.type() == QEvent.Type.WindowStateChange:
+            self._layout_timer.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Keep the first focus off the rail, where Qt would put it and paint a ring that nobody asked for."""
+        super().showEvent(event)
+        if QApplication.focusWidget() is None:
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Stop the agent on Esc Esc, when nothing in focus wanted the keys."""
+        if event.key() != Qt.Key.Key_Escape or event.isAutoRepeat():
+            super().keyPressEvent(event)
+            return
+        now = event.timestamp()
+        second = self._last_esc is not None and now - self._last_esc <= _DOUBLE_ESC_MS
+        self._last_esc = None if second else now
+        if second and self.commands.stop.isEnabled():
+            self.stop_requested.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Say once that there has been a first frame."""
+        super().paintEvent(event)
+        if not self._has_painted:
+            self._has_painted = True
+            self.first_frame.emit()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Fold panes away where the centre would become too narrow."""
+        super().resizeEvent(event)
+        self._panes.fit(self.width())
+        self._layout_timer.start()
+
+    def _show_panes(self, sidebar: bool, inspector: bool) -> None:
+        self.top_bar.sidebar.setVisible(not sidebar and self._center_page != "welcome")
+        self.commands.toggle_sidebar.setChecked(sidebar)
+        self.commands.toggle_inspector.setChecked(inspector)

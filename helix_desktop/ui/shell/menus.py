@@ -1,0 +1,81 @@
+"""The menu bar and the "More" menu, built from the window's actions."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QAction, QActionGroup
+from PySide6.QtWidgets import QMenu, QMenuBar, QWidget
+
+from helix_desktop.ui.shell.actions import WindowActions
+
+
+def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
+    """Build File, Edit, View, Session and Help."""
+    a = actions
+    for alike in ((a.theme_system, a.theme_light, a.theme_dark), (a.mode_ask, a.mode_plan, a.mode_auto)):
+        group = QActionGroup(bar)
+        for action in alike:
+            group.addAction(action)
+    for title, groups in (
+        (
+            "&File",
+            (
+                (a.open_folder, a.new_session, a.switch_workspace),
+                (a.clean_up, a.trash, a.forget),
+                (a.back_up,),
+                (a.settings,),
+                (a.quit,),
+            ),
+        ),
+        ("&Edit", ((a.undo, a.redo), (a.cut, a.copy, a.paste), (a.find, a.focus_composer))),
+        (
+            "&View",
+            (
+                (a.show_chat, a.show_cache, a.show_timeline, a.close_page),
+                (a.toggle_sidebar, a.toggle_inspector, a.next_pane),
+                (a.theme_system, a.theme_light, a.theme_dark),
+                (a.zoom_in, a.zoom_out, a.zoom_reset),
+            ),
+        ),
+        (
+            "&Session",
+            (
+                (a.stop, a.steer),
+                (a.mode_ask, a.mode_plan, a.mode_auto, a.next_mode),
+                (a.compact_now, a.observe_now, a.undo_compaction),
+                (a.set_budget,),
+            ),
+        ),
+        ("&Help", ((a.all_commands, a.keys), (a.about,))),
+    ):
+        fill_menu(bar.addMenu(title), groups)
+
+
+def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
+    """The menu at the end of the top bar: what concerns this session."""
+    menu = QMenu(parent)
+    a = actions
+    groups = (
+        (a.stop, a.steer),
+        (a.compact_now, a.observe_now, a.undo_compaction),
+        (a.set_budget,),
+        (a.find, a.new_session),
+        (a.all_commands, a.keys, a.settings),
+    )
+    fill_menu(menu, groups)
+    return menu
+
+
+def mode_menu(parent: QWidget, actions: WindowActions) -> QMenu:
+    """The menu behind the mode in the top bar."""
+    menu = QMenu(parent)
+    a = actions
+    fill_menu(menu, ((a.mode_ask, a.mode_plan, a.mode_auto), (a.next_mode,)))
+    return menu
+
+
+def fill_menu(menu: QMenu, groups: tuple[tuple[QAction, ...], ...]) -> None:
+    """Put groups of actions into a menu, a line between groups."""
+    for place, group in enumerate(groups):
+        if place:
+            menu.addSeparator()
+        menu.addActions(list(group))

@@ -1,0 +1,102 @@
+"""The mode of the session in the top bar: a pill with a word, and the menu that changes it."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QMenu, QPushButton
+
+from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import EnterActivates
+
+MODE_NAMES: dict[PermissionMode, str] = {"ask": "Ask", "plan": "Plan", "auto": "Auto"}
+_TIPS: dict[PermissionMode, str] = {
+    "ask": "Mode ask: you are asked before anything is changed or run (Ctrl+.)",
+    "plan": "Mode plan: the agent only reads and plans (Ctrl+.)",
+    "auto": "Mode auto: edits and commands in the sandbox run unasked (Ctrl+.)",
+}
+_ICONS: dict[PermissionMode, str] = {"ask": "shield", "plan": "list-tree", "auto": "zap"}
+_COLOR_TOKENS: dict[PermissionMode, tuple[str, str]] = {
+    "ask": ("muted", "raised"),
+    "plan": ("accent_text", "accent_soft"),
+    "auto": ("warn", "warn_soft"),
+}
+_HEIGHT_PX, _ICON_PX, _PAD_PX, _CHEVRON_PX = 30, 14, 9, 14
+
+ModeDetail = Literal["word", "icon"]
+
+
+class ModeButton(EnterActivates, QPushButton):
+    """Shows a session's mode; its menu changes it."""
+
+    def __init__(self, menu: QMenu) -> None:
+        super().__init__()
+        self._theme = LIGHT
+        self._mode: PermissionMode = "ask"
+        self._detail: ModeDetail = "word"
+        self.setMenu(menu)
+        self.setAutoDefault(False)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.show_mode("ask")
+
+    def show_mode(self, mode: PermissionMode) -> None:
+        """Show a mode."""
+        self._mode = mode
+        self.setToolTip(_TIPS[mode])
+        self.setAccessibleName(f"Mode: {MODE_NAMES[mode]}")
+        self.setAccessibleDescription(_TIPS[mode])
+        self.set_detail(self._detail)
+        self.update()
+
+    def set_detail(self, detail: ModeDetail) -> None:
+        """Show the word beside the icon, or the icon alone."""
+        self._detail = detail
+        self.setFixedSize(QSize(self.width_at(detail), _HEIGHT_PX))
+
+    def width_at(self, detail: ModeDetail) -> int:
+        """Width in pixels in a form, the same in every mode."""
+        metrics = QFontMetricsF(self._font())
+        if detail == "icon":
+            return _HEIGHT_PX
+        widest = max(metrics.horizontalAdvance(word) for word in MODE_NAMES.values())
+        return 2 * _PAD_PX + _ICON_PX + round(widest) + 6 + _CHEVRON_PX
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint ground, icon, word and chevron; a ring where it has the keyboard."""
+        theme = self._theme
+        ink, ground = (getattr(theme, name) for name in _COLOR_TOKENS[self._mode])
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        edge = theme.accent if self.hasFocus() else theme.border_strong if self.underMouse() else theme.border
+        painter.setPen(QPen(QColor(edge), 2 if self.hasFocus() else 1))
+        painter.setBrush(QColor(ground))
+        whole = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        painter.drawRoundedRect(whole, 9, 9)
+        top = (self.height() - _ICON_PX) // 2
+        left = _PAD_PX if self._detail == "word" else (self.width() - _ICON_PX) // 2
+        painter.drawPixmap(left, top, pixmap(_ICONS[self._mode], ink, _ICON_PX, self.devicePixelRatioF()))
+        if self._detail == "word":
+            self._paint_text(painter, ink, whole)
+
+    def _paint_text(self, painter: QPainter, color: str, area: QRectF) -> None:
+        painter.setFont(self._font())
+        painter.setPen(QColor(color))
+        place = area.adjusted(_PAD_PX + _ICON_PX + 5, 0, -_CHEVRON_PX, 0)
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, MODE_NAMES[self._mode])
+        painter.setPen(QPen(QColor(color), 1.5, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
+        x, y = self.width() - _PAD_PX - 5.0, self.height() / 2 - 1.5
+        painter.drawPolyline([QPointF(x - 3, y), QPointF(x, y + 3), QPointF(x + 3, y)])
+
+    def _font(self) -> QFont:
+        return fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.Medium)

@@ -1,0 +1,104 @@
+"""Sidebar, centre and inspector beside each other: which are shown, how wide, and that it is remembered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QByteArray, Qt, Signal
+from PySide6.QtWidgets import QApplication, QSplitter, QWidget
+
+from helix_desktop.ui.design.style import fonts
+
+INSPECTOR_MIN_WINDOW_PX = 1120
+SIDEBAR_MIN_WINDOW_PX = 760
+"""Widths of the window, at 100 % text, below which a pane folds away by itself."""
+_FIRST_WIDTHS = (272, 826, 278)
+_SIDES_PX = 328  # the rail and the sidebar
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutStore:
+    """Where the window keeps sizes: by key, as bytes; `recall` gives b"" for what it does not know."""
+
+    load: Callable[[str], bytes]
+    save: Callable[[str, bytes], None]
+
+
+class Panes(QSplitter):
+    """Shows what the user wants, as far as the place has it and the window has room for it."""
+
+    panes_shown = Signal(bool, bool)
+    """Whether sidebar and inspector are shown now."""
+    changed = Signal()
+    """The user moved a handle, or wants a pane shown or hidden."""
+
+    def __init__(
+        self, sidebar: QWidget, center: QWidget, inspector: QWidget, layout_store: LayoutStore
+    ) -> None:
+        """Take three panes; widths and wishes come back from the memory."""
+        super().__init__(Qt.Orientation.Horizontal)
+        self._sidebar, self._inspector, self._layout_store = sidebar, inspector, layout_store
+        self._requested = {key: layout_store.load(key) != b"off" for key in ("sidebar", "inspector")}
+        self._available = {"sidebar": False, "inspector": False}
+        self._fits = (False, False)  # whether there is room for the sidebar, and the inspector
+        for pane in (sidebar, center, inspector):
+            self.addWidget(pane)
+        self.setHandleWidth(1)
+        self.setChildrenCollapsible(False)
+        self.setStretchFactor(1, 1)
+        self.setSizes(list(_FIRST_WIDTHS))
+        widths = layout_store.load("splitter")
+        if widths:
+            self.restoreState(QByteArray(widths))
+        self.splitterMoved.connect(lambda *_: self.changed.emit())
+
+    def set_available(self, sidebar: bool, inspector: bool) -> None:
+        """Say which panes the place has at all."""
+        self._available = {"sidebar": sidebar, "inspector": inspector}
+        self._lay_out()
+
+    def fit(self, width: int) -> None:
+        """Fold panes away, or bring them back, for a new width of the window in pixels, or new text size."""
+        larger = fonts.scale(QApplication.font()) - 1.0  # words need more room, the panes keep their widths
+        sidebar = width >= SIDEBAR_MIN_WINDOW_PX + larger * (SIDEBAR_MIN_WINDOW_PX - _SIDES_PX)
+        inspector = width >= INSPECTOR_MIN_WINDOW_PX + larger * (
+            INSPECTOR_MIN_WINDOW_PX - _SIDES_PX - _FIRST_WIDTHS[2]
+        )
+        if (sidebar, inspector) != self._fits:
+            self._fits = sidebar, inspector
+            self._lay_out()
+
+    def set_sidebar_visible(self, visible: bool) -> None:
+        """Show or hide the sidebar, also where it is narrow, and remember it."""
+        self._remember_visible("sidebar", visible)
+        self._apply(visible, self._inspector.isVisibleTo(self))
+
+    def set_inspector_visible(self, visible: bool) -> None:
+        """Show or hide the inspector, also where it is narrow, and remember it."""
+        self._remember_visible("inspector", visible)
+        self._apply(self._sidebar.isVisibleTo(self), visible)
+
+    def save(self) -> None:
+        """Remember the widths."""
+        self._layout_store.save("splitter", bytes(self.saveState().data()))
+
+    def _remember_visible(self, key: str, visible: bool) -> None:
+        self._requested[key] = visible
+        self._layout_store.save(key, b"on" if visible else b"off")
+        self.changed.emit()
+
+    def _lay_out(self) -> None:
+        self._apply(
+            self._requested["sidebar"] and self._fits[0],
+            self._requested["inspector"] and self._fits[1],
+        )
+
+    def _apply(self, sidebar: bool, inspector: bool) -> None:
+        sidebar, inspector = (
+            sidebar and self._available["sidebar"],
+            inspector and self._available["inspector"],
+        )
+        self._sidebar.setVisible(sidebar)
+        self._inspector.setVisible(inspector)
+        self.panes_shown.emit(sidebar, inspector)

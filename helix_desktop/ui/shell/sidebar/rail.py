@@ -1,0 +1,229 @@
+"""The rail at the window's edge: one square per workspace, add, theme and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QDragEnterEvent,
+    QDropEvent,
+    QEnterEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+)
+from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QMenu, QScrollArea, QVBoxLayout, QWidget
+
+from helix_desktop.ui.design.drops import dropped_folder
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import EnterActivates, IconButton, retint
+from helix_desktop.ui.shell.sidebar.rows import BADGE_LABELS, WorkspaceRow
+from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
+
+RAIL_PX = 64
+
+
+class WorkspaceButton(EnterActivates, QAbstractButton):
+    """A coloured square with initials, a bar when active, a dot when it wants something."""
+
+    def __init__(self, workspace: WorkspaceRow) -> None:
+        """Show one workspace."""
+        super().__init__()
+        self.workspace = workspace
+        self._theme = LIGHT
+        self.setFixedSize(RAIL_PX, 50)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.show_workspace(workspace)
+
+    def show_workspace(self, workspace: WorkspaceRow) -> None:
+        """Show it in its new state."""
+        self.workspace = workspace
+        state = BADGE_LABELS[workspace.badge]
+        self.setAccessibleName(f"Workspace {workspace.name}" + (f", {state}" if state else ""))
+        self.setToolTip(
+            f"{workspace.name}\n{workspace.path}" + (f"\n{state[:1].upper()}{state[1:]}" if state else "")
+        )
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        self.update()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        """Repaint as hovered."""
+        super().enterEvent(event)
+        self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        """Repaint as left."""
+        super().leaveEvent(event)
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint bar, square, initials and dot."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        square = QRectF(13, 6, 38, 38)
+        self._paint_bar(painter)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(self._theme.accent), 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(square.adjusted(-3, -3, 3, 3), 13, 13)
+        paint_workspace_badge(painter, square, self.workspace, self._theme, self.font())
+        dot = BADGE_COLOR_TOKENS.get(self.workspace.badge)
+        if dot:
+            painter.setPen(QPen(QColor(self._theme.rail), 2.5))
+            painter.setBrush(QColor(getattr(self._theme, dot)))
+            painter.drawEllipse(QPointF(square.right() - 2, square.top() + 3), 5.5, 5.5)
+
+    def _paint_bar(self, painter: QPainter) -> None:
+        height = 22 if self.workspace.active else 10 if self.underMouse() else 0
+        if height:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self._theme.accent if self.workspace.active else self._theme.faint))
+            painter.drawRoundedRect(QRectF(0, (self.height() - height) / 2, 3.5, height), 1.75, 1.75)
+
+
+class _Logo(QLabel):
+    """The app's sign on top of the rail."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFixedSize(RAIL_PX, 56)
+        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.setAccessibleName("Helix Desktop")
+
+    def tint(self, theme: Theme) -> None:
+        self.setPixmap(pixmap("helix", theme.text, 38, self.devicePixelRatioF()))
+
+
+class Rail(QFrame):
+    """All workspaces as squares; folders can be dropped onto it."""
+
+    workspace_selected = Signal(str)
+    add_requested = Signal()
+    folder_dropped = Signal(str)
+    theme_requested = Signal()
+    settings_requested = Signal()
+    folder_requested = Signal(str)
+    rename_requested = Signal(str)
+    locate_requested = Signal(str)
+    link_requested = Signal(str)
+    export_requested = Signal(str)
+    import_requested = Signal(str)
+    remove_requested = Signal(str)
+
+    def __init__(self) -> None:
+        """Start without workspaces."""
+        super().__init__()
+        self.setObjectName("rail")
+        self.setFixedWidth(RAIL_PX)
+        self.setAcceptDrops(True)
+        self._theme = LIGHT
+        self._buttons: dict[str, WorkspaceButton] = {}
+        self._add = IconButton("plus", "Add a folder (Ctrl+O)", px=18, edge=38)
+        self._add.setProperty("kind", "tile")
+        self._add.clicked.connect(self.add_requested)
+        self._theme_button = IconButton("moon", "Light or dark", px=19, edge=34)
+        self._theme_button.clicked.connect(self.theme_requested)
+        settings = IconButton("settings", "Settings (Ctrl+,)", px=19, edge=34)
+        settings.clicked.connect(self.settings_requested)
+        self._button_layout = QVBoxLayout()
+        self._button_layout.setContentsMargins(0, 0, 0, 0)
+        self._button_layout.setSpacing(0)
+        self._arrange(settings)
+
+    def _arrange(self, settings: IconButton) -> None:
+        middle = Qt.AlignmentFlag.AlignHCenter
+        inner = QWidget()
+        inner.setObjectName("page")
+        inside = QVBoxLayout(inner)
+        inside.setContentsMargins(0, 0, 0, 0)
+        inside.addLayout(self._button_layout)
+        inside.addWidget(self._add, 0, middle)
+        inside.addStretch(1)
+        scroll = QScrollArea()
+        scroll.setWidget(inner)
+        scroll.setWidgetResizable(True)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 4, 0, 10)
+        outer.setSpacing(4)
+        outer.addWidget(_Logo())
+        outer.addWidget(scroll, 1)
+        outer.addWidget(self._theme_button, 0, middle)
+        outer.addWidget(settings, 0, middle)
+
+    def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
+        """Show exactly these workspaces in this order; a square that stays keeps its focus."""
+        wanted = {workspace.id for workspace in workspaces}
+        for gone in self._buttons.keys() - wanted:
+            button = self._buttons.pop(gone)
+            self._button_layout.removeWidget(button)
+            button.hide()
+            button.deleteLater()
+        for place, workspace in enumerate(workspaces):
+            button = self._buttons.get(workspace.id) or self._make(workspace)
+            button.show_workspace(workspace)
+            if self._button_layout.indexOf(button) != place:
+                self._button_layout.insertWidget(place, button)
+
+    def button(self, workspace_id: str) -> WorkspaceButton:
+        """The square of a workspace; KeyError when it is not shown."""
+        return self._buttons[workspace_id]
+
+    def menu_for(self, workspace_id: str) -> QMenu:
+        """The context menu of a workspace."""
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        missing = self._buttons[workspace_id].workspace.badge == "missing"
+        menu.addAction("Show folder", lambda: self.folder_requested.emit(workspace_id)).setEnabled(
+            not missing
+        )
+        menu.addAction("Rename…", lambda: self.rename_requested.emit(workspace_id))
+        menu.addAction("Locate…", lambda: self.locate_requested.emit(workspace_id))
+        menu.addAction("Copy a link", lambda: self.link_requested.emit(workspace_id))
+        menu.addSeparator()
+        menu.addAction("Export to a file…", lambda: self.export_requested.emit(workspace_id))
+        menu.addAction("Import from a file…", lambda: self.import_requested.emit(workspace_id))
+        menu.addSeparator()
+        menu.addAction("Remove from list (data kept)", lambda: self.remove_requested.emit(workspace_id))
+        return menu
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme; the theme button shows the other one."""
+        self._theme = theme
+        self._theme_button.set_icon("sun" if theme.dark else "moon")
+        self._theme_button.set_tip("Use the light theme" if theme.dark else "Use the dark theme")
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take a folder, nothing else."""
+        if dropped_folder(event.mimeData()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the folder that was dropped."""
+        folder = dropped_folder(event.mimeData())
+        if folder:
+            event.acceptProposedAction()
+            self.folder_dropped.emit(folder)
+
+    def _make(self, workspace: WorkspaceRow) -> WorkspaceButton:
+        button = WorkspaceButton(workspace)
+        button.clicked.connect(lambda: self.workspace_selected.emit(workspace.id))
+        button.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        button.customContextMenuRequested.connect(lambda at: self._open_menu(button, at))
+        retint(button, self._theme)
+        self._buttons[workspace.id] = button
+        return button
+
+    def _open_menu(self, button: WorkspaceButton, position: QPoint) -> None:
+        self.menu_for(button.workspace.id).popup(button.mapToGlobal(position))

@@ -1,0 +1,158 @@
+"""What the sidebar shows: plain rows that a presenter fills, and the rules that order and name them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import PurePath
+from typing import Literal
+
+from helix_desktop.ui.design.formats import format_day
+from helix_desktop.ui.design.usage_bar import Pressure
+
+WorkspaceBadge = Literal["", "running", "waiting", "missing"]
+DayGroup = Literal["Today", "Yesterday", "Earlier"]
+
+BADGE_LABELS: dict[WorkspaceBadge, str] = {
+    "": "",
+    "running": "running",
+    "waiting": "waiting for your approval",
+    "missing": "folder missing",
+}
+_JUST_NOW_S = 60
+_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
+"""Grounds that keep white initials at 4.5:1 or more."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceRow:
+    """One workspace in rail and switcher; `color` is #rrggbb, empty strings let the sidebar choose."""
+
+    id: str
+    name: str
+    path: str
+    color: str = ""
+    initials: str = ""
+    active: bool = False
+    badge: WorkspaceBadge = ""
+    cache: str = ""  # size of its cache in words, e.g. "2.1 MB"
+
+    def display_color(self) -> str:
+        """Its own colour, else one that its id always leads to."""
+        return self.color or default_color(self.id)
+
+    def display_initials(self) -> str:
+        """Its own initials, else those of its name."""
+        return self.initials or default_initials(self.name)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionItem:
+    """One session in the list; `parent` is the session whose subagent's it is.
+
+    `used` is the share of the context window that its next request would fill, also above 1. None: not known.
+    """
+
+    id: str
+    title: str
+    subtitle: str
+    updated_ms: int
+    used: float | None
+    running: bool
+    active: bool
+    waiting: bool = False  # for the person's approval
+    parent: str = ""
+    created_ms: int = 0
+    pressure: Pressure = "calm"
+
+
+def default_color(workspace_id: str) -> str:
+    """The colour of a workspace id, the same on every machine."""
+    return WORKSPACE_COLORS[hashlib.sha256(workspace_id.encode()).digest()[0] % len(WORKSPACE_COLORS)]
+
+
+def default_initials(name: str) -> str:
+    """One or two signs for a name: the initials of its first two words, or one word's first two letters."""
+    words = [word for word in name.replace("-", " ").replace("_", " ").replace(".", " ").split() if word]
+    if not words:
+        return "?"
+    if len(words) == 1:
+        return words[0][:2].upper() if words[0].isascii() else words[0][:1]
+    return (words[0][:1] + words[1][:1]).upper()
+
+
+def distinct_colors(ids: Iterable[str]) -> dict[str, str]:
+    """The colours of workspaces that look alike otherwise: different ones, as long as there are enough."""
+    chosen: dict[str, str] = {}
+    for one in sorted(ids):
+        first = WORKSPACE_COLORS.index(default_color(one))
+        turned = (*WORKSPACE_COLORS[first:], *WORKSPACE_COLORS[:first])
+        chosen[one] = next((color for color in turned if color not in chosen.values()), turned[0])
+    return chosen
+
+
+def disambiguate(paths: Sequence[str]) -> list[str]:
+    """The shortest words that tell folders apart: as many parents as it takes, else the whole path."""
+    folders = [PurePath(path) for path in paths]
+    for parents in range(1, max((len(folder.parts) for folder in folders), default=0)):
+        tails = ["/".join(folder.parts[:-1][-parents:]) for folder in folders]
+        if len(set(tails)) == len(folders):
+            return tails
+    return list(paths)
+
+
+def day_group(updated_ms: int, now: datetime) -> DayGroup:
+    """The day group of a moment (milliseconds since 1970), seen from a local `now`."""
+    day = datetime.fromtimestamp(updated_ms / 1000).date()
+    if day >= now.date():
+        return "Today"
+    return "Yesterday" if day == now.date() - timedelta(days=1) else "Earlier"
+
+
+def format_session_time(updated_ms: int, now: datetime) -> str:
+    """A moment as short as the list needs it: now, 14:02, Tue, 12 Nov, 12 Nov 2025."""
+    moment = datetime.fromtimestamp(updated_ms / 1000)
+    if (now - moment).total_seconds() < _JUST_NOW_S:
+        return "now"
+    days = (now.date() - moment.date()).days
+    if days <= 0:
+        return moment.strftime("%H:%M")
+    if days < len(_DAYS):
+        return _DAYS[moment.weekday()]
+    return format_day(moment, now)
+
+
+def matches_query(needle: str, *texts: str) -> bool:
+    """Whether every word of a search stands somewhere in the texts, upper and lower case alike."""
+    haystack = " ".join(texts).casefold()
+    return all(word in haystack for word in needle.casefold().split())
+
+
+def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[SessionItem]:
+    """The sessions that are shown, newest first, each followed by its subagents' in the order they began.
+
+    Subagents show where the person is, where one runs, and where a search finds one.
+    """
+    below: dict[str, list[SessionItem]] = {}
+    top: list[SessionItem] = []
+    for item in newest_first(items):
+        (below.setdefault(item.parent, []) if item.parent else top).append(item)
+    shown: list[SessionItem] = []
+    for item in top:
+        children = sorted(below.get(item.id, []), key=lambda one: (one.created_ms, one.title))
+        found = [one for one in children if matches_query(needle, one.title, one.subtitle)]
+        if needle:
+            shown += [item, *found] if found or matches_query(needle, item.title, item.subtitle) else []
+        elif item.active or any(one.active or one.running for one in children):
+            shown += [item, *children]
+        else:
+            shown.append(item)
+    return shown
+
+
+def newest_first(items: Iterable[SessionItem]) -> list[SessionItem]:
+    """Sessions ordered by their last change, newest first."""
+    return sorted(items, key=lambda item: item.updated_ms, reverse=True)

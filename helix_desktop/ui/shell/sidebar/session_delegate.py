@@ -1,0 +1,142 @@
+"""How one row of the session list looks."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QLineEdit, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
+from helix_desktop.ui.shell.sidebar.rows import SessionItem
+from helix_desktop.ui.shell.sidebar.session_model import ITEM_ROLE, WHEN_ROLE
+
+_Index = QModelIndex | QPersistentModelIndex
+_BAR_PX = 40
+
+
+class SessionDelegate(QStyledItemDelegate):
+    """Paints headings and two-line sessions with a mini gauge; edits titles in place."""
+
+    def __init__(self, parent: QWidget) -> None:
+        """Belong to a view."""
+        super().__init__(parent)
+        self.theme: Theme = LIGHT
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """Fixed heights per kind of row, so that thousands cost nothing."""
+        entry = index.data(ITEM_ROLE)
+        height = 34 if isinstance(entry, str) else 30 if entry.parent else 55
+        return QSize(120, round(height * fonts.scale(self._base())))
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint one row."""
+        entry = index.data(ITEM_ROLE)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        whole = QRectF(option.rect)
+        if isinstance(entry, str):
+            painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
+            painter.setPen(QColor(self.theme.faint))
+            painter.drawText(whole.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, entry)
+        elif isinstance(entry, SessionItem):
+            box = whole.adjusted(24 if entry.parent else 8, 1, -8, -1)
+            self._paint_background(painter, box, entry, option.state)
+            if entry.parent:
+                self._paint_nested(painter, box, entry)
+                painter.restore()
+                return
+            self._paint_title(painter, box, entry, str(index.data(WHEN_ROLE)))
+            self._paint_second_line(painter, box, entry)
+        painter.restore()
+
+    def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
+        """A field for the title."""
+        field = QLineEdit(parent)
+        field.setMaxLength(1_000)
+        field.setAccessibleName("Session title")
+        return field
+
+    def updateEditorGeometry(self, editor: QWidget, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Lay the field over the title."""
+        area: QRect = option.rect
+        entry = index.data(ITEM_ROLE)
+        if isinstance(entry, SessionItem) and entry.parent:
+            editor.setGeometry(area.adjusted(46, 1, -12, -1))
+            return
+        editor.setGeometry(area.adjusted(12, 3, -12, -max(3, area.height() - 36)))
+
+    def _paint_background(
+        self, painter: QPainter, box: QRectF, item: SessionItem, state: QStyle.StateFlag
+    ) -> None:
+        ground = ""
+        if item.active:
+            ground = self.theme.selection
+        elif state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected):
+            ground = self.theme.hover
+        focused = (
+            state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange
+        )
+        painter.setPen(QPen(QColor(self.theme.accent), 2) if focused else Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(ground) if ground else Qt.BrushStyle.NoBrush)
+        if ground or focused:
+            painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
+
+    def _paint_nested(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
+        """A subagent's session on one line: icon, title, and a dot while it works."""
+        ink = self.theme.text if item.active else self.theme.muted
+        side = 14
+        ratio = painter.device().devicePixelRatioF()
+        top = box.center().y() - side / 2
+        painter.drawPixmap(QPointF(box.x() + 9, top), pixmap("bot", ink, side, ratio))
+        busy = item.running or item.waiting
+        font = fonts.sized(self._base(), 12, QFont.Weight.Medium if item.active else QFont.Weight.Normal)
+        painter.setFont(font)
+        painter.setPen(QColor(ink))
+        room = box.width() - 31 - (26 if busy else 12)
+        title = QFontMetricsF(font).elidedText(item.title, Qt.TextElideMode.ElideRight, room)
+        place = QRectF(box.x() + 31, box.y(), room, box.height())
+        painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, title)
+        if busy:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(self.theme.seg_output if item.waiting else self.theme.seg_assistant))
+            painter.drawEllipse(QPointF(box.right() - 15, box.center().y()), 3.5, 3.5)
+
+    def _paint_title(self, painter: QPainter, box: QRectF, item: SessionItem, when: str) -> None:
+        small = fonts.sized(self._base(), 11)
+        painter.setFont(small)
+        painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
+        width = QFontMetricsF(small).horizontalAdvance(when)
+        top, height = box.y() + box.height() * 0.11, box.height() * 0.4
+        painter.drawText(
+            QRectF(box.right() - 12 - width, top, width + 1, height), Qt.AlignmentFlag.AlignVCenter, when
+        )
+        bold = fonts.sized(self._base(), 13, QFont.Weight.DemiBold if item.active else QFont.Weight.Medium)
+        painter.setFont(bold)
+        painter.setPen(QColor(self.theme.text))
+        room = box.width() - 24 - width - 10
+        title = QFontMetricsF(bold).elidedText(item.title, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, title)
+
+    def _paint_second_line(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
+        small = fonts.sized(self._base(), 12)
+        painter.setFont(small)
+        painter.setPen(QColor(self.theme.muted if item.active else self.theme.faint))
+        top, height = box.y() + box.height() * 0.5, box.height() * 0.36
+        room = box.width() - 24 - _BAR_PX - 24
+        text = QFontMetricsF(small).elidedText(item.subtitle, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(box.x() + 12, top, room, height), Qt.AlignmentFlag.AlignVCenter, text)
+        middle = top + height / 2
+        bar = QRectF(box.right() - 12 - _BAR_PX, middle - 2, _BAR_PX, 4)
+        if item.used is not None:
+            paint_usage_bar(painter, bar, item.used, pressure_color(item.pressure, self.theme), self.theme)
+        painter.setPen(Qt.PenStyle.NoPen)
+        if item.running or item.waiting:
+            painter.setBrush(QColor(self.theme.seg_output if item.waiting else self.theme.seg_assistant))
+            painter.drawEllipse(QPointF(bar.x() - 11, middle), 3.5, 3.5)
+
+    def _base(self) -> QFont:
+        view = self.parent()
+        return view.font() if isinstance(view, QWidget) else fonts.base()

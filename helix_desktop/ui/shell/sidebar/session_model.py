@@ -1,0 +1,123 @@
+"""The session list as a model: day headings and sessions, filtered by words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+
+from helix_desktop.ui.shell.sidebar.rows import SessionItem, day_group, format_session_time, nested_sessions
+
+ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
+WHEN_ROLE = ITEM_ROLE + 1
+
+_Index = QModelIndex | QPersistentModelIndex
+_NOWHERE = QModelIndex()
+
+
+class SessionModel(QAbstractListModel):
+    """Rows are either a heading (str) or a session; a changed title is emitted, never kept here."""
+
+    renamed = Signal(str, str)
+    """Session id and new title."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        """Start without sessions."""
+        super().__init__(parent)
+        self._items: list[SessionItem] = []
+        self._rows: list[SessionItem | str] = []
+        self._needle = ""
+        self._now = datetime.fromtimestamp(0)
+
+    def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
+        """Show these sessions, grouped by day as seen from a local `now`.
+
+        When only contents changed, rows are updated in place, so that scroll, focus and an open rename stay.
+        """
+        self._items = list(items)
+        self._now = now
+        rows = self._arranged()
+        if [self._key(row) for row in rows] == [self._key(row) for row in self._rows]:
+            self._rows = rows
+            if rows:
+                self.dataChanged.emit(self.index(0), self.index(len(rows) - 1))
+            return
+        self._reset(rows)
+
+    def set_filter(self, needle: str) -> None:
+        """Show only sessions whose title or second line has every word."""
+        self._needle = needle
+        self._reset(self._arranged())
+
+    def sessions(self) -> list[SessionItem]:
+        """The sessions that are shown, in order."""
+        return [row for row in self._rows if isinstance(row, SessionItem)]
+
+    def session_count(self) -> int:
+        """How many sessions there are, shown or not."""
+        return sum(not item.parent for item in self._items)
+
+    def index_of(self, session_id: str) -> QModelIndex:
+        """The index of a session; invalid when it is not shown."""
+        for place, entry in enumerate(self._rows):
+            if isinstance(entry, SessionItem) and entry.id == session_id:
+                return self.index(place)
+        return QModelIndex()
+
+    def rowCount(self, parent: _Index = _NOWHERE) -> int:
+        """Headings and sessions."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        """Headings cannot be chosen; sessions can be chosen and renamed."""
+        if isinstance(self._rows[index.row()], str):
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        """What a row shows, what screen readers say, and the row itself."""
+        entry = self._rows[index.row()]
+        if role == ITEM_ROLE:
+            return entry
+        if isinstance(entry, str):
+            return entry if role == Qt.ItemDataRole.DisplayRole else None
+        if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
+            return entry.title
+        if role == WHEN_ROLE:
+            return format_session_time(entry.updated_ms, self._now)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            state = ", waiting for your approval" if entry.waiting else ", running" if entry.running else ""
+            kind = "subagent, " if entry.parent else ""
+            used = "" if entry.used is None else f", {entry.used * 100:.0f} % of the context used"
+            return f"{kind}{entry.title}, {entry.subtitle}{used}{state}"
+        return entry.title if role == Qt.ItemDataRole.ToolTipRole else None
+
+    def setData(self, index: _Index, value: object, role: int = Qt.ItemDataRole.EditRole) -> bool:
+        """Ask for a new title; the list shows it when the session says so."""
+        entry = self._rows[index.row()]
+        name = str(value).strip()
+        if role != Qt.ItemDataRole.EditRole or isinstance(entry, str) or not name or name == entry.title:
+            return False
+        self.renamed.emit(entry.id, name)
+        return True
+
+    @staticmethod
+    def _key(entry: SessionItem | str) -> str:
+        return f"#{entry}" if isinstance(entry, str) else entry.id
+
+    def _arranged(self) -> list[SessionItem | str]:
+        rows: list[SessionItem | str] = []
+        heading = ""
+        for item in nested_sessions(self._items, self._needle):
+            group = heading if item.parent else day_group(item.updated_ms, self._now)
+            if group != heading:
+                heading = group
+                rows.append(group)
+            rows.append(item)
+        return rows
+
+    def _reset(self, rows: list[SessionItem | str]) -> None:
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()

@@ -1,0 +1,181 @@
+"""The pane beside the rail: the workspace's name, its sessions, and the size of its cache."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
+
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.widgets import (
+    ElidedLabel,
+    IconButton,
+    IconLabel,
+    PushButton,
+    SearchField,
+    column,
+    label,
+    row,
+)
+from helix_desktop.ui.shell.sidebar.rows import SessionItem
+
+if TYPE_CHECKING:
+    from helix_desktop.ui.shell.sidebar.session_list import SessionList
+
+_LIST, _EMPTY, _NOTHING_FOUND, _CLOSED = range(4)
+
+
+class _NameButton(PushButton):
+    """The workspace's name with a chevron; opens the switcher."""
+
+    def __init__(self) -> None:
+        super().__init__("", "name")
+        self.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._full_name = ""
+
+    def show_name(self, name: str) -> None:
+        self._full_name = name
+        self.setAccessibleName(f"Workspace {name}. Switch workspace" if name else "Choose a workspace")
+        shown = name or "No workspace"
+        self.setText(self.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, 150))
+        self.setToolTip(f"{shown}\nSwitch workspace (Ctrl+K)")
+
+    def tint(self, theme: Theme) -> None:
+        self.setIcon(icon("chevron-down", theme.muted, 15))
+
+
+class Sidebar(QFrame):
+    """Header, search, session list, footer."""
+
+    session_selected = Signal(str)
+    session_renamed = Signal(str, str)
+    """Session id and new title."""
+    session_deleted = Signal(str)
+    new_session_requested = Signal()
+    open_folder_requested = Signal()
+    switcher_requested = Signal()
+
+    def __init__(self) -> None:
+        """Start without a workspace, and without the session list: see `furnish`."""
+        super().__init__()
+        self.setObjectName("sidebar")
+        self.setMinimumWidth(200)
+        self._name = _NameButton()
+        self._name.clicked.connect(self.switcher_requested)
+        self._folder = IconButton("folder-open", "Open a folder (Ctrl+O)")
+        self._folder.clicked.connect(self.open_folder_requested)
+        self._new = IconButton("plus", "New session (Ctrl+N)", px=18)
+        self._new.clicked.connect(self.new_session_requested)
+        self.search = SearchField("Search sessions")
+        self.session_list: SessionList
+        self._stack = QStackedWidget()
+        self._cache = ElidedLabel(role="faint")
+        self._closed_reason = label("", "muted", wrap=True)
+        self._footer = QFrame()
+        self._footer.setObjectName("sidebar_footer")
+        self._footer.setLayout(
+            row(IconLabel("hard-drive", px=15), self._cache, margins=(18, 9, 12, 9), gap=8)
+        )
+        head = self._make_header()
+        self.setLayout(column(head, self._search_row(), self._stack, self._footer, gap=0))
+        self.show_workspace("")
+        self.show_cache("")
+
+    def add_session_list(self) -> None:
+        """Put in the session list, which the window's first frame does not wait for."""
+        from helix_desktop.ui.shell.sidebar.session_list import SessionList
+
+        self.session_list = SessionList()
+        self.session_list.session_selected.connect(self.session_selected)
+        self.session_list.renamed.connect(self.session_renamed)
+        self.session_list.deleted.connect(self.session_deleted)
+        self.search.textChanged.connect(self._filter)
+        for page in (self.session_list, self._empty_page(), self._nothing_found_page(), self._closed_page()):
+            self._stack.addWidget(page)
+        self._choose_page()
+
+    def _make_header(self) -> QHBoxLayout:
+        return row(self._name, None, self._folder, self._new, margins=(11, 13, 8, 0), gap=2)
+
+    def _search_row(self) -> QHBoxLayout:
+        return row(self.search, margins=(12, 10, 12, 4))
+
+    def _empty_page(self) -> QWidget:
+        button = PushButton("New session", "", "plus")
+        button.clicked.connect(self.new_session_requested)
+        page = QWidget()
+        page.setLayout(
+            column(
+                label("No session yet.", "muted"), row(button, None), None, margins=(20, 18, 20, 0), gap=10
+            )
+        )
+        return page
+
+    def _nothing_found_page(self) -> QWidget:
+        button = PushButton("Clear the search")
+        button.clicked.connect(self.search.clear)
+        page = QWidget()
+        words = label("No session has these words in its title.", "muted", wrap=True)
+        page.setLayout(column(words, row(button, None), None, margins=(20, 18, 20, 0), gap=10))
+        return page
+
+    def _closed_page(self) -> QWidget:
+        page = QWidget()
+        page.setLayout(column(self._closed_reason, None, margins=(20, 18, 20, 0)))
+        return page
+
+    def show_workspace(self, name: str) -> None:
+        """Show a workspace's name; empty when none is open."""
+        self._name.show_name(name)
+        self._new.setEnabled(bool(name))
+        self.search.setEnabled(bool(name))
+
+    def show_sessions(self, items: Sequence[SessionItem], now: datetime) -> None:
+        """Show these sessions, grouped by day as seen from a local `now`."""
+        self.session_list.show_sessions(items, now)
+        self._choose_page()
+
+    def show_closed(self, reason: str) -> None:
+        """Say why this workspace is not open, instead of its sessions and cache; empty when it is open."""
+        self._closed_reason.setText(reason)
+        self._footer.setVisible(not reason)
+        self.search.setVisible(not reason)
+        self._choose_page()
+
+    def show_cache(self, text: str) -> None:
+        """Show the size of the cache in words, e.g. "2.1 MB · 312 entries"."""
+        self._cache.set_full_text(f"Cache {text}" if text else "Cache empty")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """From the search: Down goes to the list, Enter opens the first hit, Esc clears."""
+        key = event.key()
+        if not self.search.hasFocus():
+            super().keyPressEvent(event)
+        elif key == Qt.Key.Key_Down:
+            self.session_list.focus_first()
+        elif key in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and self.session_list.sessions():
+            self.session_selected.emit(self.session_list.sessions()[0].id)
+        elif key == Qt.Key.Key_Escape and self.search.text():
+            self.search.clear()
+        else:
+            super().keyPressEvent(event)
+
+    def _filter(self, needle: str) -> None:
+        self.session_list.set_filter(needle)
+        self._choose_page()
+
+    def _choose_page(self) -> None:
+        if self._closed_reason.text():
+            self._stack.setCurrentIndex(_CLOSED)
+        elif self.session_list.sessions():
+            self._stack.setCurrentIndex(_LIST)
+        elif self.session_list.session_count():
+            self._stack.setCurrentIndex(_NOTHING_FOUND)
+        else:
+            self._stack.setCurrentIndex(_EMPTY)

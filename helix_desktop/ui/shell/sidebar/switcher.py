@@ -1,0 +1,122 @@
+"""The workspace switcher: type a few letters, Enter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QStandardItem
+from PySide6.QtWidgets import QWidget
+
+from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.widgets import PushButton
+from helix_desktop.ui.shell.sidebar.rows import BADGE_LABELS, WorkspaceRow, matches_query
+from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
+
+_ROW_ROLE = int(Qt.ItemDataRole.UserRole)
+_ROW_PX = 50
+_MAX_LINES = 8
+
+
+class _Delegate(LineDelegate):
+    """Square, name, path; cache size and badge at the right."""
+
+    def paint_line(self, painter: QPainter, box: QRectF, index: QModelIndex | QPersistentModelIndex) -> None:
+        workspace = index.data(_ROW_ROLE)
+        if not isinstance(workspace, WorkspaceRow):
+            return
+        square = QRectF(box.x() + 9, box.center().y() - 16, 32, 32)
+        paint_workspace_badge(painter, square, workspace, self.theme, self.view.font())
+        right = self._paint_state(painter, box, workspace)
+        self._paint_text(painter, box, workspace, right)
+
+    def _paint_state(self, painter: QPainter, box: QRectF, workspace: WorkspaceRow) -> float:
+        """Paint cache size and badge; returns their left edge."""
+        small = fonts.sized(self.view.font(), 12)
+        cache = f"Cache {workspace.cache}" if workspace.cache else ""
+        words = " · ".join(part for part in (BADGE_LABELS[workspace.badge], cache) if part)
+        if not words and workspace.active:
+            words = "open"
+        width = QFontMetricsF(small).horizontalAdvance(words)
+        painter.setFont(small)
+        painter.setPen(QColor(self.theme.muted))
+        left = box.right() - 12 - width
+        painter.drawText(QRectF(left, box.y(), width + 1, box.height()), Qt.AlignmentFlag.AlignVCenter, words)
+        if workspace.badge:
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(getattr(self.theme, BADGE_COLOR_TOKENS[workspace.badge])))
+            painter.drawEllipse(QPointF(left - 10, box.center().y()), 3.5, 3.5)
+            left -= 16
+        return left
+
+    def _paint_text(self, painter: QPainter, box: QRectF, workspace: WorkspaceRow, right: float) -> None:
+        x = box.x() + 53
+        room = right - x - 12
+        right_end, middle = Qt.TextElideMode.ElideRight, Qt.TextElideMode.ElideMiddle
+        for text, px, weight, ink, top, side in (
+            (workspace.name, 13, QFont.Weight.DemiBold, self.theme.text, 0.14, right_end),
+            (workspace.path, 12, QFont.Weight.Normal, self.theme.muted, 0.5, middle),
+        ):
+            font = fonts.sized(self.view.font(), px, weight)
+            painter.setFont(font)
+            painter.setPen(QColor(ink))
+            place = QRectF(x, box.y() + box.height() * top, room, box.height() * 0.36)
+            shown = QFontMetricsF(font).elidedText(text, side, room)
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, shown)
+
+
+class Switcher(QuickPicker):
+    """The workspaces of the window."""
+
+    workspace_selected = Signal(str)
+    add_requested = Signal()
+
+    def __init__(self, window: QWidget) -> None:
+        """Belong to a window; start hidden."""
+        nothing = "No workspace has these words in its name or path."
+        super().__init__(window, "Switch workspace", "Go to workspace", nothing, "open", _MAX_LINES)
+        self._workspaces: tuple[WorkspaceRow, ...] = ()
+        self.set_delegate(_Delegate(self.list_view, _ROW_PX))
+        add = PushButton("Add a folder…", "link")
+        add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        add.clicked.connect(self._add)
+        self.footer.addWidget(add)
+
+    def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
+        """Know these workspaces, in the order to list them."""
+        self._workspaces = tuple(workspaces)
+        self.refresh()
+
+    def matching_workspaces(self) -> list[WorkspaceRow]:
+        """The workspaces that match the search, in order."""
+        rows = (self.items.item(place).data(_ROW_ROLE) for place in range(self.items.rowCount()))
+        return [workspace for workspace in rows if isinstance(workspace, WorkspaceRow)]
+
+    def find_items(self, needle: str) -> Iterator[QStandardItem]:
+        """The workspaces with these words in their name or path."""
+        for workspace in self._workspaces:
+            if matches_query(needle, workspace.name, workspace.path):
+                item = QStandardItem(workspace.name)
+                item.setData(workspace, _ROW_ROLE)
+                state = BADGE_LABELS[workspace.badge]
+                item.setData(
+                    f"{workspace.name}, {workspace.path} {state}", Qt.ItemDataRole.AccessibleTextRole
+                )
+                yield item
+
+    def initial_row(self, needle: str) -> int:
+        """With nothing typed, Enter goes to another workspace than the one that is open."""
+        found = self.matching_workspaces()
+        return 1 if not needle and found[0].active and len(found) > 1 else 0
+
+    def accept_item(self, index: QModelIndex) -> None:
+        """Go to the workspace of a line."""
+        workspace = index.data(_ROW_ROLE)
+        if isinstance(workspace, WorkspaceRow):
+            self.hide()
+            self.workspace_selected.emit(workspace.id)
+
+    def _add(self) -> None:
+        self.hide()
+        self.add_requested.emit()

@@ -1,0 +1,317 @@
+"""The bar above the centre: session title and status, the three pages, the context gauge, and buttons."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
+from PySide6.QtWidgets import QButtonGroup, QLineEdit, QMenu, QStackedWidget, QWidget
+
+from helix_desktop.domain.digest import ellipsize
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import (
+    ICON_GAP_PX,
+    Badge,
+    Dot,
+    ElidedLabel,
+    IconButton,
+    TabButton,
+    TabList,
+    column,
+    row,
+)
+from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, SessionHeader, format_message_count
+from helix_desktop.ui.shell.context_gauge import ContextGauge
+from helix_desktop.ui.shell.mode_button import ModeButton
+
+PageName = Literal["chat", "cache", "timeline"]
+PAGES: tuple[tuple[PageName, str, str], ...] = (
+    ("chat", "Chat", "message-square"),
+    ("cache", "Cache", "database"),
+    ("timeline", "Timeline", "history"),
+)
+DEMO_BADGE = "Offline demo model"
+
+PageDetail = Literal["full", "words", "icons"]
+"""How much a page's button shows: icon and word, the word, or the icon."""
+
+_BADGE_NEEDS_PX = 200
+"""Room beside the pages from which the demo badge and the word after it stand whole."""
+_DETAILS: tuple[tuple[GaugeDetail, PageDetail, int], ...] = (
+    ("way", "full", 320),
+    ("tokens", "full", 260),
+    ("share", "full", 200),
+    ("share", "words", 170),
+    ("share", "icons", 0),
+)
+"""What is shown as the bar narrows, and the room in pixels that it must leave to the title."""
+_TITLE_PX = 100
+"""Room below which the title takes the place of two buttons whose commands are elsewhere, too."""
+_BUTTON_PX = 30 + 3  # with its gap
+_PADDING_PX = 16  # of a page's button, at both sides together, with its border
+_ICON_PX = 15
+_TIP_CAP = 160  # characters of the title in its tooltip
+
+
+class EditableTitle(QStackedWidget):
+    """A title that turns into a field on double click; Enter keeps the new name, Esc the old one."""
+
+    renamed = Signal(str)
+
+    def __init__(self) -> None:
+        """Start without a title, and not editable."""
+        super().__init__()
+        self.editable = False
+        self._label = ElidedLabel(role="title")
+        self._field = QLineEdit()
+        self._field.setProperty("kind", "title")
+        self._field.setAccessibleName("Session title")
+        self._field.setMaxLength(1_000)
+        self._field.editingFinished.connect(self._finish)
+        self.addWidget(self._label)
+        self.addWidget(self._field)
+        self.setFixedHeight(26)
+        self.setMinimumWidth(1)  # else the field behind it asks for room that a narrow bar has not
+
+    def set_title(self, title: str) -> None:
+        """Show a title; an edit that is going on is kept."""
+        self._label.set_full_text(title)
+
+    def title(self) -> str:
+        """The whole title."""
+        return self._label.full_text()
+
+    def full_width(self) -> int:
+        """Width in pixels that the whole title takes."""
+        return self._label.full_width()
+
+    def edit(self) -> None:
+        """Begin to edit, all text selected."""
+        if not self.editable:
+            return
+        self._field.setText(self.title())
+        self._field.selectAll()
+        self.setCurrentWidget(self._field)
+        self._field.setFocus()
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        """Begin to edit."""
+        self.edit()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Leave an edit with Esc, without a change."""
+        if event.key() == Qt.Key.Key_Escape and self.currentWidget() is self._field:
+            self._field.setText(self.title())
+            self._finish()
+            return
+        super().keyPressEvent(event)
+
+    def _finish(self) -> None:
+        if self.currentWidget() is not self._field:
+            return
+        self.setCurrentWidget(self._label)
+        name = self._field.text().strip()
+        if name and name != self.title():
+            self._label.set_full_text(name)
+            self.renamed.emit(name)
+
+
+class PageSwitch(TabList):
+    """The segmented control Chat / Cache / Timeline."""
+
+    page_selected = Signal(str)
+
+    def __init__(self) -> None:
+        """Start on the chat."""
+        super().__init__()
+        self.setProperty("role", "segments")
+        self.setAccessibleName("Pages")
+        self._group = QButtonGroup(self)
+        self._buttons: dict[str, TabButton] = {}
+        line = row(margins=(3, 3, 3, 3), gap=2)
+        for name, text, _ in PAGES:
+            button = TabButton(text, "segment")
+            button.setObjectName(f"{name}_tab")
+            button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+            button.setIconSize(QSize(_ICON_PX + ICON_GAP_PX, _ICON_PX))
+            button.setAccessibleName(text)
+            button.clicked.connect(lambda _=False, page=name: self.page_selected.emit(page))
+            self._group.addButton(button)
+            self._buttons[name] = button
+            line.addWidget(button)
+        self.setLayout(line)
+        self._theme = LIGHT
+        self._detail: PageDetail = "full"
+        self.select("chat")
+
+    def select(self, page: str) -> None:
+        """Mark a page as the one that is shown."""
+        self._buttons[page].setChecked(True)
+        self.tint(self._theme)
+
+    def width_at(self, detail: PageDetail) -> int:
+        """Width in pixels in a form."""
+        metrics = QFontMetricsF(fonts.sized(self.font(), fonts.BASE_PX, QFont.Weight.DemiBold))
+        words = 0.0 if detail == "icons" else sum(metrics.horizontalAdvance(text) + 4 for _, text, _ in PAGES)
+        icons = 0 if detail == "words" else len(PAGES) * (_ICON_PX + ICON_GAP_PX)
+        return round(words + icons + len(PAGES) * _PADDING_PX) + 10
+
+    def set_detail(self, detail: PageDetail) -> None:
+        """Show icons and words, or one of them where room is narrow."""
+        self._detail = detail
+        self.setFixedWidth(self.width_at(detail))
+        for name, text, _ in PAGES:
+            self._buttons[name].setText("" if detail == "icons" else text)
+            self._buttons[name].setToolTip(text if detail == "icons" else "")
+        self.tint(self._theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme."""
+        self._theme = theme
+        for name, _, icon_name in PAGES:
+            button = self._buttons[name]
+            ink = theme.accent_text if button.isChecked() else theme.muted
+            button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, ink, _ICON_PX))
+
+
+class TopBar(QWidget):
+    """Title and status at the left, pages, gauge and buttons at the right; shortens as the window narrows."""
+
+    page_selected = Signal(str)
+    renamed = Signal(str, str)
+    """Session id and new title."""
+    compact_requested = Signal()
+    inspector_requested = Signal()
+    sidebar_requested = Signal()
+
+    def __init__(self, more_menu: QMenu, mode_menu: QMenu) -> None:
+        """`more` is the menu behind the last button, `modes` the one behind the mode."""
+        super().__init__()
+        self.setObjectName("top_bar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedHeight(57)
+        self._session_id = ""
+        self._waiting = False
+        self.title = EditableTitle()
+        self.title.renamed.connect(lambda name: self.renamed.emit(self._session_id, name))
+        self._dot = Dot("seg_assistant")
+        self._badge = Badge(DEMO_BADGE)
+        self._badge.setToolTip(
+            "A script that ships with the app answers here; no model and no network are used."
+        )
+        self._status = ElidedLabel(role="note")
+        self.pages = PageSwitch()
+        self.pages.page_selected.connect(self.page_selected)
+        self.gauge = ContextGauge()
+        self.gauge.clicked.connect(self.inspector_requested)
+        self.mode = ModeButton(mode_menu)
+        self.compact = IconButton("archive", "Hand over older messages (Ctrl+Shift+K)")
+        self.compact.clicked.connect(self.compact_requested)
+        self.inspector = IconButton("panel-right", "Context inspector (Ctrl+I)")
+        self.inspector.clicked.connect(self.inspector_requested)
+        self.sidebar = IconButton("panel-left", "Show the sidebar (Ctrl+B)")
+        self.sidebar.clicked.connect(self.sidebar_requested)
+        self.more = IconButton("ellipsis", "More")
+        self.more.setMenu(more_menu)
+        self._arrange()
+        self.show_session(None)
+
+    def _arrange(self) -> None:
+        status = row(self._dot, self._badge, self._status, gap=7)
+        status.setAlignment(self._dot, Qt.AlignmentFlag.AlignVCenter)
+        status.setStretch(2, 1)
+        names = column(None, self.title, status, None, gap=1)
+        line = row(self.sidebar, names, self.pages, self.gauge, self.mode, margins=(16, 0, 10, 0), gap=8)
+        line.setStretch(1, 1)
+        line.addLayout(row(self.compact, self.inspector, self.more, gap=3))
+        for index in range(line.count()):
+            item = line.itemAt(index)
+            if item is not None and item.widget() is not None:
+                item.setAlignment(Qt.AlignmentFlag.AlignVCenter)
+        self.setLayout(line)
+
+    def show_session(self, header: SessionHeader | None) -> None:
+        """Show a session's title and status, or that none is open."""
+        self._session_id = header.session_id if header else ""
+        self.title.editable = header is not None
+        self.title.set_title(header.title if header else "Helix Desktop")
+        title = ellipsize(header.title, _TIP_CAP) if header else ""
+        self.title.setToolTip(f"{title}\nDouble-click to rename" if header else "")
+        self._waiting = header is not None and header.waiting
+        self._dot.set_color_token(_dot_color_token(header))
+        self._dot.setVisible(header is not None)
+        self._badge.setVisible(header is not None and header.demo)
+        self._status.set_full_text(*self._status_texts(header))
+        for part in (self.pages, self.gauge, self.mode, self.compact, self.inspector):
+            part.setVisible(header is not None)
+        self._shorten()
+
+    def status(self) -> str:
+        """The status line as a person reads it."""
+        return self._status.full_text()
+
+    def show_gauge(self, state: GaugeState) -> None:
+        """Show how full the window is."""
+        self.gauge.show_state(state)
+        self._shorten()
+
+    def show_page(self, page: str) -> None:
+        """Mark the page that is shown."""
+        self.pages.select(page)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Choose what fits."""
+        super().resizeEvent(event)
+        self._shorten()
+
+    @staticmethod
+    def _status_texts(header: SessionHeader | None) -> tuple[str, ...]:
+        """The status in words, the longest first."""
+        if header is None:
+            return ("No session open",)
+        state = "Waiting for you" if header.waiting else "Running" if header.running else "Ready"
+        model = (header.model,) if header.model and not header.demo else ()
+        count = format_message_count(header.messages)
+        return " · ".join((state, *model, count)), " · ".join((state, *model)), state
+
+    def _shorten(self) -> None:
+        """Choose what fits by the bar's width alone, so that nothing comes and goes with a longer number."""
+        if not self.gauge.isVisibleTo(self):
+            return
+        fixed = (
+            26
+            + self.mode.width_at("icon")
+            + 4 * 8
+            + 3 * _BUTTON_PX
+            + (38 if self.sidebar.isVisibleTo(self) else 0)
+        )
+        beside = self.width() - fixed
+        scale = fonts.scale(self.font())
+        detail, form, least = _DETAILS[-1]
+        names, word = 0, self.mode.width_at("word") - self.mode.width_at("icon")
+        for detail, form, least in _DETAILS:
+            said = word if form == "full" else 0
+            names = beside - self.gauge.reserved_width(detail) - self.pages.width_at(form) - said
+            if names >= least * scale:
+                break
+        self.gauge.set_detail(detail)
+        self.pages.set_detail(form)
+        line = self.layout()
+        if line is not None:
+            line.setSpacing(3 if form == "icons" else 8)
+        fits = form == "full" or (form == "words" and names - word >= least * scale)
+        self.mode.set_detail("word" if fits else "icon")
+        for button in (self.compact, self.inspector):
+            button.setVisible(form != "icons" or names >= _TITLE_PX * scale)
+        whole = names >= _BADGE_NEEDS_PX * scale and not self._waiting
+        self._badge.set_text(DEMO_BADGE if whole else "Demo")
+
+
+def _dot_color_token(header: SessionHeader | None) -> str:
+    """The token of the dot before the status."""
+    if header is not None and header.waiting:
+        return "seg_output"
+    return "seg_assistant" if header is not None and header.running else "border_strong"

@@ -1,1 +1,0 @@
-"""What a session spends: the line at the bottom, and its budget."""

@@ -1,1 +1,0 @@
-"""Cleaning up, the trash, and deleted sessions."""

@@ -1,0 +1,223 @@
+"""Small things in rows that break where room ends, and sentences that carry such things at their end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QPainter,
+    QPaintEvent,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextLayout,
+    QTextOption,
+)
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed_widgets import TextRole, role_color
+from helix_desktop.ui.timeline.card_data import Bullet
+
+_GAP = 6  # pixels between two things of a row, and between rows
+_INDENT = 16  # pixels from a bullet's dot to its words
+_LINE_HEIGHT = 1.4  # height of a line of words, in font sizes
+_STYLED = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
+
+
+class FlowBox(QWidget):
+    """Widgets side by side, in as many rows as they need."""
+
+    def __init__(self, parts: Sequence[QWidget]) -> None:
+        super().__init__()
+        self._parts = list(parts)
+        for part in self._parts:
+            part.setParent(self)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+
+    def hasHeightForWidth(self) -> bool:
+        """Always: rows break."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """The height that all rows need."""
+        return self._place(width, move=False)
+
+    def sizeHint(self) -> QSize:
+        """All in one row."""
+        width = sum(part.sizeHint().width() + _GAP for part in self._parts)
+        return QSize(width, self._place(max(width, 1), move=False))
+
+    def minimumSizeHint(self) -> QSize:
+        """The widest part."""
+        return QSize(max((part.sizeHint().width() for part in self._parts), default=0), 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place all parts again."""
+        super().resizeEvent(event)
+        self._place(self.width(), move=True)
+
+    def rearrange(self) -> None:
+        """Place all parts again, after some were hidden, shown or changed."""
+        self.updateGeometry()
+        self._place(self.width(), move=True)
+
+    def _place(self, width: int, *, move: bool) -> int:
+        x = y = row = 0
+        for part in self._parts:
+            if part.isHidden():
+                continue
+            size = part.sizeHint()
+            if x and x + size.width() > width:
+                x, y, row = 0, y + row + _GAP, 0
+            if move:
+                part.setGeometry(QRect(QPoint(x, y), size))
+            x, row = x + size.width() + _GAP, max(row, size.height())
+        return y + row
+
+
+class BulletView(QWidget):
+    """One sentence with the events it comes from as chips; without any it is flagged."""
+
+    source_clicked = Signal(int)
+
+    def __init__(self, bullet: Bullet, role: TextRole = "text") -> None:
+        super().__init__()
+        self._theme, self._role = LIGHT, role
+        self._text, self._styles = _strip_markup(bullet.text)
+        self._layout = QTextLayout()
+        self._size_cache = (-1, 0)  # width, height
+        self._chips: list[Pill] = []
+        for seq in bullet.sources:
+            chip = Pill(f"e{seq}", mono=True, clickable=True)
+            chip.setToolTip("Show the event this comes from")
+            chip.clicked.connect(lambda _=False, source=seq: self.source_clicked.emit(source))
+            self._chips.append(chip)
+        if not bullet.sources:
+            flag = Pill("unsupported", "warn", "triangle-alert")
+            flag.setToolTip("No event was named as the source of this sentence")
+            self._chips.append(flag)
+        for chip in self._chips:
+            chip.setParent(self)
+        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
+        self.setAccessibleName(self._text)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme and the text size in force."""
+        self._theme = theme
+        self._size_cache = (-1, 0)
+        self.updateGeometry()
+        self.update()
+
+    def hasHeightForWidth(self) -> bool:
+        """Always: words wrap."""
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        """The height of all lines and chips."""
+        return self._reflow(width)
+
+    def sizeHint(self) -> QSize:
+        """A comfortable line."""
+        return QSize(480, self._reflow(480))
+
+    def minimumSizeHint(self) -> QSize:
+        """A narrow column."""
+        return QSize(140, scaled(22))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Wrap again."""
+        super().resizeEvent(event)
+        self._reflow(self.width())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the dot and the words."""
+        self._reflow(self.width())
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.faint))
+        painter.drawEllipse(QPointF(5, scaled(12)), 2, 2)
+        self._paint_code_backgrounds(painter)
+        painter.setPen(QColor(role_color(self._theme, self._role)))
+        self._layout.draw(painter, QPointF(_INDENT, 0))
+
+    def _paint_code_backgrounds(self, painter: QPainter) -> None:
+        painter.setBrush(QColor(self._theme.inline_code))
+        for start, length, code in self._styles:
+            for number in range(self._layout.lineCount() if code else 0):
+                line = self._layout.lineAt(number)
+                first, last = (
+                    max(start, line.textStart()),
+                    min(start + length, line.textStart() + line.textLength()),
+                )
+                if first < last:
+                    left, right = _x(line.cursorToX(first)), _x(line.cursorToX(last))
+                    box = QRectF(_INDENT + left - 3, line.y() + 1, right - left + 6, line.height() - 2)
+                    painter.drawRoundedRect(box, 4, 4)
+
+    def _reflow(self, width: int) -> int:
+        if self._size_cache[0] == width:
+            return self._size_cache[1]
+        room, height = max(60, width - _INDENT), scaled(round(13 * _LINE_HEIGHT)) + 3
+        option = QTextOption()
+        option.setWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self._layout.setText(self._text)
+        self._layout.setFont(ui_font(13))
+        self._layout.setTextOption(option)
+        self._layout.setFormats([_format(*style) for style in self._styles])
+        self._layout.beginLayout()
+        y, end = 0.0, 0.0
+        while (line := self._layout.createLine()).isValid():
+            line.setLineWidth(room)
+            line.setPosition(QPointF(0, y + max(0.0, (height - line.height()) / 2)))
+            y, end = y + height, line.naturalTextWidth()
+        self._layout.endLayout()
+        self._size_cache = (width, self._place_chips(room, round(y) - height, round(end) + 8, height))
+        return self._size_cache[1]
+
+    def _place_chips(self, available_width: int, y: int, x: int, height: int) -> int:
+        for chip in self._chips:
+            if x + chip.width() > available_width and x > 0:
+                x, y = 0, y + height + 2
+            chip.move(_INDENT + x, y + (height - chip.height()) // 2)
+            x += chip.width() + 4
+        return y + height + 2
+
+
+def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, bool]]]:
+    """The words without `code` and **strong** signs, and where those stood: start, length, whether code."""
+    words, styles, at = "", [], 0
+    text = " ".join(text.split())
+    for hit in _STYLED.finditer(text):
+        words += text[at : hit.start()]
+        inner = hit.group(1) or hit.group(2)
+        styles.append((len(words), len(inner), hit.group(1) is not None))
+        words, at = words + inner, hit.end()
+    return words + text[at:], styles
+
+
+def _format(start: int, length: int, is_code: bool) -> QTextLayout.FormatRange:
+    made, form = QTextLayout.FormatRange(), QTextCharFormat()
+    if is_code:
+        form.setFontFamilies([fonts.MONO_FAMILY])
+        form.setProperty(QTextCharFormat.Property.FontPixelSize, scaled(12))
+    else:
+        form.setFontWeight(600)
+    made.start, made.length, made.format = start, length, form
+    return made
+
+
+def _x(position: object) -> float:
+    # The binding gives the position alone, or with the cursor's place behind it.
+    first = position[0] if isinstance(position, tuple) else position
+    return first if isinstance(first, float) else 0.0

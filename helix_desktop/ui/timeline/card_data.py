@@ -1,0 +1,302 @@
+"""What the timeline shows: plain facts, made by a presenter from events; no Qt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+from helix_desktop.domain.events.rewrite import FoldKind
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+
+Phase: TypeAlias = Literal["Read", "Summarise", "Check", "Write"]
+PHASES: tuple[Phase, ...] = ("Read", "Summarise", "Check", "Write")
+PointKind: TypeAlias = Literal[
+    "turn", "sweep", "fold", "observations", "handover", "form", "undo", "redo", "failure"
+]
+Group: TypeAlias = Literal[
+    "handovers",
+    "observations",
+    "reflections",
+    "placements",
+    "notes",
+    "sweeps",
+    "yours",
+    "undos",
+    "failures",
+]
+"""What a card is, for the filter; `notes` are all kinds of folds, `yours` pins and chosen forms."""
+GROUPS: tuple[Group, ...] = get_args(Group)
+Attempt: TypeAlias = Literal["handover", "observations"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bullet:
+    """One sentence of a handover and the seqs of the events it comes from; none: it is unsupported."""
+
+    text: str
+    sources: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One of the six sections."""
+
+    title: str
+    bullets: tuple[Bullet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class HandoverCard:
+    """A handover; `before` and `after` are tokens of the window, `index` is the digest of its index entry.
+
+    `threshold` is the share of the context window at which it started, 0 where that is not known.
+    """
+
+    seq: int
+    at_ms: int
+    number: int
+    before: int
+    after: int
+    messages: int
+    trigger: HandoverTrigger
+    sections: tuple[Section, ...]
+    ledger: str = ""
+    index: str = ""
+    index_entries: int = 0
+    model: str = ""  # empty: made without a model, from ledger and extracts
+    demo: bool = False
+    fallback: str = ""
+    focus: str = ""
+    duration_ms: int = 0
+    is_undone: bool = False
+    inside: str = ""  # the later rewrite that covers it
+    calls: int = 1  # of models, that it took
+    prompt: str = ""  # the version of what they were told
+    is_edited: bool = False  # the person changed its text
+    threshold: float = 0.0
+    spent: int = 0  # tokens in and out of all its calls
+    cost: float = 0.0  # US dollars
+    refused: str = ""  # what a model before wrote that was not used
+
+
+@dataclass(frozen=True, slots=True)
+class SweepCard:
+    """A sweep: how many outputs became markers and the tokens that saves; `digests` are theirs.
+
+    `steps` counts the steps whose arguments became markers with them, `pictured` the messages whose images.
+    """
+
+    seq: int
+    at_ms: int
+    outputs: int
+    saved: int
+    reason: SweepReason = SweepReason.BATCH
+    digests: tuple[str, ...] = ()
+    is_undone: bool = False
+    steps: int = 0
+    image_messages: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class FoldCard:
+    """Steps that became a note; `first` and `last` are the events it covers, `inside` what covers it now."""
+
+    seq: int
+    at_ms: int
+    number: int
+    kind: FoldKind
+    steps: int
+    before: int
+    after: int
+    first_seq: int
+    last_seq: int
+    text: str
+    index: str = ""
+    index_entries: int = 0
+    is_undone: bool = False
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ObservedFact:
+    """A dated observation: milliseconds since 1970, 1 (vital) to 3 (minor), and the events it comes from."""
+
+    at_ms: int
+    priority: int
+    text: str
+    sources: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObservationsCard:
+    """Observations, or a reflection that refines them; `quotes` are the person's words kept with them.
+
+    `placed` is the event that put them in place, 0 while they wait.
+    """
+
+    seq: int
+    at_ms: int
+    number: int
+    is_reflection: bool
+    facts: tuple[ObservedFact, ...]
+    before: int
+    after: int
+    messages: int
+    ledger: str = ""
+    quotes: tuple[Bullet, ...] = ()
+    index: str = ""
+    index_entries: int = 0
+    model: str = ""
+    demo: bool = False
+    fallback: str = ""
+    duration_ms: int = 0
+    calls: int = 1
+    prompt: str = ""
+    spent: int = 0
+    cost: float = 0.0
+    refused: str = ""
+    placed_seq: int = 0
+    is_undone: bool = False
+    inside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedCard:
+    """Prepared observations that took the place of what they cover; `name` is their card's title.
+
+    `threshold` is the share of the context window that had been reached, 0 where that is not known.
+    """
+
+    seq: int
+    at_ms: int
+    name: str
+    saved: int
+    reason: PlacementReason
+    is_undone: bool = False
+    threshold: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ManualActionCard:
+    """What the person decided about one output: a pin, or the form in which the agent sees it."""
+
+    seq: int
+    at_ms: int
+    kind: Literal["pin", "unpin", "form"]
+    text: str
+    target: int
+    is_undone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FailureCard:
+    """A handover or observations that were tried and not made; nothing changed.
+
+    `refused` is what a model wrote that was not used, `retry` what can be tried again.
+    """
+
+    seq: int
+    at_ms: int
+    what: str
+    why: str = ""
+    spent: int = 0
+    cost: float = 0.0
+    refused: str = ""
+    retry: Attempt | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UndoCard:
+    """An undo or a redo; `target` is the seq of what it is about, `name` its title."""
+
+    seq: int
+    at_ms: int
+    kind: Literal["undo", "redo"]
+    target: int
+    name: str
+
+
+TimelineCard: TypeAlias = (
+    HandoverCard
+    | SweepCard
+    | FoldCard
+    | ObservationsCard
+    | PlacedCard
+    | ManualActionCard
+    | FailureCard
+    | UndoCard
+)
+
+
+@dataclass(frozen=True, slots=True)
+class RunningCard:
+    """A compaction under way: its phase, what the model has written so far, and what it takes, in words."""
+
+    phase: Phase
+    text: str = ""
+    what: str = "Handover"
+    usage_text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UsagePoint:
+    """Tokens in the context window just after an event; `window` is its size then, 0: not known."""
+
+    seq: int
+    used: int
+    kind: PointKind = "turn"
+    window: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineState:
+    """All of it: cards newest first, points oldest first, tokens of the window, threshold as a part of 1."""
+
+    cards: tuple[TimelineCard, ...] = ()
+    points: tuple[UsagePoint, ...] = ()
+    used: int = 0
+    window: int = 0
+    threshold: float = 0.85
+    running: RunningCard | None = None
+
+
+_FOLD_TITLES: dict[FoldKind, str] = {"fold": "Fold", "condense": "Condensed note", "truncate": "Left out"}
+
+
+def card_title(card: TimelineCard) -> str:
+    """What a card is called."""
+    name = "Sweep"
+    match card:
+        case HandoverCard():
+            name = f"Handover {card.number}"
+        case FoldCard():
+            name = f"{_FOLD_TITLES[card.kind]} {card.number}"
+        case ObservationsCard():
+            name = f"{'Reflection' if card.is_reflection else 'Observations'} {card.number}"
+        case PlacedCard():
+            name = f"{card.name} put in place"
+        case UndoCard():
+            name = f"{card.name} {'undone' if card.kind == 'undo' else 'redone'}"
+        case ManualActionCard():
+            name = card.text
+        case FailureCard():
+            name = card.what
+    return name
+
+
+def card_group(card: TimelineCard) -> Group:
+    """Return what a card is; an undo is no handover, whatever it undid."""
+    if isinstance(card, ObservationsCard):
+        return "reflections" if card.is_reflection else "observations"
+    return _GROUPS[type(card)]
+
+
+_GROUPS: dict[type[TimelineCard], Group] = {
+    HandoverCard: "handovers",
+    PlacedCard: "placements",
+    FoldCard: "notes",
+    SweepCard: "sweeps",
+    ManualActionCard: "yours",
+    UndoCard: "undos",
+    FailureCard: "failures",
+}

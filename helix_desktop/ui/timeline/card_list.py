@@ -1,0 +1,184 @@
+"""The pile of cards: built as they come into sight, kept while they are the same, still when others come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
+
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.timeline.card_data import (
+    FailureCard,
+    FoldCard,
+    HandoverCard,
+    ObservationsCard,
+    SweepCard,
+    TimelineCard,
+)
+from helix_desktop.ui.timeline.rail import Node, RailRow
+
+_BATCH = 16  # cards that are built at once
+_FOLLOW_MS = 700  # in which a card that is sought is followed where the layout puts it
+_AHEAD_PX = 900  # pixels of cards that are kept ready below the visible part
+_NODE_Y: dict[Node, int] = {
+    "live": 23,
+    "handover": 23,
+    "observations": 22,
+    "fold": 22,
+    "sweep": 19,
+    "failure": 19,
+    "mark": 12,
+}
+
+
+class CardList(QObject):
+    """The cards in a column inside a scroll area, newest first; `view_of` makes the widget of one."""
+
+    def __init__(
+        self, scroll: QScrollArea, column: QVBoxLayout, create_view: Callable[[TimelineCard, bool], QWidget]
+    ) -> None:
+        """`column` ends with a stretch; what stands in it already stays above the cards."""
+        super().__init__(scroll)
+        self._scroll, self._column, self._create_view = scroll, column, create_view
+        self._first_index = column.count() - 1
+        self._theme = LIGHT
+        self._cards: tuple[TimelineCard, ...] = ()
+        self._rows: dict[int, tuple[TimelineCard, RailRow]] = {}
+        self._target_seq = 0  # the event whose card is to come into sight
+        self._to_top = False
+        self._has_running_above = False
+        self._fill_soon = QTimer(self)
+        self._fill_soon.setSingleShot(True)
+        self._fill_soon.setInterval(0)
+        self._fill_soon.timeout.connect(self._fill)
+        bar = scroll.verticalScrollBar()
+        bar.valueChanged.connect(lambda _: self._fill_soon.start())
+        bar.rangeChanged.connect(lambda _low, _high: self._fill_soon.start())
+        bar.rangeChanged.connect(lambda _low, _high: self._scroll_to_target())
+        bar.actionTriggered.connect(lambda _: self._clear_target())
+
+    def __len__(self) -> int:
+        """How many cards exist as widgets."""
+        return len(self._rows)
+
+    @property
+    def first_visible_seq(self) -> int:
+        """The event of the first card in sight; 0 at the top."""
+        anchor = self._anchor()
+        found = (seq for seq, (_, row) in self._rows.items() if anchor is not None and row is anchor[0])
+        return next(found, 0)
+
+    def card(self, seq: int) -> QWidget | None:
+        """The widget of a card, if it is built."""
+        held = self._rows.get(seq)
+        return held[1].card if held else None
+
+    def show_cards(self, cards: Sequence[TimelineCard]) -> None:
+        """Show these; cards that are the same stay, and so does the place on screen."""
+        self._cards = tuple(cards)
+        seqs = {card.seq for card in cards}
+        for seq in [seq for seq in self._rows if seq not in seqs]:
+            self._drop(seq)
+        self._build(max(_BATCH, len(self._rows)))
+        self._fill_soon.start()
+
+    def reveal(self, seq: int, at_top: bool = False) -> None:
+        """Bring the card of an event into sight, or to the top."""
+        place = next((at for at, card in enumerate(self._cards) if card.seq == seq), -1)
+        if place >= 0:
+            self._target_seq, self._to_top = seq, at_top
+            self._build(place + (_BATCH if at_top else 1))
+            QTimer.singleShot(0, self, self._scroll_to_target)
+            QTimer.singleShot(_FOLLOW_MS, self, self._clear_target)
+
+    def set_running_above(self, is_above: bool) -> None:
+        """Say whether the rail comes from above, or begins at the first card."""
+        self._has_running_above = is_above
+        self._mark_ends()
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colours of a theme for cards that come later."""
+        self._theme = theme
+
+    def _scroll_to_target(self) -> None:
+        """Scroll to the card that is sought; again whenever the layout has given the cards other places."""
+        held = self._rows.get(self._target_seq)
+        if held is not None and self._to_top:
+            self._scroll.verticalScrollBar().setValue(held[1].y())
+        elif held is not None:
+            self._scroll.ensureWidgetVisible(held[1], 0, 40)
+
+    def _clear_target(self) -> None:
+        self._target_seq = 0
+
+    def _fill(self) -> None:
+        bar = self._scroll.verticalScrollBar()
+        if len(self._rows) < len(self._cards) and bar.maximum() - bar.value() < _AHEAD_PX:
+            self._build(len(self._rows) + _BATCH)
+
+    def _build(self, count: int) -> None:
+        anchor = self._anchor()
+        live = next((card.seq for card in self._cards if _is_live(card)), 0)
+        for place, card in enumerate(self._cards[:count]):
+            held = self._rows.get(card.seq)
+            node = _node(card, card.seq == live)
+            if held is not None and held[0] == card and held[1].node == node:
+                row = held[1]
+            else:
+                if held is not None:
+                    self._drop(card.seq)
+                row = RailRow(self._create_view(card, card.seq == live), node, _NODE_Y[node])
+                retint(row, self._theme)
+                self._rows[card.seq] = (card, row)
+            if self._column.indexOf(row) != self._first_index + place:
+                self._column.removeWidget(row)
+                self._column.insertWidget(self._first_index + place, row)
+        self._mark_ends()
+        if anchor is not None:
+            QTimer.singleShot(0, self, lambda: self._restore_anchor(*anchor))
+
+    def _mark_ends(self) -> None:
+        rows = [self._rows[card.seq][1] for card in self._cards if card.seq in self._rows]
+        complete = len(rows) == len(self._cards)
+        for place, row in enumerate(rows):
+            row.set_ends(place == 0 and not self._has_running_above, complete and place == len(rows) - 1)
+
+    def _drop(self, seq: int) -> None:
+        row = self._rows.pop(seq)[1]
+        self._column.removeWidget(row)
+        row.hide()
+        row.deleteLater()
+
+    def _anchor(self) -> tuple[RailRow, int] | None:
+        top = self._scroll.verticalScrollBar().value()
+        if top == 0:
+            return None
+        below = [row for _, row in self._rows.values() if row.geometry().bottom() > top]
+        first = min(below, key=lambda row: row.y(), default=None)
+        return None if first is None else (first, first.y() - top)
+
+    def _restore_anchor(self, row: RailRow, offset: int) -> None:
+        if any(row is held for _, held in self._rows.values()):
+            self._scroll.verticalScrollBar().setValue(row.y() - offset)
+
+
+def _is_live(card: TimelineCard) -> bool:
+    return isinstance(card, HandoverCard) and not card.is_undone and not card.inside
+
+
+def _node(card: TimelineCard, is_live: bool) -> Node:
+    node: Node = "mark"
+    match card:
+        case HandoverCard():
+            node = "live" if is_live else "mark" if card.is_undone else "handover"
+        case ObservationsCard() if not card.is_undone:
+            node = "observations"
+        case FoldCard() if not card.is_undone:
+            node = "fold"
+        case SweepCard() if not card.is_undone:
+            node = "sweep"
+        case FailureCard():
+            node = "failure"
+    return node

@@ -1,0 +1,168 @@
+"""A session's log as the chart's points: tokens in the context window after each step and each rewrite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import tokenizer_ratio
+from helix_desktop.domain.events.rewrite import (
+    FoldMade,
+    FormChosen,
+    Pinned,
+    Redone,
+    SweepMade,
+    Undone,
+    Unpinned,
+)
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import (
+    HandoverFailed,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsPlaced,
+)
+from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
+
+_KINDS: dict[type[Event], PointKind] = {
+    SweepMade: "sweep",
+    FoldMade: "fold",
+    ObservationsPlaced: "observations",
+    FormChosen: "form",
+    Pinned: "turn",
+    Unpinned: "turn",
+    Undone: "undo",
+    Redone: "redo",
+}
+
+
+def usage_points(log: Sequence[RecordedEvent]) -> tuple[UsagePoint, ...]:
+    """Return the points of a log, oldest first."""
+    usage = _UsageReducer()
+    for recorded, after in zip(log, [*log[1:], None], strict=True):
+        usage.apply(recorded, after)
+    return tuple(usage.points)
+
+
+def with_current_usage(
+    points: Sequence[UsagePoint], seq: int, used: int, window: int
+) -> tuple[UsagePoint, ...]:
+    """Return the points up to what the gauge shows: `used` of `window` tokens, the last message being `seq`.
+
+    What came since the last point, another model or other tools count there too.
+    """
+    if not points:
+        return ()
+    last = points[-1]
+    if last.seq >= seq:
+        return (*points[:-1], replace(last, used=used, window=window))
+    return (*points, UsagePoint(seq, used, window=window))
+
+
+class _UsageReducer:
+    """Counts the window event by event as the gauge does: what a report did not see, times the model's ratio.
+
+    What is always sent beside the messages (prompt, tools) is known from the estimate of each request; the
+    user's words within a handover, from the handover's own figure.
+    """
+
+    def __init__(self) -> None:
+        self.points: list[UsagePoint] = []
+        self._transcript = Transcript()
+        self._messages = 0  # tokens, by our count, of what stands in the window
+        self._overhead = 0
+        self._quoted: dict[int, int] = {}  # of the user's words, by the handover that quotes them
+        self._report: tuple[int, int] | None = None  # tokens as reported, and as we counted them then
+        self._ratio, self._window = 1.0, 0
+
+    def apply(self, recorded: RecordedEvent, following: RecordedEvent | None) -> None:
+        """Read the next event; `after` is the one that follows it."""
+        match recorded.event:
+            case UserSpoke() | ToolAnswered():
+                self._append(recorded)
+            case AssistantSpoke() as spoke:
+                self._on_response(recorded, spoke)
+            case HandoverFailed() | ObservationsFailed():
+                self._transcript.apply(recorded)
+                self._add_point(recorded.seq, "failure")
+            case HandoverMade() as made:
+                self._on_handover(recorded, made, _accompanying_sweep(following))
+            case event if type(event) in _KINDS:
+                self._rewrite(recorded, _KINDS[type(event)])
+            case _:
+                self._skip(recorded)
+
+    def _skip(self, recorded: RecordedEvent) -> None:
+        """Read an event that is no rewrite; what it takes out of the window is not counted any more."""
+        before = len(self._transcript.window_entries())
+        self._transcript.apply(recorded)
+        if len(self._transcript.window_entries()) != before:
+            self._messages, self._report = _window_tokens(self._transcript), None
+
+    def _append(self, recorded: RecordedEvent) -> None:
+        self._transcript.apply(recorded)
+        self._messages += self._transcript.entry_tokens(self._transcript.window_entries()[-1])
+
+    def _on_response(self, recorded: RecordedEvent, event: AssistantSpoke) -> None:
+        if event.estimate:
+            self._overhead = max(0, event.estimate - self._messages - self._quoted_tokens)
+            reported = event.usage.input if event.usage else 0
+            self._report = (reported, event.estimate) if reported else None
+            self._window = event.window or self._window
+        self._append(recorded)
+        self._ratio = tokenizer_ratio(self._transcript, event.model)
+        if event.estimate:
+            self._add_point(recorded.seq)
+
+    def _on_handover(self, recorded: RecordedEvent, event: HandoverMade, sweep: RecordedEvent | None) -> None:
+        """Learn the tokens of the user's words from its figure, which counts the sweep with it."""
+        self._add_growth_point(recorded.seq)
+        self._transcript.apply(recorded)
+        both = self._transcript if sweep is None else self._transcript.fork()
+        if sweep is not None:
+            both.apply(sweep)
+        words = round(event.after / self._ratio) - self._overhead - _window_tokens(both)
+        self._quoted[recorded.seq] = max(0, words)
+        self._recount(recorded.seq, "handover")
+
+    def _rewrite(self, recorded: RecordedEvent, kind: PointKind) -> None:
+        self._add_growth_point(recorded.seq)
+        self._transcript.apply(recorded)
+        self._recount(recorded.seq, kind)
+
+    def _add_growth_point(self, seq: int) -> None:
+        """Mark what stood there before a rewrite, if something came since the last point."""
+        if self.points and self.points[-1].used != self._used_tokens:
+            self._add_point(seq)
+
+    def _recount(self, seq: int, kind: PointKind) -> None:
+        self._messages, self._report = _window_tokens(self._transcript), None
+        self._add_point(seq, kind)
+
+    @property
+    def _quoted_tokens(self) -> int:
+        held = self._transcript.handover
+        return self._quoted.get(held[0], 0) if held else 0
+
+    @property
+    def _used_tokens(self) -> int:
+        counted = self._overhead + self._quoted_tokens + self._messages
+        if self._report is None:
+            return round(counted * self._ratio)
+        reported, then = self._report
+        return max(0, reported + round((counted - then) * self._ratio))
+
+    def _add_point(self, seq: int, kind: PointKind = "turn") -> None:
+        self.points.append(UsagePoint(seq, self._used_tokens, kind, self._window))
+
+
+def _window_tokens(transcript: Transcript) -> int:
+    return sum(transcript.entry_tokens(entry) for entry in transcript.window_entries())
+
+
+def _accompanying_sweep(following: RecordedEvent | None) -> RecordedEvent | None:
+    """Return the event that follows a handover if it is the sweep recorded with it."""
+    event = following.event if following else None
+    return following if isinstance(event, SweepMade) and event.reason is SweepReason.HANDOVER else None

@@ -1,0 +1,1 @@
+"""The question whether a workspace's folder is trusted."""

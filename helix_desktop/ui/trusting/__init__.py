@@ -1,1 +1,0 @@
-"""Whether a workspace's folder is trusted: asked once, shown until it is, taken back at any time."""

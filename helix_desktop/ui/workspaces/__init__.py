@@ -1,0 +1,1 @@
+"""Controllers of workspaces: opening, importing, cleaning up, deleting."""

@@ -1,0 +1,110 @@
+"""Backs up all workspaces into a folder: one file each, with progress, and what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from PySide6.QtCore import QObject, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.store.archive_report import ExportResult, Progress
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.import_export import ImportExportController
+from helix_desktop.workspaces.record import WorkspaceRecord
+
+_DONE, _SHOW = "backed up", "show"
+_STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
+_MAX_NAMED = 3  # workspaces that could not be written, told by name
+
+
+class _BackupSummary(NamedTuple):
+    """What came of a backup so far: files, and the names of what is not whole, with why."""
+
+    requested: int
+    files: list[ExportResult]
+    problems: list[tuple[str, str]]
+
+
+class BackupController(QObject):
+    """Binds the command to the desk's carrier."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        async_actions: AsyncActions,
+        services: AppServices,
+        import_export: ImportExportController,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._services, self._import_export = window, services, import_export
+        self._folder = Path()
+        window.commands.back_up.triggered.connect(lambda: async_actions.start(self.back_up(), "back up"))
+        window.banners.action_clicked.connect(self._on_banner_action)
+
+    async def back_up(self) -> None:
+        """Ask for a folder, and write each workspace to a file in it. Raises InputUnusable."""
+        records = self._services.backup.stored_workspaces()
+        if not records:
+            raise InvalidInput("There is nothing to back up.", "Nothing was stored in any workspace yet.")
+        folder = await dialogs.pick_folder(self._window, "Back up all workspaces into a folder")
+        if folder is None:
+            return
+        made = _BackupSummary(len(records), [], [])
+        noun = "1 workspace" if made.requested == 1 else f"{made.requested} workspaces"
+        ended = await self._import_export.run_cancellable_job(
+            f"Backing up {noun}", lambda tell: self._write(records, folder, made, tell)
+        )
+        self._folder = folder
+        self._show_result(made, cancelled=ended is None)
+
+    async def _write(
+        self, records: Sequence[WorkspaceRecord], folder: Path, summary: _BackupSummary, on_progress: Progress
+    ) -> bool:
+        for number, record in enumerate(records):
+
+            def far(done: int, size: int, before: int = number) -> None:
+                on_progress(
+                    before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size),
+                    len(records) * _STEPS_PER_WORKSPACE,
+                )
+
+            try:
+                one = await self._services.backup.back_up(record.id, folder, far)
+            except HelixError as error:
+                summary.problems.append((record.name, " ".join(filter(None, (error.what, error.why)))))
+                continue
+            summary.files.append(one)
+            lost = len(one.held.missing) + len(one.held.left_out)
+            if lost:
+                summary.problems.append(
+                    (record.name, f"{lost} of its parts are damaged and not in the file.")
+                )
+        return True
+
+    def _show_result(self, summary: _BackupSummary, cancelled: bool) -> None:
+        written = len(summary.files)
+        size = format_bytes(sum(one.file_size for one in summary.files))
+        share = f"{written} of {summary.requested}" if written < summary.requested else f"{written}"
+        noun = "workspace was" if summary.requested == 1 else "workspaces were"
+        what = f"{share} {noun} backed up" + (f": {size}, verified." if written else ".")
+        if cancelled:
+            what = f"The backup was cancelled. {what}"
+        told = [f"{name}: {why}" for name, why in summary.problems[:_MAX_NAMED]]
+        if len(summary.problems) > _MAX_NAMED:
+            told.append(f"And {len(summary.problems) - _MAX_NAMED} more.")
+        actions = (BannerAction(_SHOW, "Show folder"),) if written else ()
+        level: BannerLevel = "warning" if summary.problems else "info"
+        why = "\n".join(told) or f"In {self._folder}"
+        self._window.banners.show_banner(Banner(_DONE, level, what, why, actions=actions))
+
+    def _on_banner_action(self, banner: str, action: str) -> None:
+        if (banner, action) == (_DONE, _SHOW):
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))

@@ -1,0 +1,218 @@
+"""Cleans up, shows the trash, and forgets, for the workspace on screen."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.digest import format_bytes, pluralize
+from helix_desktop.domain.errors import WorkspaceMissing
+from helix_desktop.domain.store.retention import CleanupResult, RetentionRule, retention_reason
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.cleanup.dialog import CleanupDialog
+from helix_desktop.ui.cleanup.trash_dialog import TrashDialog
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import exec_async
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
+from helix_desktop.ui.workspaces.navigator import WorkspaceNavigator
+from helix_desktop.ui.workspaces.redaction import RedactionPresenter
+
+_CLEANED, _STAYS, _UNDO = "cleaned up", "stays", "undo"
+
+
+class CleanupController(QObject):
+    """Binds the commands and the cache browser's entries to the store of the workspace on screen."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        cache: CacheBrowser,
+        async_actions: AsyncActions,
+        services: AppServices,
+        navigator: WorkspaceNavigator,
+    ) -> None:
+        super().__init__(window)
+        self._window, self._cache, self._async_actions = window, cache, async_actions
+        self._services, self._navigator = services, navigator
+        self._last_cleanup: tuple[OpenWorkspace, CleanupResult] | None = None
+        self._plan_task: asyncio.Task[None] | None = None
+        self.cleanup_dialog: CleanupDialog | None = None
+        self.trash_dialog: TrashDialog | None = None
+        self.redaction: RedactionPresenter | None = None
+        self.delete_controller = DeleteSessionController(window, async_actions, services, navigator)
+        commands, start = window.commands, async_actions.start
+        commands.clean_up.triggered.connect(lambda: start(self.clean_up(), "clean up"))
+        commands.trash.triggered.connect(lambda: start(self.show_trash(), "trash"))
+        commands.forget.triggered.connect(lambda: start(self.redact(), "forget"))
+        cache.redact_requested.connect(lambda digest: start(self.redact(digest), "forget"))
+        cache.table.trash_requested.connect(lambda digests: start(self.move_to_trash(digests), "discard"))
+        window.banners.action_clicked.connect(self._on_banner_action)
+
+    def _require_workspace(self) -> OpenWorkspace:
+        room = self._services.open_workspaces.get(self._navigator.active_workspace_id)
+        if room is None:
+            raise WorkspaceMissing("No workspace is open.", fix="Open one first.")
+        return room
+
+    async def clean_up(self) -> None:
+        """Show what could go, and move it to the trash when the person says so."""
+        room = self._require_workspace()
+        record = self._services.registry.get(room.id)
+        asked = RetentionRule(record.quota, record.unused_ms)
+        dialog = self.cleanup_dialog = CleanupDialog(
+            self._window, asked, bool(record.quota or record.unused_ms)
+        )
+        dialog.plan_requested.connect(lambda asked: self._start_plan(room, asked))
+        dialog.collect_requested.connect(
+            lambda on: self._async_actions.start(self._collect(room, on), "collect")
+        )
+        dialog.trash_requested.connect(self._open_trash)
+        retint(dialog, self._window.theme)
+        self._start_plan(room, dialog.rule)
+        try:
+            await exec_async(dialog)
+        finally:
+            self.cleanup_dialog = None
+
+    def _start_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
+        if self._plan_task is not None:
+            self._plan_task.cancel()
+        self._plan_task = self._async_actions.start(self._run_plan(workspace, rule), "plan a clean-up")
+
+    async def _run_plan(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
+        plan = await workspace.store.retention.plan(rule)
+        if self.cleanup_dialog is not None and self.cleanup_dialog.rule == rule:
+            self.cleanup_dialog.show_plan(plan)
+
+    async def _collect(self, workspace: OpenWorkspace, automatic: bool) -> None:
+        dialog = self.cleanup_dialog
+        if dialog is None:
+            return
+        asked = dialog.rule
+        dialog.collect_button.setEnabled(False)
+        kept = asked if automatic else RetentionRule()
+        self._services.registry.change(workspace.id, quota=kept.quota, unused_ms=kept.unused_ms)
+        plan = await workspace.store.retention.plan(asked)
+        swept = await workspace.store.retention.collect([one.digest for one in plan.going])
+        dialog.accept()
+        await self._show_trashed(workspace, swept)
+
+    async def move_to_trash(self, digests: Sequence[str]) -> None:
+        """Move entries to the trash, and say why one stays. Raises WorkspaceMissing, StoreError."""
+        room = self._require_workspace()
+        swept = await room.store.retention.collect(digests, grace_ms=0)
+        if swept.digests:
+            await self._show_trashed(room, swept)
+        left = [digest for digest in digests if digest not in swept.digests]
+        if not left:
+            return
+        why, fix = retention_reason(await room.store.entry(left[0]))
+        what = "This entry stays in the cache."
+        if len(digests) > 1:
+            what = f"{pluralize(len(left), 'entry', 'entries')} stayed in the cache."
+            why = why if len(left) == 1 else f"One of them: {why}"
+        self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace=room.id))
+
+    async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
+        self._last_cleanup = (workspace, result)
+        self._window.banners.remove(_STAYS)
+        count = len(result.digests)
+        back = f"{'It comes' if count == 1 else 'They come'} back with Undo, or from the trash."
+        self._window.banners.show_banner(
+            Banner(
+                _CLEANED,
+                "info",
+                f"{count:,} {'entry is' if count == 1 else 'entries are'} in the trash.",
+                f"{format_bytes(result.stored_size)} on disk. {back}",
+                actions=(BannerAction(_UNDO, "Undo"),) if count else (),
+                workspace=workspace.id,
+            )
+        )
+        await self._refresh_views()
+
+    def _open_trash(self) -> None:
+        if self.cleanup_dialog is not None:
+            self.cleanup_dialog.reject()
+        self._async_actions.start(self.show_trash(), "trash")
+
+    async def show_trash(self) -> None:
+        """Show the trash until it is closed."""
+        room = self._require_workspace()
+        dialog = self.trash_dialog = TrashDialog(self._window)
+        dialog.restore_requested.connect(
+            lambda digests, sessions: self._async_actions.start(
+                self._restore(room, digests, sessions), "restore"
+            )
+        )
+        dialog.empty_requested.connect(
+            lambda: self._async_actions.start(self._empty_trash(room), "empty the trash")
+        )
+        retint(dialog, self._window.theme)
+        dialog.show_trash(await room.store.retention.trash())
+        try:
+            await exec_async(dialog)
+        finally:
+            self.trash_dialog = None
+
+    async def _restore(self, workspace: OpenWorkspace, digests: list[str], sessions: list[str]) -> None:
+        await workspace.store.retention.restore(digests)
+        for session in sessions:
+            await workspace.store.retention.restore_session(session)
+        await self._refresh_views()
+
+    async def _empty_trash(self, workspace: OpenWorkspace) -> None:
+        await workspace.store.retention.empty_trash()
+        self._window.banners.remove(_CLEANED)
+        await self._refresh_views()
+
+    async def redact(self, digest: str = "") -> None:
+        """Let the person forget a text, or an output and a text. Raises HelixError."""
+        room = self._require_workspace()
+        own = AsyncActions(self._async_actions.scope, self._async_actions.show_error)
+        self.redaction = RedactionPresenter(
+            self._window, own, room, self._services.redaction(room.id), self, digest
+        )
+        try:
+            await self.redaction.run()
+        finally:
+            self.redaction = None
+
+    async def close_views(self) -> str:
+        """Take the conversation off the screen, and what goes along with its next message; its session."""
+        conversation = self._navigator.session_controller.conversation
+        await self._navigator.session_controller.show(self._navigator.session_controller.workspace, None)
+        self._navigator.session_controller.composer.clear_attachments()
+        return conversation.session.id if conversation is not None else ""
+
+    async def reopen_views(self, session: str) -> None:
+        """Show a session as it is stored now."""
+        if session:
+            await self._navigator.open_session(session)
+        await self._refresh_views()
+
+    def _on_banner_action(self, banner: str, action: str) -> None:
+        if (banner, action) == (_CLEANED, _UNDO):
+            self._async_actions.start(self._undo(), "undo the clean-up")
+
+    async def _undo(self) -> None:
+        if self._last_cleanup is None:
+            return
+        room, swept = self._last_cleanup
+        self._last_cleanup = None
+        await room.store.retention.restore(swept.digests)
+        self._window.banners.remove(_CLEANED)
+        await self._refresh_views()
+
+    async def _refresh_views(self) -> None:
+        self._cache.refresh()
+        await self._navigator.refresh()
+        room = self._services.open_workspaces.get(self._navigator.active_workspace_id)
+        if self.trash_dialog is not None and room is not None:
+            self.trash_dialog.show_trash(await room.store.retention.trash())

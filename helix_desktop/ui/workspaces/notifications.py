@@ -1,0 +1,99 @@
+"""Tells a person who looks elsewhere that a question waits or that a long turn has ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+from PySide6.QtCore import QEvent, QObject, Signal
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.updates import ApprovalRequested, EventRecorded, TurnChanged, Update
+from helix_desktop.domain.digest import ellipsize
+from helix_desktop.domain.events.session import RecordedEvent, TurnEnded
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.shell.main_window import MainWindow
+
+LONG_TURN_S = 10.0
+_ALERT_MS = 0  # until the window is looked at
+_MAX_TEXT_CHARS = 140  # characters of a line
+
+
+class Notifier(Protocol):
+    """Shows a message outside the window."""
+
+    def show(self, title: str, text: str) -> None:
+        """Show it, in the place of an earlier one."""
+        ...
+
+    def clear_message(self) -> None:
+        """Show nothing any more."""
+        ...
+
+
+class NotificationController(QObject):
+    """Hears every session of every open workspace; a click on what it tells leads there."""
+
+    open_requested = Signal(str, str)
+    """Workspace and session that the person wants to see."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        services: AppServices,
+        notifier: Notifier,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`clock` counts seconds."""
+        super().__init__(window)
+        self._window, self._services, self._notifier, self._clock = window, services, notifier, clock
+        self._started_s: dict[str, float] = {}
+        self._notified_ids = ("", "")
+        window.installEventFilter(self)
+
+    def on_update(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
+        """Take in what a session of a workspace told."""
+        match update:
+            case TurnChanged(running=True):
+                self._started_s[session] = self._clock()
+            case ApprovalRequested(ask=ask):
+                self._notify(workspace, session, "The agent waits for your approval", ask.summary)
+            case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
+                took = self._clock() - self._started_s.pop(session, self._clock())
+                if took > LONG_TURN_S and how in ("done", "failed"):
+                    said = "The agent is done" if how == "done" else "The agent could not go on"
+                    self._notify(workspace, session, said, self._title(workspace, session))
+
+    def on_clicked(self) -> None:
+        """The person clicked on what was told."""
+        workspace, session = self._notified_ids
+        if workspace:
+            self.open_requested.emit(workspace, session)
+
+    def _notify(self, workspace: OpenWorkspace, session: str, title: str, text: str) -> None:
+        if self._is_in_front() or not self._services.settings.notify:
+            return
+        self._notified_ids = (workspace.id, session)
+        name = self._services.registry.get(workspace.id).name
+        QApplication.alert(self._window, _ALERT_MS)
+        self._notifier.show(f"{title} · {name}", ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS))
+
+    def _is_in_front(self) -> bool:
+        """Whether the window, or a dialog of it, is in front."""
+        front = QApplication.activeWindow()
+        while front is not None and front is not self._window:
+            front = front.parentWidget()
+        return front is not None
+
+    def _title(self, workspace: OpenWorkspace, session: str) -> str:
+        talks = (one for one in workspace.conversations if one.session.id == session)
+        return next((one.session.transcript.title for one in talks), "")
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Withdraw what was told once the window is in front."""
+        if event.type() == QEvent.Type.ActivationChange and self._window.isActiveWindow():
+            self._notified_ids = ("", "")
+            self._notifier.clear_message()
+        return super().eventFilter(watched, event)

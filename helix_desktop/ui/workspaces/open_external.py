@@ -1,0 +1,189 @@
+"""Opens what came from outside: an exported workspace that was double-clicked, and links of ours.
+
+Neither does anything by itself. A file is taken in after a question; a link shows what is there, and what is
+not open yet is opened after a question, because opening starts what the person has agreed to there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from PySide6.QtGui import QGuiApplication
+
+from helix_desktop.domain.digest import first_line, pluralize
+from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing
+from helix_desktop.domain.store.archive_report import ArchiveInfo
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.links import Link, parse_link
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.workspaces.record import WorkspaceRecord
+
+_NAME_CAP = 60  # characters of a name that a file or a folder brings along
+_OPEN, _HERE, _FOLDER = "open", "here", "folder"
+
+
+class ExternalOpenController:
+    """Asks, and does what was agreed to; one question at a time."""
+
+    def __init__(
+        self, window: MainWindow, services: AppServices, workspace_controller: WorkspaceController
+    ) -> None:
+        self._window, self._services, self._workspace_controller = window, services, workspace_controller
+        self._is_asking = False
+        window.rail.link_requested.connect(lambda identity: _copy_link(Link(identity)))
+        window.sidebar.session_list.link_requested.connect(self._copy_session_link)
+        workspace_controller.session_controller.views.cache.table.link_requested.connect(
+            self._copy_entry_links
+        )
+
+    def _copy_session_link(self, session: str) -> None:
+        """Put a link to a session of the workspace on screen on the clipboard."""
+        if self._workspace_controller.active_workspace_id:
+            _copy_link(Link(self._workspace_controller.active_workspace_id, session=session))
+
+    def _copy_entry_links(self, digests: Sequence[str]) -> None:
+        """Put links to contents on the clipboard, one per line."""
+        if self._workspace_controller.active_workspace_id:
+            links = (Link(self._workspace_controller.active_workspace_id, digest).text for digest in digests)
+            QGuiApplication.clipboard().setText("\n".join(links))
+
+    async def open_link(self, text: str) -> None:
+        """Show what a link leads to. Raises HelixError when it leads nowhere."""
+        link = parse_link(text)
+        record = self._find_workspace(link)
+        if record.id not in self._services.open_workspaces and not await self._may_open(record):
+            return
+        if (
+            self._workspace_controller.active_workspace_id != record.id
+            or record.id not in self._services.open_workspaces
+        ):
+            await self._workspace_controller.open_workspace(record.id)
+        if (
+            self._workspace_controller.active_workspace_id != record.id
+            or record.id not in self._services.open_workspaces
+        ):
+            return  # the window says why it could not be opened, or the person has gone elsewhere
+        if link.session:
+            await self._show_session(link)
+        elif link.digest:
+            await self._show_content(link)
+
+    def _find_workspace(self, link: Link) -> WorkspaceRecord:
+        for record in self._services.registry.list_workspaces(include_removed=True):
+            if record.id == link.workspace_id and record.listed:
+                return record
+            if record.id == link.workspace_id:
+                raise WorkspaceMissing(
+                    f"The link leads to {_short_name(record.name)}, which was removed from the list.",
+                    "Its sessions and its cache are kept.",
+                    f"Open its folder again: {record.path}",
+                )
+        raise WorkspaceMissing(
+            "The link leads to a workspace that is not known here.",
+            f"There is none with the id {link.workspace_id} in {self._services.data_folder}.",
+            "Open the link where it was copied; or have the workspace exported there, and import the file.",
+        )
+
+    async def _may_open(self, record: WorkspaceRecord) -> bool:
+        answer = await self._ask(
+            f"Open {_short_name(record.name)}?",
+            f"A link leads there: {record.path}",
+            (Choice("", "Cancel"), Choice(_OPEN, "Open", "primary")),
+        )
+        return answer == _OPEN
+
+    async def _show_session(self, link: Link) -> None:
+        room = self._services.open_workspaces[link.workspace_id]
+        if link.session not in {one.id for one in await room.store.sessions()}:
+            raise InvalidInput(
+                "The link leads to a session that is not there.",
+                f"{_short_name(self._services.registry.get(room.id).name)} has none of this id; "
+                "it may be deleted.",
+                "Look into the trash, in the File menu.",
+            )
+        await self._workspace_controller.open_session(link.session)
+        self._window.show_page("chat")
+
+    async def _show_content(self, link: Link) -> None:
+        room = self._services.open_workspaces[link.workspace_id]
+        await room.store.entry(link.digest)  # says so itself when there is none, or none any more
+        if self._workspace_controller.session_controller.conversation is None:
+            raise InvalidInput(
+                "The linked content cannot be shown yet.",
+                "This workspace has no session, and the cache is shown beside one.",
+                "Begin a session, then open the link again.",
+            )
+        self._workspace_controller.navigation.show_cache_entry(link.digest)
+
+    async def import_file(self, path: Path) -> None:
+        """Ask where an exported workspace is to be merged into, and do it. Raises HelixError."""
+        inside = await self._services.backup.inspect(path)
+        into = self._import_target(inside)
+        choices = [Choice("", "Cancel"), Choice(_FOLDER, "Choose a folder…", "" if into else "primary")]
+        if into is not None:
+            choices.append(Choice(_HERE, "Import", "primary"))
+        name = _short_name(path.name)
+        answer = await self._ask(
+            f"Import {name} into {_short_name(into.name)}?" if into else f"Import {name}?",
+            _archive_description(inside, is_own=into is not None and into.id == inside.workspace),
+            tuple(choices),
+        )
+        if answer == _HERE and into is not None:
+            await self._merge(into.id, path)
+        elif answer == _FOLDER:
+            folder = await dialogs.pick_folder(self._window, "Import into the workspace of a folder")
+            if folder is not None:
+                await self._merge(self._services.registry.add(folder).id, path)
+
+    async def _merge(self, workspace_id: str, path: Path) -> None:
+        await self._workspace_controller.import_export.merge_file(workspace_id, path)
+        if self._workspace_controller.active_workspace_id != workspace_id:
+            await self._workspace_controller.open_folder(Path(self._services.registry.get(workspace_id).path))
+
+    def _import_target(self, archive_info: ArchiveInfo) -> WorkspaceRecord | None:
+        """The workspace that the file was made of, if it is here; else the one on screen, if any."""
+        listed = {record.id: record for record in self._services.registry.list_workspaces()}
+        return listed.get(archive_info.workspace) or listed.get(
+            self._workspace_controller.active_workspace_id
+        )
+
+    async def _ask(self, what: str, why: str, choices: tuple[Choice, ...]) -> str:
+        if self._is_asking:  # whoever sends links or files in a row is not to bury the window in questions
+            return ""
+        self._is_asking = True
+        try:
+            return await dialogs.ask(self._window, self._window.theme, what, why, choices)
+        finally:
+            self._is_asking = False
+
+
+def _copy_link(link: Link) -> None:
+    QGuiApplication.clipboard().setText(link.text)
+
+
+def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
+    """What a file says it holds, in words."""
+    sessions = pluralize(archive_info.sessions, "session")
+    held = f"{sessions} and {pluralize(archive_info.entries, 'entry', 'entries')}"
+    # A file may say any time; dates of people have four digits.
+    day = (
+        f" on {datetime.fromtimestamp(archive_info.created / 1000):%Y-%m-%d}"
+        if archive_info.created < _MAX_CREATED_MS
+        else ""
+    )
+    whose = "this workspace itself" if is_own else f"the workspace {_short_name(archive_info.name)}"
+    return f"It says that it was exported from {whose}{day} and holds {held}. Importing only adds."
+
+
+_MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999
+
+
+def _short_name(name: str) -> str:
+    """A name on one line, nothing hidden in it."""
+    return escape_hidden_name(first_line(name, _NAME_CAP) or name[:_NAME_CAP])

@@ -1,0 +1,88 @@
+"""Asks before the app ends while the agent works."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.domain.digest import ellipsize
+from helix_desktop.domain.events.session import NEW_TITLE
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.shell.main_window import MainWindow
+
+_QUIT, _HIDE = "quit", "hide"
+
+
+class WindowHider(Protocol):
+    """Where the window goes while the app keeps running: the system's tray."""
+
+    def is_available(self) -> bool:
+        """Return whether there is one."""
+        ...
+
+    def hide_window(self) -> None:
+        """Hide the window there."""
+        ...
+
+
+class QuitController(QObject):
+    """Decides what closing the window does: quit, at once or after a question, or hide in the tray."""
+
+    confirmed = Signal()
+    """The app is to end."""
+
+    def __init__(
+        self, window: MainWindow, async_actions: AsyncActions, services: AppServices, tray: WindowHider
+    ) -> None:
+        super().__init__(window)
+        self._window, self._services = window, services
+        self.tray = tray
+        self._is_asking = False
+        window.closing.connect(lambda: async_actions.start(self._confirm_close(), "quit"))
+
+    async def _confirm_close(self) -> None:
+        running = self._running_titles()
+        if not running:
+            self.confirmed.emit()
+            return
+        if self._is_asking:
+            return
+        self._is_asking = True
+        try:
+            answer = await self._ask(running)
+        finally:
+            self._is_asking = False
+        if answer == _QUIT:
+            self.confirmed.emit()
+        elif answer == _HIDE:
+            self.tray.hide_window()
+
+    def _running_titles(self) -> list[str]:
+        """Return the titles of the sessions whose agent is at work, in every open workspace."""
+        return [
+            conversation.session.transcript.title or NEW_TITLE
+            for room in self._services.open_workspaces.values()
+            for conversation in room.conversations
+            if conversation.is_running
+        ]
+
+    async def _ask(self, running: list[str]) -> str:
+        choices = [Choice("", "Cancel"), Choice(_QUIT, "Stop and quit", "danger")]
+        if self.tray.is_available():
+            choices.append(Choice(_HIDE, "Keep running in tray", "primary"))
+        if len(running) == 1:
+            which = f"The agent is working in “{ellipsize(running[0])}”."
+        else:
+            which = f"The agent is working in {len(running)} sessions."
+        self._window.show()
+        return await dialogs.ask(
+            self._window,
+            self._window.theme,
+            "Quit while the agent is working?",
+            f"{which} Quitting stops it. Everything so far is saved, and you can continue later.",
+            choices,
+        )

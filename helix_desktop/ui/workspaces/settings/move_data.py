@@ -1,0 +1,60 @@
+"""Asks where the data directory is to be moved, says what stands in the way, and lets the app do it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from PySide6.QtCore import QObject, Signal
+
+from helix_desktop.config.data_dir_move import plan_move
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.dialogs import Choice
+from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.shell.main_window import MainWindow
+
+_KEEP, _REMOVE = "keep", "remove"
+
+
+class MoveDataPresenter(QObject):
+    """Binds the button of the About page. The window itself must end before its data can move."""
+
+    confirmed = Signal(str, bool)
+    """The new folder, and whether the old copy is to be removed at the end."""
+
+    def __init__(
+        self, dialog: SettingsDialog, window: MainWindow, async_actions: AsyncActions, services: AppServices
+    ) -> None:
+        super().__init__(dialog)
+        self._dialog, self._window, self._services = dialog, window, services
+        self._async_actions = AsyncActions(async_actions.scope, self._show_error)
+        dialog.about.move_requested.connect(lambda: self._async_actions.start(self.prompt(), "move data"))
+
+    async def prompt(self) -> None:
+        """Ask for the folder and for the person's word. Raises HelixError for a folder that will not do."""
+        self._dialog.about.show_data_status("")
+        source = self._services.data_folder
+        target = await dialogs.pick_folder(self._dialog, "Move the data to an empty folder", source.parent)
+        if target is None:
+            return
+        move = await asyncio.to_thread(plan_move, source, target)
+        answer = await dialogs.ask(
+            self._dialog,
+            self._window.theme,
+            f"Move {format_bytes(move.size)} to {move.target}?",
+            "Helix Desktop closes, copies and verifies everything, and opens again. What runs is stopped. "
+            "If it is cut off, the data stays where it is.",
+            (
+                Choice("", "Cancel"),
+                Choice(_KEEP, "Move, keep the old copy", "primary"),
+                Choice(_REMOVE, "Move and remove it", "danger"),
+            ),
+        )
+        if answer:
+            self.confirmed.emit(str(move.target), answer == _REMOVE)
+
+    def _show_error(self, error: HelixError) -> None:
+        self._dialog.about.show_data_status(str(error))

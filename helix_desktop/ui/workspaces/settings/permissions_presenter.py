@@ -1,0 +1,205 @@
+"""Fills the page of permissions and does what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+
+import msgspec
+from PySide6.QtCore import QObject
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import HelixError, StoreError
+from helix_desktop.domain.events.session import ApprovalGiven, RecordedEvent
+from helix_desktop.domain.permissions.rules import parse_rule, rule_names
+from helix_desktop.domain.tools import PermissionRule, RuleEffect, RuleKind
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.settings.forms import PermissionRow
+from helix_desktop.ui.settings.permissions.page import PermissionsPage
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.workspaces.record import Grant
+from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, user_rules
+
+
+class RuleUsage(msgspec.Struct):
+    """How often a rule answered, and when last, in milliseconds since 1970."""
+
+    count: int = 0
+    last_at_ms: int = 0
+
+
+class PermissionsPresenter(QObject):
+    """Binds the page to the workspace, and the session, on screen."""
+
+    def __init__(
+        self,
+        page: PermissionsPage,
+        workspace_controller: WorkspaceController,
+        async_actions: AsyncActions,
+        services: AppServices,
+        theme: Callable[[], Theme],
+    ) -> None:
+        super().__init__(page)
+        self._page, self._workspace_controller, self._async_actions, self._services, self._theme = (
+            page,
+            workspace_controller,
+            async_actions,
+            services,
+            theme,
+        )
+        self._rules_by_key: dict[str, PermissionRule] = {}
+        self._revoked: PermissionRule | None = None
+        page.revoke_requested.connect(self._revoke)
+        page.undo_requested.connect(self._undo)
+        page.form.submitted.connect(self._add_rule)
+        page.sandbox.changed.connect(lambda name, on: async_actions.start(self._grant(name, on), "grant"))
+        page.demo_calls_changed.connect(self._set_demo_calls)
+        page.trust_requested.connect(lambda wanted: async_actions.start(self._trust(wanted), "trust"))
+
+    async def show(self) -> None:
+        """Show the page as things are now; what takes counting comes a moment later."""
+        self._show({})
+        await self._show_sandbox()
+        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if room is not None and self._rules_by_key:
+            try:
+                counted = await _read_usage(room, self._rules_by_key.values())
+            except StoreError:  # it was closed meanwhile
+                return
+            if room is self._services.open_workspaces.get(self._workspace_controller.active_workspace_id):
+                self._show(counted)
+
+    def _show(self, usage: dict[str, RuleUsage]) -> None:
+        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if room is None:
+            return
+        record = self._services.registry.get(room.id)
+        rules = (*user_rules(record), *self._session_rules())
+        self._page.show_demo_calls(demo_calls(record) if record.demo else None)
+        self._rules_by_key = {str(number): rule for number, rule in enumerate(rules)}
+        rows = [_permission_row(key, rule, usage.get(rule.text)) for key, rule in self._rules_by_key.items()]
+        self._page.show_trust(record.path, record.trusted)
+        self._page.show_rules(record.name, rows)
+        self._page.show_revoked(self._revoked.text if self._revoked else "")
+        retint(self._page, self._theme())
+
+    @property
+    def _conversation(self) -> Conversation | None:
+        return self._workspace_controller.session_controller.conversation
+
+    def _session_rules(self) -> Sequence[PermissionRule]:
+        return self._conversation.permissions.rules if self._conversation is not None else ()
+
+    def _saved_rules(self) -> SavedRules:
+        return SavedRules(self._services.registry, self._workspace_controller.active_workspace_id)
+
+    def _reload(self) -> None:
+        self._async_actions.start(self.show(), "permissions")
+
+    def _revoke(self, key: str) -> None:
+        rule = self._rules_by_key.get(key)
+        if rule is None:
+            return
+        if rule.scope == "session":
+            if self._conversation is not None:
+                self._conversation.permissions.revoke(rule)
+        else:
+            self._saved_rules().revoke(rule)
+        self._revoked = rule
+        self._reload()
+
+    def _undo(self) -> None:
+        rule, self._revoked = self._revoked, None
+        if rule is not None and rule.scope == "session":
+            if self._conversation is not None:
+                self._conversation.permissions.rules = (*self._conversation.permissions.rules, rule)
+        elif rule is not None:
+            self._saved_rules().restore(rule)
+        self._reload()
+
+    def _set_demo_calls(self, allow: bool) -> None:
+        self._saved_rules().set_demo_calls("allow" if allow else "ask")
+        self._reload()
+
+    def _add_rule(self, effect: RuleEffect, kind: RuleKind, text: str) -> None:
+        try:
+            rule = parse_rule(effect, kind, text)
+        except HelixError as error:
+            self._page.form.show_error(str(error))
+            return
+        self._page.form.pattern.clear()
+        self._async_actions.start(self._save(rule), "save rule")
+
+    async def _save(self, rule: PermissionRule) -> None:
+        await self._saved_rules().add(rule)
+        await self.show()
+
+    async def _show_sandbox(self) -> None:
+        identity = self._workspace_controller.active_workspace_id
+        if identity not in self._services.open_workspaces:
+            return
+        said, held = await self._services.tools.sandbox_status(identity)
+        if identity == self._workspace_controller.active_workspace_id:
+            record = self._services.registry.get(identity)
+            on = {"sandbox": record.sandbox, "network": record.network, "fetch": record.fetch}
+            self._page.sandbox.show_sandbox(on, said, held)
+
+    async def _grant(self, name: Grant, is_granted: bool) -> None:
+        await self._services.tools.set_grant(self._workspace_controller.active_workspace_id, name, is_granted)
+        await self._show_sandbox()
+
+    async def _trust(self, trusted: bool) -> None:
+        identity = self._workspace_controller.active_workspace_id
+        if trusted:
+            await self._workspace_controller.trust.ask(identity)
+        else:
+            await self._workspace_controller.trust.set_trusted(identity, trusted=False)
+        await self.show()
+
+
+async def _read_usage(workspace: OpenWorkspace, rules: Iterable[PermissionRule]) -> dict[str, RuleUsage]:
+    """How often each rule answered, by its text, in all sessions of a workspace."""
+    wanted = {name: rule.text for rule in rules for name in rule_names(rule)}
+    uses = {text: RuleUsage() for text in wanted.values()}
+    here = {one.session.id: one.session.log for one in workspace.conversations}
+    for session in await workspace.store.sessions():
+        log = here.get(session.id)
+        _count_usage(await workspace.store.events(session.id) if log is None else log, wanted, uses)
+    return uses
+
+
+def _count_usage(
+    log: Iterable[RecordedEvent], text_by_name: dict[str, str], usage: dict[str, RuleUsage]
+) -> None:
+    for one in log:
+        if isinstance(one.event, ApprovalGiven) and one.event.rule in text_by_name:
+            use = usage[text_by_name[one.event.rule]]
+            use.count += 1
+            use.last_at_ms = max(use.last_at_ms, one.at)
+
+
+def _permission_row(key: str, rule: PermissionRule, usage: RuleUsage | None) -> PermissionRow:
+    session = rule.scope == "session"
+    saved = "Until this run ends" if session else f"Saved {format_date(rule.saved)}"
+    return PermissionRow(key, rule.text, saved, _usage_text(usage), rule.effect, session)
+
+
+def _usage_text(usage: RuleUsage | None) -> str:
+    if usage is None:
+        return ""
+    if not usage.count:
+        return "not used yet"
+    times = "once" if usage.count == 1 else f"{usage.count:,} times"
+    return f"used {times}, last {format_date(usage.last_at_ms)}"
+
+
+def format_date(at_ms: int) -> str:
+    """A moment in words; `at` in milliseconds since 1970, 0 when it is not known."""
+    if not at_ms:
+        return "earlier"
+    moment = datetime.fromtimestamp(at_ms / 1000)
+    return f"{moment.day} {moment:%b %Y, %H:%M}"

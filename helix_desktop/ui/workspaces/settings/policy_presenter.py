@@ -1,0 +1,216 @@
+"""Fills the policy page, saves what is changed there, and follows policy files that are edited by hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+from PySide6.QtCore import QFileSystemWatcher, QObject, QTimer, QUrl
+from PySide6.QtGui import QDesktopServices
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
+from helix_desktop.domain.errors import HelixError, SettingsDamaged
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design.window_state import Banner, BannerAction
+from helix_desktop.ui.settings.policy.form import policy_error_text, policy_form
+from helix_desktop.ui.settings.policy.page import PolicyPage
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.workspaces.policy_file import PolicyFile
+
+_BANNER, _OPEN, _REPLACE = "policy-file", "open", "replace"
+_SETTLE_MS = 150  # an editor may write a file in several steps
+
+
+class PolicyPresenter(QObject):
+    """Binds the policy page to the workspace on screen, and every open workspace to its policy file."""
+
+    def __init__(
+        self, window: MainWindow, workspace_controller: WorkspaceController, services: AppServices
+    ) -> None:
+        """Follow the files at once; the page comes with `attach`."""
+        super().__init__(window)
+        self._window, self._workspace_controller, self._services = window, workspace_controller, services
+        self._page: PolicyPage | None = None
+        self._stamps: dict[str, tuple[int, int, int]] = {}
+        self._errors: dict[str, SettingsDamaged] = {}
+        self._watcher = QFileSystemWatcher(self)
+        self._reload_timer = QTimer(self)
+        self._reload_timer.setSingleShot(True)
+        self._reload_timer.setInterval(_SETTLE_MS)
+        self._reload_timer.timeout.connect(self._reload_edited)
+        self._watcher.fileChanged.connect(lambda _: self._reload_timer.start())
+        self._watcher.directoryChanged.connect(lambda _: self._reload_timer.start())
+        workspace_controller.session_controller.session_changed.connect(self._watch)
+        window.banners.action_clicked.connect(self._on_action)
+
+    def attach(self, page: PolicyPage) -> None:
+        """Bind the page, once the settings window is built."""
+        self._page = page
+        page.profile_chosen.connect(self._choose_profile)
+        page.restore_requested.connect(self._restore_changes)
+        page.changed.connect(self._change)
+        page.open_requested.connect(self._open_file)
+        page.replace_requested.connect(self._replace_file)
+
+    def show(self) -> None:
+        """Show the policy of the workspace on screen."""
+        room = self._workspace
+        if room is None:
+            return
+        if self._page is not None:
+            name, changes = self._services.registry.get(room.id).name, self._policy_file(room).changes()
+            restorable = {profile: len(own) for profile, own in changes.items()}
+            self._page.show_policy(policy_form(name, room.policy, restorable))
+        self._show_file_error()
+
+    @property
+    def _workspace(self) -> OpenWorkspace | None:
+        return self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+
+    def _policy_file(self, workspace: OpenWorkspace) -> PolicyFile:
+        return self._services.registry.policy_file(workspace.id)
+
+    def _change(self, fields: dict[str, object]) -> None:
+        """Change some fields; what was edited in the file meanwhile stays."""
+        room = self._workspace
+        if room is None or not self._reload(room):
+            return
+        if fields.get("enabled") and not PROFILES[room.policy.profile].enabled:
+            self._choose_profile("balanced")  # the profile that is off cannot be on
+            return
+        try:
+            policy = policy_from({**msgspec.structs.asdict(room.policy), **fields})
+            self._policy_file(room).save(policy)
+        except ValueError as error:
+            self._show_field_error(room, error, tuple(fields))
+        except HelixError as error:
+            self._workspace_controller.show_error(error)
+        else:
+            self._use(room, policy)
+
+    def _choose_profile(self, name: str) -> None:
+        room = self._workspace
+        if room is None or not self._reload(room):
+            return
+        try:
+            self._use(room, self._policy_file(room).choose_profile(room.policy, name))
+        except HelixError as error:
+            self._workspace_controller.show_error(error)
+
+    def _restore_changes(self, profile: str) -> None:
+        room = self._workspace
+        if room is None or not self._reload(room):
+            return
+        try:
+            self._use(room, self._policy_file(room).restore_changes(room.policy, profile))
+        except ValueError as error:
+            self._show_field_error(room, error, ("enabled",))
+        except HelixError as error:
+            self._workspace_controller.show_error(error)
+
+    def _show_field_error(self, workspace: OpenWorkspace, error: ValueError, fields: tuple[str, ...]) -> None:
+        if self._page is None:
+            return
+        why = policy_error_text(
+            error, policy_form(self._services.registry.get(workspace.id).name, workspace.policy)
+        )
+        for key in fields:
+            self._page.show_error(key, why)
+
+    def _use(self, workspace: OpenWorkspace, policy: ContextPolicy) -> None:
+        self._errors.pop(workspace.id, None)
+        workspace.policy = policy
+        self.show()
+        self._workspace_controller.session_controller.schedule_refresh()
+
+    def _watch(self) -> None:
+        """Watch the files of all open workspaces, and their folders: editors replace files."""
+        paths = [
+            path for room in self._services.open_workspaces.values() for path in self._watched_paths(room)
+        ]
+        watched = {*self._watcher.files(), *self._watcher.directories()}
+        if missing := [path for path in paths if path not in watched]:
+            self._watcher.addPaths(missing)
+        for room in self._services.open_workspaces.values():
+            self._stamps.setdefault(room.id, _file_stamp(self._policy_file(room).path))
+        self._show_file_error()
+
+    def _watched_paths(self, workspace: OpenWorkspace) -> list[str]:
+        path = self._policy_file(workspace).path
+        return [str(one) for one in (path, path.parent) if one.exists()]
+
+    def _reload_edited(self) -> None:
+        for room in tuple(self._services.open_workspaces.values()):
+            stamp = _file_stamp(self._policy_file(room).path)
+            if self._stamps.get(room.id) != stamp:
+                self._stamps[room.id] = stamp
+                self._reload(room)
+        self._watch()
+
+    def _reload(self, workspace: OpenWorkspace) -> bool:
+        """Use the policy in the file if it was edited; False when it has an error: the running one stays."""
+        try:
+            policy = self._policy_file(workspace).load()
+        except SettingsDamaged as error:
+            self._errors[workspace.id] = error
+            self._show_file_error()
+            return False
+        if self._errors.pop(workspace.id, None) is not None or policy != workspace.policy:
+            workspace.policy = policy
+            if workspace is self._workspace:
+                self.show()
+                self._workspace_controller.session_controller.schedule_refresh()
+        return True
+
+    def _show_file_error(self) -> None:
+        """Show the error in the file of the workspace on screen, in the window and on the page."""
+        error = self._errors.get(self._workspace_controller.active_workspace_id)
+        if self._page is not None:
+            self._page.show_file_error(error.why if error is not None else "")
+        if error is None:
+            self._window.banners.remove(_BANNER)
+        elif _BANNER not in self._window.banners.banner_ids():
+            self._window.banners.show_banner(
+                Banner(
+                    _BANNER,
+                    "error",
+                    "The policy file has an error.",
+                    error.why,
+                    "The previous policy stays in use until you fix it.",
+                    actions=(BannerAction(_OPEN, "Open file"), BannerAction(_REPLACE, "Replace file")),
+                    workspace=self._workspace_controller.active_workspace_id,
+                )
+            )
+
+    def _on_action(self, banner: str, action: str) -> None:
+        if banner == _BANNER:
+            self._open_file() if action == _OPEN else self._replace_file()
+
+    def _open_file(self) -> None:
+        room = self._workspace
+        if room is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._policy_file(room).path)))
+
+    def _replace_file(self) -> None:
+        """Write the running policy over a file with an error, of which a copy is kept."""
+        room = self._workspace
+        if room is None:
+            return
+        try:
+            self._policy_file(room).replace(room.policy)
+        except HelixError as error:
+            self._workspace_controller.show_error(error)
+        else:
+            self._use(room, room.policy)
+
+
+def _file_stamp(path: Path) -> tuple[int, int, int]:
+    """Tell one version of a file from another: when it was written, its size and inode; zeros without one."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return (0, 0, 0)
+    return (found.st_mtime_ns, found.st_size, found.st_ino)

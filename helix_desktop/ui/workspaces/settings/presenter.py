@@ -1,0 +1,246 @@
+"""Fills the settings pages and does what they ask for."""
+
+from __future__ import annotations
+
+import msgspec
+from PySide6.QtCore import QObject, QPoint, QUrl, Signal
+from PySide6.QtGui import QDesktopServices
+
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.window_placement import fit_screen
+from helix_desktop.ui.session.missing_keys import MissingKeyBanner
+from helix_desktop.ui.session.model_change_banner import ModelChangeBanner
+from helix_desktop.ui.session.model_menu import model_menu
+from helix_desktop.ui.settings.about.presenter import AboutPresenter
+from helix_desktop.ui.settings.dialog import SettingsDialog, SettingsPage
+from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.ui.workspaces.mcp_consent_banner import McpConsentBanner
+from helix_desktop.ui.workspaces.settings.data_presenter import DataPresenter
+from helix_desktop.ui.workspaces.settings.mcp_presenter import McpPresenter
+from helix_desktop.ui.workspaces.settings.move_data import MoveDataPresenter
+from helix_desktop.ui.workspaces.settings.permissions_presenter import PermissionsPresenter
+from helix_desktop.ui.workspaces.settings.policy_presenter import PolicyPresenter
+from helix_desktop.ui.workspaces.settings.providers_presenter import ProvidersPresenter
+from helix_desktop.ui.workspaces.settings.roles_presenter import RolesPresenter, model_labels
+
+
+class _Pages:
+    """The settings window, and what fills each of its pages."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        workspace_controller: WorkspaceController,
+        async_actions: AsyncActions,
+        services: AppServices,
+    ) -> None:
+        self.dialog = dialog = SettingsDialog(window)
+        self.providers = ProvidersPresenter(dialog, workspace_controller, async_actions, services)
+        self.roles = RolesPresenter(dialog.roles, workspace_controller, async_actions, services)
+        self.about = AboutPresenter(dialog.about, async_actions, services)
+        self.data = DataPresenter(dialog, workspace_controller, async_actions, services)
+        self.mcp = McpPresenter(dialog, workspace_controller, async_actions, services)
+        self.permissions = PermissionsPresenter(
+            dialog.permissions, workspace_controller, async_actions, services, lambda: window.theme
+        )
+        self.move_data = MoveDataPresenter(dialog, window, async_actions, services)
+
+
+class SettingsPresenter(QObject):
+    """Binds the settings window to desk and appearance."""
+
+    move_confirmed = Signal(str, bool)
+    """The new folder for all data, and whether the old copy is to be removed at the end."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        workspace_controller: WorkspaceController,
+        appearance: Appearance,
+        async_actions: AsyncActions,
+        services: AppServices,
+    ) -> None:
+        super().__init__(window)
+        self._workspace_controller, self._appearance, self._services, self._window = (
+            workspace_controller,
+            appearance,
+            services,
+            window,
+        )
+        self._async_actions = async_actions
+        self._built: _Pages | None = None
+        self._policy = PolicyPresenter(window, workspace_controller, services)
+        self._consent = McpConsentBanner(window, workspace_controller, services, lambda: self._open("mcp"))
+        self._model_change = ModelChangeBanner(
+            window,
+            workspace_controller.session_controller,
+            async_actions,
+            services,
+            self._offer_models,
+            self._use_in_session,
+        )
+        self._missing_keys = MissingKeyBanner(
+            window, workspace_controller.session_controller, async_actions, services, self._enter_key
+        )
+        self._appearance.changed.connect(lambda _: async_actions.start(self._save_appearance(), "keep theme"))
+        composer = workspace_controller.session_controller.composer.widget
+        composer.enter_sends = services.settings.enter_sends
+        self._apply_appearance()
+        composer.model_clicked.connect(self._choose_model)
+        window.welcome.provider_requested.connect(lambda: self._open("providers"))
+        found = window.welcome.found_servers
+        window.welcome.scan_requested.connect(
+            lambda: async_actions.start(self._pages.providers.scan(found), "find local servers")
+        )
+        found.add_requested.connect(
+            lambda server: async_actions.start(
+                self._pages.providers.add_and_use(server, found), "add a local server"
+            )
+        )
+        window.commands.settings.triggered.connect(lambda: self._open("providers"))
+        window.remedy_requested.connect(self._handle_remedy)
+        window.commands.about.triggered.connect(lambda: self._open("about"))
+
+    @property
+    def _pages(self) -> _Pages:
+        """Return the settings window, built when it is first needed: that takes longer than a frame."""
+        if self._built is None:
+            self._built = _Pages(
+                self._window, self._workspace_controller, self._async_actions, self._services
+            )
+            self._connect(self._built)
+        return self._built
+
+    @property
+    def dialog(self) -> SettingsDialog:
+        """The settings window."""
+        return self._pages.dialog
+
+    def close(self) -> None:
+        """Close the settings window, if it was ever opened."""
+        if self._built is not None:
+            self._built.dialog.close()
+
+    def _apply_appearance(self) -> None:
+        """The settings may have been changed by hand since the look of the first frame was kept."""
+        settings, appearance = self._services.settings, self._appearance
+        if appearance.mode != settings.theme:
+            appearance.set_mode(settings.theme)
+        if appearance.text_px != settings.text_size:
+            appearance.set_text_px(settings.text_size)
+
+    def _connect(self, pages: _Pages) -> None:
+        start, dialog = self._async_actions.start, pages.dialog
+        self._policy.attach(dialog.policy)
+        dialog.appearance.mode_chosen.connect(self._appearance.set_mode)
+        dialog.appearance.text_px_chosen.connect(self._appearance.set_text_px)
+        dialog.appearance.enter_sends_chosen.connect(
+            lambda on: start(self._save_enter_sends(on), "enter sends")
+        )
+        dialog.appearance.notify_chosen.connect(lambda on: start(self._save_notify(on), "notify"))
+        pages.move_data.confirmed.connect(self.move_confirmed)
+        self._appearance.changed.connect(lambda theme: retint(dialog, theme))
+        retint(dialog, self._window.theme)
+
+    def _offer_models(self) -> None:
+        """Offer models to a person who needs one: those that are set up, else the page that sets them up."""
+        if self._services.settings.providers:
+            self._choose_model()
+        else:
+            self._open("providers")
+
+    def _choose_model(self) -> None:
+        """Offer the models for the session on screen, behind the composer's button."""
+        room, conversation = (
+            self._workspace_controller.session_controller.workspace,
+            self._workspace_controller.session_controller.conversation,
+        )
+        if room is None or conversation is None:
+            self._open("providers")
+            return
+        composer = self._workspace_controller.session_controller.composer.widget
+        menu = model_menu(
+            composer,
+            model_labels(self._services.settings),
+            conversation.session.transcript.chosen_model,
+            room.model.info.label,
+            lambda label: self._async_actions.start(self._use_in_session(label), "use model"),
+            lambda page: self._open("roles" if page == "roles" else "providers"),
+        )
+        menu.aboutToHide.connect(menu.deleteLater)
+        corner = composer.model_button.mapToGlobal(QPoint(0, 0))
+        menu.popup(corner - QPoint(0, menu.sizeHint().height() + 4))
+
+    async def _use_in_session(self, label: str) -> None:
+        """Let a model answer in the session on screen; empty: the workspace's default."""
+        room, conversation = (
+            self._workspace_controller.session_controller.workspace,
+            self._workspace_controller.session_controller.conversation,
+        )
+        if room is None or conversation is None:
+            return
+        await room.choose_model(conversation.session.id, label)
+        if conversation is self._workspace_controller.session_controller.conversation:
+            self._workspace_controller.session_controller.model_selected.emit()
+            await self._workspace_controller.session_controller.show_model()
+
+    def _handle_remedy(self, remedy: str) -> None:
+        """Do what helps against an error, if it is done here."""
+        match remedy:
+            case "provider_settings":
+                self._open("providers")
+            case "policy_settings":
+                self._open("policy")
+            case "choose_model":
+                self._choose_model()
+            case "open_log":
+                QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._services.data_folder / "logs")))
+            case _:
+                pass
+
+    def _open(self, page: SettingsPage) -> None:
+        self._async_actions.start(self.show(page), "settings")
+
+    async def show(self, page: SettingsPage) -> None:
+        """Fill every page and open the window on one of them."""
+        pages, dialog = self._pages, self.dialog
+        dialog.show_page(page)
+        if dialog.isHidden():
+            fit_screen(dialog)
+        dialog.show()
+        dialog.raise_()
+        settings = self._services.settings
+        dialog.appearance.show_appearance(
+            self._appearance.mode, self._appearance.text_px, settings.enter_sends, settings.notify
+        )
+        self._policy.show()
+        pages.roles.show()
+        await pages.providers.show()
+        await pages.data.show()
+        await pages.mcp.show()
+        await pages.permissions.show()
+        await pages.about.show()
+
+    async def _enter_key(self, provider: str) -> None:
+        await self.show("providers")
+        self._pages.providers.enter_key(provider)
+
+    async def _save_enter_sends(self, enter_sends: bool) -> None:
+        self._workspace_controller.session_controller.composer.widget.enter_sends = enter_sends
+        await self._services.save_settings(
+            msgspec.structs.replace(self._services.settings, enter_sends=enter_sends)
+        )
+
+    async def _save_notify(self, notify: bool) -> None:
+        await self._services.save_settings(msgspec.structs.replace(self._services.settings, notify=notify))
+
+    async def _save_appearance(self) -> None:
+        settings = msgspec.structs.replace(
+            self._services.settings, theme=self._appearance.mode, text_size=self._appearance.text_px
+        )
+        if settings != self._services.settings:
+            await self._services.save_settings(settings)

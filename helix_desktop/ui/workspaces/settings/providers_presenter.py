@@ -1,0 +1,302 @@
+"""Fills the provider page and does what it asks for: save, list, test, use, find local servers."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import msgspec
+
+from helix_desktop.config.settings import ModelEntry, Provider, Settings
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.ports import AppServices, LocalServer
+from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.onboarding.found_servers import FoundServerList
+from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.forms import (
+    CheckNotice,
+    KeyPlace,
+    ProviderForm,
+    ProviderStatus,
+    validate_provider,
+)
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.workspaces.record import MODEL_ROLES
+
+DEMO = "demo"
+_DEFAULT_NAME = "server"
+_DEMO_FORM = ProviderForm(DEMO, "Offline demo model", "", demo=True)
+_PLACES: dict[str, KeyPlace] = {"keychain": "keychain", "environment": "environment", "run": "run"}
+_STOPPED = "stopped"
+
+
+class ProvidersPresenter:
+    """Binds the provider page to the desk. Nothing is asked of a server before somebody presses a button."""
+
+    def __init__(
+        self,
+        dialog: SettingsDialog,
+        workspace_controller: WorkspaceController,
+        async_actions: AsyncActions,
+        services: AppServices,
+    ) -> None:
+        self._page, self._workspace_controller, self._services = (
+            dialog.providers,
+            workspace_controller,
+            services,
+        )
+        self._editor = self._page.editor
+        self._async_actions = AsyncActions(async_actions.scope, self._show_error)
+        self._change_lock = asyncio.Lock()
+        self._test_task: asyncio.Task[None] | None = None
+        self._steps: tuple[CheckStep, ...] = ()
+        start, editor = self._async_actions.start, self._editor
+        editor.saved.connect(lambda form: self._run_change(lambda: self._save(form), "save provider"))
+        editor.test_requested.connect(self._start_test)
+        editor.stop_requested.connect(self._stop_test)
+        editor.models_requested.connect(lambda form: start(self._list_models(form), "list models"))
+        editor.remove_requested.connect(
+            lambda name: self._run_change(lambda: self._remove(name), "remove provider")
+        )
+        editor.use_requested.connect(lambda label: self._run_change(lambda: self.use(label), "use provider"))
+        self._page.scan_requested.connect(
+            lambda: start(self.scan(self._page.found_servers), "find local servers")
+        )
+        self._page.found_servers.add_requested.connect(
+            lambda server: self._run_change(lambda: self.add(server), "add a local server")
+        )
+        self._page.provider_chosen.connect(lambda _: self._stop_test())
+
+    def _run_change(self, operation: Callable[[], Coroutine[Any, Any, None]], name: str) -> None:
+        """Begin a change of the providers; one at a time, in the order they were asked for."""
+
+        async def in_turn() -> None:
+            async with self._change_lock:
+                await operation()
+
+        self._async_actions.start(in_turn(), name)
+
+    def _show_error(self, error: HelixError) -> None:
+        """Errors of this page stand in it."""
+        self._editor.show_notices([CheckNotice(error.what, "failed", f"{error.why} {error.fix}".strip())])
+
+    async def show(self) -> None:
+        """Show the providers as they are now."""
+        self._page.set_catalog(self._services.models.catalog)
+        await self.refresh()
+
+    async def refresh(self) -> None:
+        """Show the list anew; what is chosen stays chosen."""
+        forms, states = [_DEMO_FORM], [ProviderStatus(DEMO, self._in_use(DEMO), "none", "")]
+        for provider in self._services.settings.providers:
+            state = await self._services.key_status(provider.name)
+            place = _PLACES.get(state.place, "none")
+            forms.append(form_from_provider(provider))
+            states.append(ProviderStatus(provider.name, self._in_use(provider.name), place, state.text))
+        self._page.show_providers(forms, states)
+
+    def _in_use(self, name: str) -> bool:
+        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if room is not None:
+            return room.model.info.provider == name
+        return (self._services.settings.model.partition("/")[0] or DEMO) == name
+
+    async def _save(self, form: ProviderForm) -> None:
+        provider = provider_from_form(form)
+        settings = self._services.settings
+        if provider.name != form.id and (provider.name == DEMO or settings.provider(provider.name)):
+            raise HelixError(f"There is a provider {provider.name} already.", fix="Choose another name.")
+        used = self._in_use(form.id or provider.name)
+        names = {role: updated_label(getattr(settings, role), form.id, provider) for role in MODEL_ROLES}
+        if form.id and form.id != provider.name:
+            settings = settings.with_provider_removed(form.id)
+        if form.id:
+            self._update_references(form.id, provider)
+        if form.key:
+            await self._services.save_key(provider.name, form.key)
+        changed = msgspec.structs.replace(settings, **names, run_keys=self._services.settings.run_keys)
+        await self._services.save_settings(changed.with_provider(provider))
+        if used:
+            await self.use(self._model_in_use(provider))
+        else:
+            await self._workspace_controller.session_controller.show_model()
+        await self.refresh()
+        self._select(provider.name)
+        self._stop_test()
+        if self._test_task is not None:
+            await asyncio.wait((self._test_task,))  # its last words would cover ours
+        lines = [CheckNotice("Saved", "ok", provider.name)]
+        if form.id not in ("", provider.name) and not form.key:
+            lines.append(CheckNotice("Key", "failed", f"It is kept for {form.id}: type it once more."))
+        self._editor.show_notices(lines)
+
+    def enter_key(self, name: str) -> None:
+        """Choose a provider and give the keyboard to its key."""
+        self._select(name)
+        self._editor.focus_key()
+
+    def _select(self, name: str) -> None:
+        names = [DEMO, *(one.name for one in self._services.settings.providers)]
+        if name in names:  # else it was removed meanwhile
+            self._page.list.setCurrentRow(names.index(name))
+
+    def _model_in_use(self, provider: Provider) -> str:
+        """The label of the model that answers here, as long as the provider still has it."""
+        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        model = room.model.info.name if room is not None else ""
+        kept = model in {entry.name for entry in provider.models}
+        return f"{provider.name}/{model if kept else provider.resolve_model_name()}"
+
+    def _update_references(self, previous_name: str, provider: Provider | None) -> None:
+        """Let a changed provider's models work where the former's did; where it is gone, the usual ones."""
+        for record in self._services.registry.list_workspaces():
+            labels = {role: str(getattr(record, role)) for role in MODEL_ROLES}
+            names = {role: updated_label(label, previous_name, provider) for role, label in labels.items()}
+            if names != labels:
+                self._services.registry.change(record.id, **names)
+
+    async def use(self, label: str) -> None:
+        """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
+        name = label.partition("/")[0]
+        provider = self._services.settings.provider(name)
+        wanted = f"{name}/{provider.resolve_model_name(label.partition('/')[2])}" if provider else ""
+        if self._workspace_controller.active_workspace_id:
+            await self._services.use_model(
+                self._workspace_controller.active_workspace_id, wanted or "demo/offline"
+            )
+        if not self._workspace_controller.active_workspace_id or name != DEMO:
+            await self._services.save_settings(msgspec.structs.replace(self._services.settings, model=wanted))
+        self._workspace_controller.session_controller.model_selected.emit()
+        await self._workspace_controller.session_controller.show_model()
+        await self.refresh()
+
+    async def _remove(self, name: str) -> None:
+        self._update_references(name, None)
+        await self._services.save_settings(self._services.settings.with_provider_removed(name))
+        await self._services.save_key(name, "")
+        await self._workspace_controller.session_controller.show_model()
+        await self.refresh()
+
+    async def _list_models(self, form: ProviderForm) -> None:
+        self._editor.show_notices([CheckNotice("Models", "running", "asking the server")])
+        offered = await self._services.models.list_models(provider_from_form(form), form.key)
+        self._editor.show_offered(offered)
+        more = "Check those to add." if offered else "Load one there first."
+        self._editor.show_notices([CheckNotice("Models", "ok", f"{len(offered):,} offered. {more}")])
+
+    def _start_test(self, form: ProviderForm) -> None:
+        self._stop_test()
+        self._test_task = self._async_actions.start(self._test(form, self._test_task), "test provider")
+
+    def _stop_test(self) -> None:
+        if self._test_task is not None and not self._test_task.done():
+            self._test_task.cancel()
+
+    async def _test(self, form: ProviderForm, previous_test: asyncio.Task[None] | None) -> None:
+        """Five ticks, live; then what the server says now of its models: a local one has loaded one."""
+        if previous_test is not None:
+            await asyncio.wait((previous_test,))  # its last words would cover ours
+        chosen = self._editor.models.selected_model
+        model = chosen if chosen in {entry.name for entry in form.models} else form.default_model
+        provider = provider_from_form(form)
+        self._editor.show_testing(True)
+        try:
+            await self._services.models.test(provider, model, form.key, self._show_steps)
+            self._editor.models.set_offered(await self._services.models.list_models(provider, form.key))
+        except asyncio.CancelledError:
+            self._show_steps(tuple(_as_stopped(tick) for tick in self._steps))
+            raise
+        except HelixError:
+            return  # the ticks have said it
+        finally:
+            self._editor.show_testing(False)
+
+    def _show_steps(self, steps: tuple[CheckStep, ...]) -> None:
+        self._steps = steps
+        self._editor.show_steps(steps)
+
+    async def scan(self, view: FoundServerList) -> None:
+        """Look for model servers on this machine's usual ports."""
+        view.show_scanning()
+        servers = await self._services.models.find_local_servers()
+        view.show_servers(servers, [one.base_url for one in self._services.settings.providers])
+
+    async def add_and_use(self, server: LocalServer, view: FoundServerList) -> None:
+        """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
+        async with self._change_lock:
+            provider = provider_from_server(server, self._services.settings)
+            label = f"{provider.name}/{provider.resolve_model_name()}"
+            settings = self._services.settings.with_provider(provider)
+            await self._services.save_settings(msgspec.structs.replace(settings, model=label))
+        view.show_message(f"{label} answers from now on. Open a folder to begin.")
+
+    async def add(self, server: LocalServer) -> None:
+        """Add a server that was found, with all its models; the loaded one is the usual one."""
+        provider = provider_from_server(server, self._services.settings)
+        await self._services.save_settings(self._services.settings.with_provider(provider))
+        await self.refresh()
+        self._select(provider.name)
+        self._page.found_servers.hide()
+        self._editor.show_notices([CheckNotice("Added", "ok", provider.name)])
+
+
+def updated_label(label: str, previous_name: str, provider: Provider | None) -> str:
+    """A model's label after its provider has changed: the same model if it still has it, else its usual one.
+
+    Empty when the provider is gone; labels of others stay as they are.
+    """
+    owner, _, model = label.partition("/")
+    if not previous_name or owner != previous_name:
+        return label
+    if provider is None:
+        return ""
+    kept = model if model in {entry.name for entry in provider.models} else provider.resolve_model_name()
+    return f"{provider.name}/{kept}"
+
+
+def provider_from_server(server: LocalServer, settings: Settings) -> Provider:
+    """A provider made of a server that was found; of its own name, or of one with a number."""
+    base = re.sub(r"[\s/]+", "-", server.title).lower()
+    taken = {one.name for one in settings.providers} | {DEMO}
+    names = (base, *(f"{base}-{number}" for number in range(2, 100)))
+    name = next((one for one in names if one not in taken), base)
+    models = tuple(
+        ModelEntry(name=model.name, told=model.spec, told_by=model.source) for model in server.models
+    )
+    loaded = next((model.name for model in server.models if model.is_loaded), "")
+    usual = loaded or next((model.name for model in server.models), "")
+    return Provider(name=name, base_url=server.base_url, models=models, default_model=usual)
+
+
+def form_from_provider(provider: Provider) -> ProviderForm:
+    """A provider as it is filled in."""
+    usual = provider.default_model or next((entry.name for entry in provider.models), "")
+    entries = provider.models
+    if usual and usual not in {entry.name for entry in entries}:
+        entries = (ModelEntry(name=usual), *entries)
+    return ProviderForm(provider.name, provider.name, provider.base_url, provider.dialect, entries, usual)
+
+
+def provider_from_form(form: ProviderForm) -> Provider:
+    """The provider that a form describes; name and models may still be missing. Raises HelixError."""
+    name = re.sub(r"[\s/]+", "-", form.name.strip()).lower() or _DEFAULT_NAME
+    faults = validate_provider(form)
+    wrong = [words for field, words in faults.items() if field not in ("name", "models")]
+    if wrong:
+        raise HelixError("This cannot be used yet.", " ".join(wrong))
+    return Provider(
+        name=name,
+        base_url=form.base_url.strip(),
+        models=form.models,
+        default_model=form.default_model,
+        dialect=form.dialect,
+    )
+
+
+def _as_stopped(step: CheckStep) -> CheckStep:
+    if step.state not in {"waiting", "running"}:
+        return step
+    return CheckStep(step.name, "skipped", _STOPPED)

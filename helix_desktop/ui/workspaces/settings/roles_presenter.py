@@ -1,0 +1,66 @@
+"""Shows which model does what, and keeps what a person chooses."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.config.settings import Settings
+from helix_desktop.services.ports import AppServices
+from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard
+from helix_desktop.ui.workspaces.controller import WorkspaceController
+
+
+class RolesPresenter:
+    """Binds the card to the workspace on screen and to the settings."""
+
+    def __init__(
+        self,
+        card: RolesCard,
+        workspace_controller: WorkspaceController,
+        async_actions: AsyncActions,
+        services: AppServices,
+    ) -> None:
+        self._card, self._workspace_controller, self._services = card, workspace_controller, services
+        start = async_actions.start
+        card.workspace_model_chosen.connect(
+            lambda role, label: start(self._set_workspace_model(role, label), "role here")
+        )
+        card.default_model_chosen.connect(
+            lambda role, label: start(self._set_default_model(role, label), "role everywhere")
+        )
+
+    def show(self) -> None:
+        """Show the choices as they are now."""
+        settings = self._services.settings
+        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        record = self._services.registry.get(room.id) if room is not None else None
+        here = {role: str(getattr(record, role)) for role, _, _ in ROLES} if record is not None else {}
+        everywhere = {role: str(getattr(settings, role)) for role, _, _ in ROLES}
+        self._card.show_roles(record.name if record else "", model_labels(settings), here, everywhere)
+
+    async def _set_workspace_model(self, role: str, label: str) -> None:
+        await self._services.use_model(self._workspace_controller.active_workspace_id, label, role)
+        await self._refresh()
+
+    async def _set_default_model(self, role: str, label: str) -> None:
+        await self._services.save_settings(msgspec.structs.replace(self._services.settings, **{role: label}))
+        await self._refresh()
+
+    async def _refresh(self) -> None:
+        await self._workspace_controller.session_controller.show_model()
+        self.show()
+
+
+def model_labels(settings: Settings) -> tuple[str, ...]:
+    """The labels of all models that the settings name."""
+    return tuple(
+        f"{provider.name}/{name}"
+        for provider in settings.providers
+        for name in dict.fromkeys(
+            (
+                *([provider.default_model] if provider.default_model else []),
+                *(one.name for one in provider.models),
+            )
+        )
+    )

@@ -1,0 +1,24 @@
+"""Tells a person of a store's health: what was mended when it was opened, and damage that is met later."""
+
+from __future__ import annotations
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.window_state import Banner
+from helix_desktop.ui.shell.banners import BannerArea
+
+
+async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> None:
+    """Show what was mended, once, and from now on each damaged content, until the person dismisses it."""
+
+    def show(error: HelixError) -> None:
+        banners.show_banner(
+            Banner(error.what, "warning", error.what, error.why, error.fix, workspace=workspace.id)
+        )
+
+    health = workspace.store.health
+    health.listen(show)
+    report = health.report
+    if report is not None:
+        show(report.notice)
+        await health.acknowledge()

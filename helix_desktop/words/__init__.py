@@ -1,0 +1,1 @@
+"""Texts that the window and the command line share."""
