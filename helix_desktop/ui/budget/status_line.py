@@ -69,14 +69,14 @@ class CostLine(EnterActivates, QAbstractButton):
         if self.hasFocus():
             painter.setPen(QPen(QColor(theme.accent), 2))
             painter.drawRect(self.rect().adjusted(1, 1, -1, -1))
-        ink = theme.warn if state.is_near_limit else theme.faint
+        color = theme.warn if state.is_near_limit else theme.faint
         middle = self.height() / 2
-        picture = pixmap("gauge", ink, _ICON, self.devicePixelRatioF())
+        picture = pixmap("gauge", color, _ICON, self.devicePixelRatioF())
         painter.drawPixmap(20, round(middle - _ICON / 2), picture)
-        left = self._paint_text(painter, 20 + _ICON + 7, f"{_NAME}: {state.text}", ink)
+        left = self._paint_text(painter, 20 + _ICON + 7, f"{_NAME}: {state.text}", color)
         if state.budget_text:
             left = self._paint_bar(painter, left + 14, middle, state)
-            self._paint_text(painter, left + 7, state.budget_text, ink)
+            self._paint_text(painter, left + 7, state.budget_text, color)
         painter.end()
 
     def _paint_text(self, painter: QPainter, left: float, text: str, color: str) -> float:
@@ -85,9 +85,9 @@ class CostLine(EnterActivates, QAbstractButton):
         painter.setPen(QColor(color))
         metrics = QFontMetricsF(font)
         room = max(0.0, self.width() - left - 12)
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
-        painter.drawText(QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, shown)
-        return left + metrics.horizontalAdvance(shown)
+        elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+        painter.drawText(QRectF(left, 0, room, self.height()), Qt.AlignmentFlag.AlignVCenter, elided)
+        return left + metrics.horizontalAdvance(elided)
 
     def _paint_bar(self, painter: QPainter, left: float, middle: float, state: CostState) -> float:
         theme = self._theme
@@ -95,8 +95,8 @@ class CostLine(EnterActivates, QAbstractButton):
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(QColor(theme.seg_free))
         painter.drawRoundedRect(bar, 2, 2)
-        ink = theme.error if state.share >= 1 else theme.seg_output if state.is_near_limit else theme.accent
-        painter.setBrush(QColor(ink))
+        color = theme.error if state.share >= 1 else theme.seg_output if state.is_near_limit else theme.accent
+        painter.setBrush(QColor(color))
         bar.setWidth(max(4.0, _BAR * min(1.0, state.share)))
         painter.drawRoundedRect(bar, 2, 2)
         return left + _BAR

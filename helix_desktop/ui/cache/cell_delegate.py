@@ -60,7 +60,7 @@ class CacheDelegate(QStyledItemDelegate):
             ("mono", mono, theme.text),
             ("mono-muted", mono, theme.muted),
         )
-        self._styles = {look: (font, QFontMetricsF(font), QColor(ink)) for look, font, ink in faces}
+        self._styles = {style: (font, QFontMetricsF(font), QColor(color)) for style, font, color in faces}
         self._pill_font = ui_font(11, 500)
         self._pill_metrics = QFontMetricsF(self._pill_font)
         self._pill_colors = {state: tone_colors(theme, tone) for state, tone in STATE_TONES.items()}
@@ -93,9 +93,9 @@ class CacheDelegate(QStyledItemDelegate):
             self._text(painter, rect, text, column.style)
 
     def _text(self, painter: QPainter, rect: QRect, text: str, style: CellStyle) -> None:
-        font, _, ink = self._styles[style]
+        font, _, color = self._styles[style]
         painter.setFont(font)
-        painter.setPen(ink)
+        painter.setPen(color)
         inner = rect.adjusted(PAD, 0, -PAD, 0)
         painter.drawText(
             inner, _RIGHT if style == "number" else _LEFT, self._elide(text, style, inner.width())

@@ -38,12 +38,12 @@ class ChipRow(QWidget):
             chip.setParent(None)
             chip.deleteLater()
         self._chips = []
-        for glyph, words, hint, deed in chips:
+        for glyph, words, hint, action in chips:
             chip = Pill(words, "accent", glyph, clickable=True)
             chip.setToolTip(hint)
             chip.setParent(self)
             # Queued: the deed may take the chip away while Qt is still inside its click.
-            chip.clicked.connect(lambda _=False, deed=deed: deed(), Qt.ConnectionType.QueuedConnection)
+            chip.clicked.connect(lambda _=False, action=action: action(), Qt.ConnectionType.QueuedConnection)
             retint(chip, self._theme)
             chip.show()
             self._chips.append(chip)

@@ -84,19 +84,19 @@ def fitting_columns(width: int, scale: float = 1.0, is_searching: bool = False) 
 
     While somebody is searching, the line that was found stays, and has more room.
     """
-    shown = list(COLUMNS)
+    visible = list(COLUMNS)
     more = _HIT_LINE_PX - COLUMN_BY_KEY["line"].width if is_searching else 0
 
     def rank(column: Column) -> int:
         ranks = {"line": 0, "digest": _SEARCH_DIGEST_RANK} if is_searching else {}
         return ranks.get(column.key, column.rank)
 
-    while (sum(column.width for column in shown) + more) * scale > width:
-        last = max(shown, key=rank)
+    while (sum(column.width for column in visible) + more) * scale > width:
+        last = max(visible, key=rank)
         if rank(last) == 0:
             break
-        shown.remove(last)
-    return frozenset(column.key for column in shown)
+        visible.remove(last)
+    return frozenset(column.key for column in visible)
 
 
 def column_widths(

@@ -81,7 +81,7 @@ class CacheFilterBar(QWidget):
         """The filter as it stands."""
         return CacheFilter(
             self.field.text().strip(),
-            next((one.state for one in self._options.values() if one.state), None),
+            next((option.state for option in self._options.values() if option.state), None),
             self.session.isChecked(),
             self._sort,
             build_entry_filter(self._options.values()),
@@ -93,8 +93,8 @@ class CacheFilterBar(QWidget):
 
     def toggle(self, option: FilterOption) -> None:
         """Narrow the table to a choice, in place of another of its kind; let go of it when it holds."""
-        held = self._options.pop(option.slot, None)
-        if held is None or held.label != option.label:
+        previous = self._options.pop(option.slot, None)
+        if previous is None or previous.label != option.label:
             self._options[option.slot] = option
         self._show_chips()
         self.changed.emit()
@@ -164,9 +164,9 @@ class CacheFilterBar(QWidget):
         self._update_counter()
 
     def _update_counter(self) -> None:
-        whole, short = self._counter_texts
-        self.counter.set_text(whole if self.width() >= _WIDE else short)
-        self.counter.setToolTip(whole)
+        full_text, short = self._counter_texts
+        self.counter.set_text(full_text if self.width() >= _WIDE else short)
+        self.counter.setToolTip(full_text)
         self.counter.setVisible(self.width() >= _NARROW)
 
     def _show_chips(self) -> None:

@@ -79,10 +79,10 @@ def session_option(session: str, title: str) -> FilterOption:
 
 def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
     """What all of them ask together."""
-    asked: dict[str, Any] = {}
+    criteria: dict[str, Any] = {}
     for choice in options:
-        asked |= choice.criteria
-    return msgspec.structs.replace(DEFAULT_FILTER, **asked)
+        criteria |= choice.criteria
+    return msgspec.structs.replace(DEFAULT_FILTER, **criteria)
 
 
 def filter_menu(
@@ -98,7 +98,7 @@ def filter_menu(
     titled: tuple[tuple[str, Sequence[FilterOption]], ...] = (
         ("State", [state_option(state) for state in CACHE_STATES]),
         ("Tool", [tool_option(tool) for tool in tools]),
-        ("Session", [session_option(*one) for one in sessions[:_MAX_SESSIONS]]),
+        ("Session", [session_option(*session) for session in sessions[:_MAX_SESSIONS]]),
         ("Size", SIZE_OPTIONS),
         ("Age", age_options(now_ms)),
     )
@@ -119,13 +119,13 @@ def _action(
     active: Mapping[OptionSlot, FilterOption],
     toggle: Callable[[FilterOption], None],
 ) -> QAction:
-    held = active.get(option.slot)
+    current = active.get(option.slot)
     words = option.label.partition(": ")[2] or option.label
     action = QAction(
         words.replace("&", "&&"),
         menu,
         checkable=True,
-        checked=held is not None and held.label == option.label,
+        checked=current is not None and current.label == option.label,
     )
     action.triggered.connect(lambda _: toggle(option))
     return action

@@ -48,11 +48,11 @@ class HandoverHits(QWidget):
             [
                 (
                     "git-compare",
-                    f"{ellipsize(one.title or one.session[:8], _MAX_TITLE_CHARS)} · e{one.seq}",
-                    f"{one.excerpt}\nClick to see it in the timeline",
-                    partial(self.handover_clicked.emit, one.session, one.seq),
+                    f"{ellipsize(link.title or link.session[:8], _MAX_TITLE_CHARS)} · e{link.seq}",
+                    f"{link.excerpt}\nClick to see it in the timeline",
+                    partial(self.handover_clicked.emit, link.session, link.seq),
                 )
-                for one in links
+                for link in links
             ]
         )
         self.setVisible(bool(links))

@@ -137,8 +137,8 @@ class CachePresenter:
     def _notify_result(self, workspace_id: str, verified: int, damaged: int) -> None:
         if not damaged:
             why = "The bytes of each have the SHA-256 they are stored under."
-            said = "The one entry is sound." if verified == 1 else f"All {verified:,} entries are sound."
-            self._notify(Banner(_VERIFIED, "info", said, why, workspace=workspace_id))
+            text = "The one entry is sound." if verified == 1 else f"All {verified:,} entries are sound."
+            self._notify(Banner(_VERIFIED, "info", text, why, workspace=workspace_id))
             return
         self._notify(
             Banner(
@@ -165,8 +165,8 @@ class CachePresenter:
             return
         data = await self._workspace.store.get(digest)
         await _write(place, data)
-        written = await asyncio.to_thread(place.read_bytes)
-        self._view.set_verified(digest, digest_of(written) == digest, f"saved as {place.name}")
+        content = await asyncio.to_thread(place.read_bytes)
+        self._view.set_verified(digest, digest_of(content) == digest, f"saved as {place.name}")
 
     async def _export_all(self, digests: Sequence[str]) -> None:
         """Save several contents into a folder that the user chooses; none takes the place of a file there."""
@@ -180,8 +180,8 @@ class CachePresenter:
             if await asyncio.to_thread(place.exists):
                 place = folder / f"{digest[:12]}-{place.name}"
             await _write(place, await room.store.get(digest))
-        said = f"{pluralize(len(digests), 'entry', 'entries')} saved to {folder}."
-        self._notify(Banner(_SAVED, "info", said, workspace=room.id))
+        text = f"{pluralize(len(digests), 'entry', 'entries')} saved to {folder}."
+        self._notify(Banner(_SAVED, "info", text, workspace=room.id))
 
 
 def _file_name(entry: CacheEntry) -> str:

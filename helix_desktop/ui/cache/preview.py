@@ -60,15 +60,15 @@ class Preview(QWidget):
         self._build_parts()
         self._stack = QStackedLayout(self)
         self.empty = EmptyState("database", "Select an entry to see what is stored.")
-        shown = QWidget()
-        column = QVBoxLayout(shown)
+        content = QWidget()
+        column = QVBoxLayout(content)
         column.setContentsMargins(*_MARGINS_PX)
         column.setSpacing(7)
         column.addLayout(self._heading())
         column.addLayout(self._address())
         column.addWidget(self.content, 1)
         self._stack.addWidget(self.empty)
-        self._stack.addWidget(shown)
+        self._stack.addWidget(content)
         self.content.text.lines_selected.connect(self._on_lines_selected)
 
     @property

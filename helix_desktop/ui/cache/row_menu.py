@@ -26,13 +26,13 @@ def row_menu(table: CacheTable, bar: CacheFilterBar, preview: Preview) -> QMenu:
     menu.setAccessibleName("Selected entries")
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
     rows = table.selected_rows()
-    one = rows[0] if len(rows) == 1 else None
-    _add_content(menu, table, preview, rows, one)
+    row = rows[0] if len(rows) == 1 else None
+    _add_content(menu, table, preview, rows, row)
     menu.addSeparator()
-    _add_copies(menu, table, preview, rows, one)
+    _add_copies(menu, table, preview, rows, row)
     menu.addSeparator()
-    _add_navigation(menu, table, one)
-    _add_filters(menu, bar, one)
+    _add_navigation(menu, table, row)
+    _add_filters(menu, bar, row)
     menu.addSeparator()
     _add_retention(menu, table, rows)
     return menu
@@ -52,12 +52,12 @@ def _add_content(
     here = single is not None and preview.digest == single.digest
     sound = _undamaged(rows)
     _add(menu, "open", "Open preview\tEnter", table.opened.emit, single is not None)
-    whole = partial(_recall, preview, sound)
+    recall_all = partial(_recall, preview, sound)
     if here and preview.lines[1]:
         _add(menu, "recall-lines", f"{preview.recall_text}\tCtrl+Enter", preview.recall, bool(sound))
-        _add(menu, "recall", "Recall whole output", whole, bool(sound))
+        _add(menu, "recall", "Recall whole output", recall_all, bool(sound))
     else:
-        _add(menu, "recall", "Recall into chat\tCtrl+Enter", whole, bool(sound))
+        _add(menu, "recall", "Recall into chat\tCtrl+Enter", recall_all, bool(sound))
     _add(menu, "find", "Find in content…\tCtrl+F", preview.content.open_find, _is_readable(single))
     _add(menu, "verify", "Verify\tV", partial(verify_selected, table, preview), bool(rows))
     export = (
@@ -82,12 +82,12 @@ def _add_copies(
 
 def _add_navigation(menu: QMenu, table: CacheTable, single: CacheRow | None) -> None:
     state = single.state if single is not None else "stored"
-    said = state not in (*_NOT_IN_WINDOW, "index")
-    for name, text, wanted, enabled in (
-        ("show-chat", "Show in chat", table.chat_requested, said),
+    in_session = state not in (*_NOT_IN_WINDOW, "index")
+    for name, text, signal, enabled in (
+        ("show-chat", "Show in chat", table.chat_requested, in_session),
         ("show-timeline", "Show in timeline", table.timeline_requested, state in _REWRITTEN),
     ):
-        _add(menu, name, text, partial(wanted.emit, single.digest if single is not None else ""), enabled)
+        _add(menu, name, text, partial(signal.emit, single.digest if single is not None else ""), enabled)
 
 
 def _add_filters(menu: QMenu, bar: CacheFilterBar, single: CacheRow | None) -> None:

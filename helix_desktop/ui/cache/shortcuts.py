@@ -21,14 +21,14 @@ def add_shortcuts(browser: QWidget, bar: CacheFilterBar, table: CacheTable, prev
     """Give the browser its keys."""
     everywhere, here = Qt.ShortcutContext.WidgetWithChildrenShortcut, Qt.ShortcutContext.WidgetShortcut
     FindShortcut(browser, preview.content.open_find)
-    for key, deed in (
+    for key, action in (
         ("Ctrl+Return", partial(recall_selected, table, preview)),
         ("Ctrl+Enter", partial(recall_selected, table, preview)),
         ("Ctrl+S", preview.export_button.click),
         ("Ctrl+Shift+C", preview.content.copy_content),
         ("/", bar.field.setFocus),
     ):
-        _add_shortcut(browser, key, deed, everywhere)
+        _add_shortcut(browser, key, action, everywhere)
     for key in ("Down", "Return", "Enter"):
         _add_shortcut(bar.field, key, table.focus_table, here)
     _add_shortcut(bar.field, "Escape", bar.field.clear, here)
@@ -43,9 +43,9 @@ def sort_menu(parent: QMenu, bar: CacheFilterBar) -> QMenu:
     """Every column, to sort by without the mouse; the one in force is checked."""
     menu = QMenu("Sort by", parent)
     for column in COLUMNS:
-        held = bar.current_filter.sort.column == column.sort_column
-        action = QAction(column.title, menu, checkable=True, checked=held)
-        action.triggered.connect(lambda _, one=column: bar.sort_by(one))
+        is_current = bar.current_filter.sort.column == column.sort_column
+        action = QAction(column.title, menu, checkable=True, checked=is_current)
+        action.triggered.connect(lambda _, clicked_column=column: bar.sort_by(clicked_column))
         menu.addAction(action)
     return menu
 

@@ -100,15 +100,15 @@ class WorkspaceCacheSource:
         deadline = self._clock() + _SEARCH_PART_S
         # An index holds the names of everything: it would be found by nearly any word.
         kinds = filters.kinds or ("output", "argument")
-        found = await store.search(
+        results = await store.search(
             text,
             msgspec.structs.replace(filters, kinds=kinds),
             _MAX_HITS,
             cursor,
             lambda _: self._clock() < deadline,
         )
-        self._hits |= {hit.entry.digest: hit for hit in found.hits}
-        more = found.cursor if len(self._hits) < MAX_LISTED else ""
+        self._hits |= {hit.entry.digest: hit for hit in results.hits}
+        more = results.cursor if len(self._hits) < MAX_LISTED else ""
         return CacheSearchResults(
             self._sort_entries([hit.entry for hit in self._hits.values()], cache_filter), more, handovers
         )
@@ -119,7 +119,7 @@ class WorkspaceCacheSource:
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
         """The sessions by id and title, last updated first."""
-        return [(one.id, one.title) for one in await self._workspace.store.sessions()]
+        return [(session.id, session.title) for session in await self._workspace.store.sessions()]
 
     async def _read_window(self) -> None:
         transcript = self._transcript()
@@ -132,13 +132,16 @@ class WorkspaceCacheSource:
         return list(page.entries)
 
     async def _handovers(self, text: str) -> tuple[HandoverLink, ...]:
-        found = await self._workspace.store.search_handovers(text, _MAX_HANDOVERS)
-        titles = dict(await self.sessions()) if found else {}
+        handovers = await self._workspace.store.search_handovers(text, _MAX_HANDOVERS)
+        titles = dict(await self.sessions()) if handovers else {}
         return tuple(
             HandoverLink(
-                one.session, one.seq, titles.get(one.session, ""), one.sighting.best[0].excerpt.lstrip("- ")
+                handover.session,
+                handover.seq,
+                titles.get(handover.session, ""),
+                handover.sighting.best[0].excerpt.lstrip("- "),
             )
-            for one in found
+            for handover in handovers
         )
 
     def _sort_entries(self, entries: Sequence[CacheEntry], cache_filter: CacheFilter) -> bytes:
@@ -146,8 +149,8 @@ class WorkspaceCacheSource:
         sort = cache_filter.sort
         column = "created" if _sorts_by_window_state(sort) else _store_column(sort.column)
         down = _sorts_by_window_state(sort) or sort.is_descending
-        ordered = sorted(entries, key=lambda one: sort_position(one, column), reverse=down)
-        return self._filter_by_state(b"".join(bytes.fromhex(one.digest) for one in ordered), cache_filter)
+        ordered = sorted(entries, key=lambda entry: sort_position(entry, column), reverse=down)
+        return self._filter_by_state(b"".join(bytes.fromhex(entry.digest) for entry in ordered), cache_filter)
 
     def _filter_by_state(self, ids: bytes, cache_filter: CacheFilter) -> bytes:
         """The digests of one state or session, and in the order of what the window makes of them."""
@@ -155,30 +158,30 @@ class WorkspaceCacheSource:
         states = {bytes.fromhex(digest): state for digest, state in self._states.items()}
         damaged = {bytes.fromhex(digest) for digest in self.damaged}
         if cache_filter.session_only:
-            parts = [one for one in parts if one in states]
+            parts = [raw for raw in parts if raw in states]
         if cache_filter.state == "damaged":
-            parts = [one for one in parts if one in damaged]
+            parts = [raw for raw in parts if raw in damaged]
         elif cache_filter.state is not None and cache_filter.state not in _STORE_STATES:
             at = cache_filter.state
-            parts = [one for one in parts if one not in damaged and states.get(one, _STORED)[0] == at]
+            parts = [raw for raw in parts if raw not in damaged and states.get(raw, _STORED)[0] == at]
         if cache_filter.sort.column == "saved":
-            parts.sort(key=lambda one: states.get(one, _STORED)[1], reverse=cache_filter.sort.is_descending)
+            parts.sort(key=lambda raw: states.get(raw, _STORED)[1], reverse=cache_filter.sort.is_descending)
         elif cache_filter.sort.column == "state":
             parts.sort(
-                key=lambda one: _RANK.get(states.get(one, _STORED)[0], -1),
+                key=lambda raw: _RANK.get(states.get(raw, _STORED)[0], -1),
                 reverse=cache_filter.sort.is_descending,
             )
         return b"".join(parts)
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
         """The rows of some digests; digests that are gone are left out."""
-        found = []
+        result = []
         for digest in digests:
             try:
-                found.append(self._row(await self._workspace.store.entry(digest)))
+                result.append(self._row(await self._workspace.store.entry(digest)))
             except DigestUnknown:
                 continue
-        return found
+        return result
 
     async def totals(self) -> CacheTotals:
         """Counts and sizes of everything."""
@@ -264,8 +267,8 @@ def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
     states: dict[str, tuple[CacheState, int]] = {}
     for item in transcript.items:
         for digest, state, saved in _item_states(item, transcript, standings):
-            former = states.get(digest)
-            if former is None or _RANK[state] >= _RANK[former[0]]:
+            previous = states.get(digest)
+            if previous is None or _RANK[state] >= _RANK[previous[0]]:
                 states[digest] = (state, saved)
     return states
 
@@ -275,22 +278,26 @@ def _item_states(
 ) -> Iterator[tuple[str, CacheState, int]]:
     """Digest, state and saving of each content of a message."""
     standing = window_states.state_of(item.seq)
-    shown = standing in ("in window", "pinned")
+    in_window = standing in ("in window", "pinned")
     match item.event:
         case ToolAnswered() as answer if answer.digest:
             state: CacheState = "marker" if standing == "cached" else standing
-            whole, full = is_in_full(item.seq, answer, transcript), item.event.tokens
-            saved = 0 if shown else full - answer.marker_tokens if standing == "cached" else full
-            yield answer.digest, "in part" if standing == "in window" and not whole else state, saved
+            is_full, full = is_in_full(item.seq, answer, transcript), item.event.tokens
+            saved = 0 if in_window else full - answer.marker_tokens if standing == "cached" else full
+            yield answer.digest, "in part" if standing == "in window" and not is_full else state, saved
         case AssistantSpoke() as spoke if spoke.short:
-            masked = item.seq in transcript.masked and shown
+            masked = item.seq in transcript.masked and in_window
             saving = spoke.tokens - spoke.short_tokens
             for call in spoke.short:
                 for digest in call.digests:
                     stands: CacheState = "marker" if masked or standing == "cached" else standing
                     yield digest, stands, saving if stands == "marker" else 0
         case UserSpoke(attachments=attachments):
-            for one in attachments:
-                yield one.digest, "in window" if shown else "marker" if standing == "cached" else standing, 0
+            for attachment in attachments:
+                yield (
+                    attachment.digest,
+                    "in window" if in_window else "marker" if standing == "cached" else standing,
+                    0,
+                )
         case _:
             pass

@@ -86,8 +86,8 @@ class CacheTable(QTableView):
         menu.addAction(auto)
         menu.addSeparator()
         for column in COLUMNS:
-            shown = not self.isColumnHidden(COLUMN_INDEX[column.key])
-            action = QAction(column.title, menu, checkable=True, checked=shown)
+            visible = not self.isColumnHidden(COLUMN_INDEX[column.key])
+            action = QAction(column.title, menu, checkable=True, checked=visible)
             action.setEnabled(column.rank > 0)
             action.toggled.connect(lambda on, key=column.key: self.override_column(key, on))
             menu.addAction(action)
@@ -97,7 +97,7 @@ class CacheTable(QTableView):
         """Show or hide a column whatever the width."""
         if not self._column_overrides:
             self._column_overrides = {
-                one.key: not self.isColumnHidden(COLUMN_INDEX[one.key]) for one in COLUMNS
+                column.key: not self.isColumnHidden(COLUMN_INDEX[column.key]) for column in COLUMNS
             }
         self._column_overrides[key] = visible
         self.fit_columns()
@@ -111,13 +111,13 @@ class CacheTable(QTableView):
     def fit_columns(self) -> None:
         """Give each column its width; which are shown follows the room, unless the person chose."""
         room, scale = self.viewport().width(), scaled(100) / 100
-        shown = fitting_columns(room, scale, self._is_searching)
+        visible = fitting_columns(room, scale, self._is_searching)
         if self._column_overrides:
-            shown = frozenset(key for key, on in self._column_overrides.items() if on)
+            visible = frozenset(key for key, on in self._column_overrides.items() if on)
         head = self.horizontalHeader()
         for column in COLUMNS:
-            self.setColumnHidden(COLUMN_INDEX[column.key], column.key not in shown)
-        for key, width in column_widths(room, shown, scale):
+            self.setColumnHidden(COLUMN_INDEX[column.key], column.key not in visible)
+        for key, width in column_widths(room, visible, scale):
             head.resizeSection(COLUMN_INDEX[key], width)
 
     def current_digest(self) -> str:
@@ -204,11 +204,11 @@ class CacheTable(QTableView):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns, and keep the current row in sight when the preview below takes room away."""
-        former, current = event.oldSize().height(), self.currentIndex()
-        seen = current.isValid() and 0 <= self.visualRect(current).top() < former
+        previous_height, current = event.oldSize().height(), self.currentIndex()
+        was_visible = current.isValid() and 0 <= self.visualRect(current).top() < previous_height
         super().resizeEvent(event)
         self.fit_columns()
-        if seen and self.viewport().height() < former:
+        if was_visible and self.viewport().height() < previous_height:
             self.scrollTo(current)
 
     def focusInEvent(self, event: QFocusEvent) -> None:

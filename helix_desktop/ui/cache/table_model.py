@@ -158,14 +158,14 @@ class CacheTableModel(QAbstractTableModel):
     def entry(self, row: int) -> CacheRow | None:
         """What is known of a row; if nothing, or nothing new, it is fetched."""
         key = self._key(row)
-        known = self._rows.get(key)
-        if (known is None or known[0] != self._generation) and key not in self._missing:
+        cached = self._rows.get(key)
+        if (cached is None or cached[0] != self._generation) and key not in self._missing:
             self._request_page(row // PAGE_ROWS)
-        if known is None:
+        if cached is None:
             return None
-        if known[1].digest in self._damaged:
-            return replace(known[1], state="damaged")
-        return known[1]
+        if cached[1].digest in self._damaged:
+            return replace(cached[1], state="damaged")
+        return cached[1]
 
     def is_loaded(self, row: int) -> bool:
         """Whether a row has arrived; asks for nothing."""
@@ -213,9 +213,9 @@ class CacheTableModel(QAbstractTableModel):
             self._missing.update(set(keys).difference(bytes.fromhex(row.digest) for row in rows))
         while len(self._rows) > MAX_CACHED_ROWS:
             self._rows.popitem(last=False)
-        seen = self._page_rows(page)
-        if seen:
-            self._emit_changed(seen.start, seen.stop - 1)
+        page_rows = self._page_rows(page)
+        if page_rows:
+            self._emit_changed(page_rows.start, page_rows.stop - 1)
         self._start_fetches()
 
     def _emit_changed(self, first: int, last: int) -> None:

@@ -186,10 +186,10 @@ class CacheBrowser(QWidget):
         self.no_match.button_clicked.connect(self.filter_bar.clear)
 
     async def _refresh(self) -> None:
-        source, wanted = self._source, self.filter_bar.current_filter
+        source, cache_filter = self._source, self.filter_bar.current_filter
         try:
             if source is not None:
-                await self._query(source, wanted)
+                await self._query(source, cache_filter)
         except HelixError as error:
             self._show_error(error)
         finally:
@@ -206,23 +206,23 @@ class CacheBrowser(QWidget):
                 source, cache_filter, totals, CacheSearchResults(await source.ids(cache_filter))
             )
             return
-        found = await source.search(cache_filter)
-        mentions = found.handovers
+        results = await source.search(cache_filter)
+        mentions = results.handovers
         while (
-            self._show_results(source, cache_filter, totals, replace(found, handovers=mentions))
-            and found.cursor
+            self._show_results(source, cache_filter, totals, replace(results, handovers=mentions))
+            and results.cursor
         ):
-            found = await source.search(cache_filter, found.cursor)
+            results = await source.search(cache_filter, results.cursor)
 
     def _show_results(
-        self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals, found: CacheSearchResults
+        self, source: CacheSource, cache_filter: CacheFilter, totals: CacheTotals, results: CacheSearchResults
     ) -> bool:
         """Show what was found, if it is still what is wanted."""
         if source is not self._source or cache_filter != self.filter_bar.current_filter:
             self._refresh_again = source is self._source or self._refresh_again
             return False
         self._notice.hide()
-        self._totals, self._is_searching = totals, bool(found.cursor)
+        self._totals, self._is_searching = totals, bool(results.cursor)
         fresh = cache_filter != self._current_filter
         turned = (
             self._current_filter is not None and cache_filter.sort != self._current_filter.sort
@@ -231,18 +231,23 @@ class CacheBrowser(QWidget):
             self._current_filter = cache_filter
             self.model.set_order(cache_filter.sort, bool(cache_filter.text))
             self.table.set_searching(bool(cache_filter.text))
-        self.handover_hits.show_links(found.handovers)
-        chosen, bar = self._pending_digest or self.table.current_digest(), self.table.verticalScrollBar()
+        self.handover_hits.show_links(results.handovers)
+        current_digest, bar = (
+            self._pending_digest or self.table.current_digest(),
+            self.table.verticalScrollBar(),
+        )
         place = bar.value()
-        added = self.model.set_ids(found.digests)
+        added = self.model.set_ids(results.digests)
         if added > 0 and place > 0:
             bar.setValue(place + added * self.table.verticalHeader().defaultSectionSize())
         if fresh and not self._pending_digest and self.model.rowCount():
             self.table.select_row(
-                0 if cache_filter.text or turned or not chosen else max(0, self.model.row_of(chosen))
+                0
+                if cache_filter.text or turned or not current_digest
+                else max(0, self.model.row_of(current_digest))
             )
         else:
-            self._restore(chosen, place, rebuilt=added < 0)
+            self._restore(current_digest, place, rebuilt=added < 0)
         self._update_visibility()
         return True
 
@@ -262,22 +267,22 @@ class CacheBrowser(QWidget):
             self._on_selected("")
 
     def _update_visibility(self) -> None:
-        listed, wanted = self.model.rowCount(), self.filter_bar.current_filter
+        listed, cache_filter = self.model.rowCount(), self.filter_bar.current_filter
         bare = self._totals.entries == 0 and listed == 0
         self.empty.setVisible(bare)
         self.splitter.setVisible(not bare)
         self.filter_bar.setVisible(not bare)
-        waiting = listed or self._is_searching or not wanted.is_narrowing
+        waiting = listed or self._is_searching or not cache_filter.is_narrowing
         self._pages.setCurrentWidget(self.table if waiting else self.no_match)
         self.preview.setVisible(listed > 0)
         self.no_match.set_content(
-            f"Nothing fits “{wanted.text}”." if wanted.text else "Nothing fits this filter.",
+            f"Nothing fits “{cache_filter.text}”." if cache_filter.text else "Nothing fits this filter.",
             "Clear the filter",
         )
-        said = f"{listed:,} so far, searching…" if self._is_searching else ""
-        if listed >= MAX_LISTED and wanted.text:
-            said = f"The first {listed:,} hits of {self._totals.entries:,} entries"
-        self.filter_bar.show_totals(self._totals, listed, said)
+        text = f"{listed:,} so far, searching…" if self._is_searching else ""
+        if listed >= MAX_LISTED and cache_filter.text:
+            text = f"The first {listed:,} hits of {self._totals.entries:,} entries"
+        self.filter_bar.show_totals(self._totals, listed, text)
 
     def _on_selected(self, digest: str) -> None:
         if digest != self.preview.digest:
@@ -313,4 +318,4 @@ class CacheBrowser(QWidget):
 
 def longest_word(text: str) -> str:
     """The word or quoted phrase of a search that says most of where a hit is."""
-    return max((found[0] or found[1] for found in _WORD.findall(text)), key=len, default="")
+    return max((groups[0] or groups[1] for groups in _WORD.findall(text)), key=len, default="")

@@ -77,9 +77,9 @@ class ChatFindBar(QFrame):
 
     def _show_result(self) -> None:
         """Say which hit is shown, and how many there are: "3 of 512"; with a plus while they are counted."""
-        former, text = self.result.text(), self._result_text()
+        previous, text = self.result.text(), self._result_text()
         self.result.setText(text)
-        if text and text != former and self._view.finder.counter.is_done:
+        if text and text != previous and self._view.finder.counter.is_done:
             self._view.announce(text)
 
     def _result_text(self) -> str:
@@ -142,7 +142,7 @@ class NextMessages(QWidget):
     @property
     def lines(self) -> tuple[str, ...]:
         """What is shown, as words."""
-        waiting = (" ".join(one.text.split()) for one in self.queue.waiting)
+        waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
         return (*(f"Waiting to be sent: {text}" for text in waiting), *self._lines)
 
     def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
@@ -181,9 +181,9 @@ def _line_widget(text: str, suggestion: SuggestedMessage | None) -> QWidget:
         send.setAccessibleDescription(suggestion.text)
         send.clicked.connect(suggestion.on_accept)
         parts.addWidget(send)
-    whole = QWidget()
-    whole.setLayout(parts)
-    return whole
+    line = QWidget()
+    line.setLayout(parts)
+    return line
 
 
 class ChatPage(QWidget):
@@ -206,8 +206,12 @@ class ChatPage(QWidget):
         self.next_messages.suggestion_accepted.connect(
             lambda _: self.composer.editor.setFocus()
         )  # its button goes away
-        for said in (self.composer.submitted, self.composer.steered, self.next_messages.suggestion_accepted):
-            said.connect(lambda _: self.view.follow_end())  # whoever speaks wants to see the answer
+        for signal in (
+            self.composer.submitted,
+            self.composer.steered,
+            self.next_messages.suggestion_accepted,
+        ):
+            signal.connect(lambda _: self.view.follow_end())  # whoever speaks wants to see the answer
         self.view.typed.connect(self._type_in_composer)
         self._pages = QStackedWidget()
         self._pages.addWidget(self.view)

@@ -72,13 +72,13 @@ class ChatPresenter:
             return
         log = list(conversation.session.log)
         if len(log) > _MAX_INLINE_EVENTS:
-            rows, shown = await asyncio.to_thread(rows_from_log, log)
+            rows, folded = await asyncio.to_thread(rows_from_log, log)
         else:
-            rows, shown = rows_from_log(log)
+            rows, folded = rows_from_log(log)
         if self._conversation is not conversation:
             return  # the person went on to another session meanwhile
         self._rows = rows
-        self._model.reset(shown)
+        self._model.reset(folded)
         for recorded in conversation.session.log[len(log) :]:
             self._on_recorded(recorded)
         self._catch_up(conversation)
@@ -232,7 +232,7 @@ class ChatPresenter:
             return
         self._drop_streaming_row()
         self._clear_retry_notice()
-        for row in [one for one in self._model.raw_rows() if isinstance(one, ApprovalRow)]:
+        for row in [candidate for candidate in self._model.raw_rows() if isinstance(candidate, ApprovalRow)]:
             self._drop_row(row.key)
         self._on_finished()
 
@@ -249,9 +249,9 @@ class ChatPresenter:
 
 def _number_approvals(model: ChatModel) -> None:
     """Say at each question which of how many it is."""
-    asked = [one for one in model.raw_rows() if isinstance(one, ApprovalRow)]
-    for number, row in enumerate(asked, 1):
-        place = f"{number} of {len(asked)}" if len(asked) > 1 else ""
+    approvals = [candidate for candidate in model.raw_rows() if isinstance(candidate, ApprovalRow)]
+    for number, row in enumerate(approvals, 1):
+        place = f"{number} of {len(approvals)}" if len(approvals) > 1 else ""
         if row.position != place:
             model.replace(row.key, replace(row, position=place))
 

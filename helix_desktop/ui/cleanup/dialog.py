@@ -122,11 +122,13 @@ class CleanupDialog(QDialog):
                 margins=(16, 12, 16, 13), gap=9,
             )
         )  # fmt: skip
-        told = column(self.summary, self._reasons, self.shortfall, gap=6)
+        results = column(self.summary, self._reasons, self.shortfall, gap=6)
         buttons = row(self.trash_button, None, self.cancel_button, self.collect_button, gap=8)
-        whole = column(words, choice, told, self.entry_list, None, buttons, margins=(22, 20, 22, 16), gap=12)
-        whole.setStretch(3, 100)  # the gap below it is for when there is nothing to list
-        self.setLayout(whole)
+        layout = column(
+            words, choice, results, self.entry_list, None, buttons, margins=(22, 20, 22, 16), gap=12
+        )
+        layout.setStretch(3, 100)  # the gap below it is for when there is nothing to list
+        self.setLayout(layout)
 
 
 def _entry_count_text(count: int) -> str:

@@ -47,11 +47,11 @@ class TrashDialog(QDialog):
         words = column(label("Trash", "title"), label(_LEAD, "muted", wrap=True), gap=5)
         buttons = row(self.empty_button, None, self.close_button, self.restore_button, gap=8)
         listed = (self.entry_list, None)  # without a list the room stays empty, and the words at the top
-        whole = column(
+        layout = column(
             words, self.summary, *listed, self.confirm_note, buttons, margins=(22, 20, 22, 16), gap=12
         )
-        whole.setStretch(2, _LIST_STRETCH)
-        self.setLayout(whole)
+        layout.setStretch(2, _LIST_STRETCH)
+        self.setLayout(layout)
         self.entry_list.itemSelectionChanged.connect(self._selected)
         self.restore_button.clicked.connect(self._restore)
         self.empty_button.clicked.connect(self._empty)
@@ -71,9 +71,9 @@ class TrashDialog(QDialog):
                 ("", entry.digest),
             )
         entries, sessions = len(trash.entries), len(trash.sessions)
-        said = f"{entries:,} output{'s' * (entries != 1)}, {format_bytes(trash.stored_size)} on disk, and "
-        said += f"{sessions:,} session{'s' * (sessions != 1)}."
-        self.summary.setText(said if entries or sessions else "The trash is empty.")
+        summary = f"{entries:,} output{'s' * (entries != 1)}, {format_bytes(trash.stored_size)} on disk, and "
+        summary += f"{sessions:,} session{'s' * (sessions != 1)}."
+        self.summary.setText(summary if entries or sessions else "The trash is empty.")
         self.entry_list.setVisible(bool(entries or sessions))
         self.empty_button.setEnabled(bool(entries or sessions))
         self._selected()
@@ -90,9 +90,9 @@ class TrashDialog(QDialog):
         self.restore_button.setEnabled(bool(self.entry_list.selectedItems()))
 
     def _restore(self) -> None:
-        chosen = [item.data(_KEY) for item in self.entry_list.selectedItems()]
+        keys = [item.data(_KEY) for item in self.entry_list.selectedItems()]
         self.restore_requested.emit(
-            [one for kind, one in chosen if not kind], [one for kind, one in chosen if kind]
+            [key for kind, key in keys if not kind], [key for kind, key in keys if kind]
         )
 
     def _empty(self) -> None:

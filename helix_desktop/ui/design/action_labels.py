@@ -18,4 +18,4 @@ def action_label(action: str) -> str:
 
 def supported_remedies(remedies: Iterable[str]) -> tuple[str, ...]:
     """Return the remedies that this version can do: a log may name those of a later one."""
-    return tuple(one for one in remedies if one in get_args(Remedy))
+    return tuple(remedy for remedy in remedies if remedy in get_args(Remedy))

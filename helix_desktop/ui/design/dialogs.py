@@ -47,13 +47,13 @@ class QuestionDialog(QDialog):
         buttons = row(None)
         for choice in choices:
             button = PushButton(choice.text, choice.kind)
-            button.clicked.connect(lambda _=False, chosen=choice.id: self._choose(chosen))
+            button.clicked.connect(lambda _=False, choice_id=choice.id: self._choose(choice_id))
             buttons.addWidget(button)
         words = column(label(what, "title", wrap=True), gap=6)
         if why:
             words.addWidget(label(why, "muted", wrap=True))
-        icon, ink = self.icon_style
-        face = row(IconLabel(icon, px=20, color_token=ink), words, gap=12)
+        icon, color = self.icon_style
+        face = row(IconLabel(icon, px=20, color_token=color), words, gap=12)
         face.setStretch(1, 1)
         first = face.itemAt(0)
         if first is not None:
@@ -173,9 +173,9 @@ async def pick_folder(parent: QWidget, title: str, start: Path | None = None) ->
     dialog = QFileDialog(parent, title, str(start) if start else "")
     dialog.setFileMode(QFileDialog.FileMode.Directory)
     dialog.setOption(QFileDialog.Option.ShowDirsOnly, True)
-    chosen = await exec_async(dialog)
+    result = await exec_async(dialog)
     names = dialog.selectedFiles()
-    return Path(names[0]) if chosen and names else None
+    return Path(names[0]) if result and names else None
 
 
 async def pick_file(parent: QWidget, title: str, name_filter: str) -> Path | None:
@@ -193,7 +193,7 @@ async def pick_open_files(parent: QWidget, title: str, name_filter: str, start: 
     """Ask for existing files, in `start` at first, `kinds` as Qt filters them; none when cancelled."""
     dialog = QFileDialog(parent, title, str(start), name_filter)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
-    return [Path(one) for one in dialog.selectedFiles()] if await exec_async(dialog) else []
+    return [Path(path) for path in dialog.selectedFiles()] if await exec_async(dialog) else []
 
 
 async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:

@@ -100,7 +100,7 @@ class Highlighter(QObject):
         """Colour a document soon; nothing happens for plain text."""
         if not job.language:
             return
-        waiting = next((one for one in self._jobs if one.document is job.document), None)
+        waiting = next((queued for queued in self._jobs if queued.document is job.document), None)
         if waiting is not None:
             waiting.first = min(waiting.first, job.first)
         else:

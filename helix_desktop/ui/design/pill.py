@@ -35,13 +35,13 @@ def paint_pill(
     painter: QPainter, rect: QRectF, text: str, colors: tuple[str, str, str], font: QFont, left: float = 8
 ) -> None:
     """A filled capsule with `text`, beginning `left` pixels from its left end."""
-    ink, fill, outline = colors
+    color, fill, outline = colors
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(QColor(outline), 1))
     painter.setBrush(QColor(fill))
     painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
     painter.setFont(font)
-    painter.setPen(QColor(ink))
+    painter.setPen(QColor(color))
     painter.drawText(
         rect.adjusted(left, 0, 0, 0), Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, text
     )
@@ -95,12 +95,12 @@ class Pill(EnterActivates, QAbstractButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the capsule."""
         painter = QPainter(self)
-        ink, fill, outline = tone_colors(self._theme, self._tone)
+        color, fill, outline = tone_colors(self._theme, self._tone)
         if self._clickable and (self.underMouse() or self.hasFocus()):
             outline = self._theme.accent
         body = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
         left = 8 + (_PILL_ICON + 4 if self._icon_name else 0)
-        paint_pill(painter, body, self.text(), (ink, fill, outline), self._font, left)
+        paint_pill(painter, body, self.text(), (color, fill, outline), self._font, left)
         if self._icon_name:
             place = QRect(8, (self.height() - _PILL_ICON) // 2, _PILL_ICON, _PILL_ICON)
-            painter.drawPixmap(place, pixmap(self._icon_name, ink, _PILL_ICON, self.devicePixelRatioF()))
+            painter.drawPixmap(place, pixmap(self._icon_name, color, _PILL_ICON, self.devicePixelRatioF()))

@@ -92,8 +92,8 @@ class TextLine(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """Room for a few letters."""
-        whole = self.sizeHint()
-        return whole if self.is_fixed_width else QSize(min(24, whole.width()), whole.height())
+        full_size = self.sizeHint()
+        return full_size if self.is_fixed_width else QSize(min(24, full_size.width()), full_size.height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """See whether the text still fits."""
@@ -105,8 +105,8 @@ class TextLine(QWidget):
         painter = QPainter(self)
         painter.setFont(self._font)
         painter.setPen(QColor(role_color(self._theme, self._role)))
-        shown = self._metrics.elidedText(self._text, self.elide, self.width())
-        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, shown)
+        elided = self._metrics.elidedText(self._text, self.elide, self.width())
+        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
 
     def _update_tooltip(self) -> None:
         fits = self._metrics.horizontalAdvance(self._text) <= self.width() + 1

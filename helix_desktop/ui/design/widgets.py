@@ -194,8 +194,8 @@ class PushButton(EnterActivates, QPushButton):
         """Take the colours of a theme."""
         if self._icon_name:
             inks = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
-            ink = inks.get(str(self.property("kind")), theme.muted)
-            self.setIcon(icon(self._icon_name, ink, self._px, disabled=theme.faint))
+            color = inks.get(str(self.property("kind")), theme.muted)
+            self.setIcon(icon(self._icon_name, color, self._px, disabled=theme.faint))
             self.setIconSize(QSize(self._px + ICON_GAP_PX, self._px))
 
 
@@ -316,9 +316,9 @@ class ElidedLabel(QLabel):
             text for text in (self._full_text, *self._fallbacks) if metrics.horizontalAdvance(text) <= room
         )
         last = (self._full_text, *self._fallbacks)[-1]
-        shown = next(fitting, "") or metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
-        self.setText(shown)
-        self.setToolTip(self._full_text if shown != self._full_text else "")
+        elided = next(fitting, "") or metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
+        self.setText(elided)
+        self.setToolTip(self._full_text if elided != self._full_text else "")
 
 
 class Dot(QWidget):
@@ -392,8 +392,8 @@ class Badge(QWidget):
         painter.setBrush(QColor(getattr(self._theme, f"{self._color_token}_soft")))
         painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
         painter.setFont(self._font())
-        ink = "accent_text" if self._color_token == "accent" else self._color_token
-        painter.setPen(QColor(getattr(self._theme, ink)))
+        text_token = "accent_text" if self._color_token == "accent" else self._color_token
+        painter.setPen(QColor(getattr(self._theme, text_token)))
         painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, self._text)
 
     def _font(self) -> QFont:
@@ -418,8 +418,8 @@ class Combo(QComboBox):
         super().paintEvent(event)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ink = self._theme.muted if self.isEnabled() else self._theme.faint
-        painter.setPen(QPen(QColor(ink), 1.6, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
+        color = self._theme.muted if self.isEnabled() else self._theme.faint
+        painter.setPen(QPen(QColor(color), 1.6, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
         x, y = self.width() - 17.0, self.height() / 2 - 1.5
         painter.drawPolyline([QPointF(x - 3.5, y), QPointF(x, y + 3.5), QPointF(x + 3.5, y)])
 

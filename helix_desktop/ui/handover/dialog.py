@@ -110,8 +110,8 @@ class HandoverDialog(QDialog):
     def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
         """Offer these ranges."""
         self.range_box.clear()
-        for one in ranges:
-            self.range_box.addItem(one.text, one.upto)
+        for handover_range in ranges:
+            self.range_box.addItem(handover_range.text, handover_range.upto)
         self.range_box.setEnabled(len(ranges) > 1)
 
     def show_estimate(self, text: str) -> None:
@@ -124,13 +124,13 @@ class HandoverDialog(QDialog):
             self.model_output.clear()
             self._show("writing")
         self.phase_steps.set_phase(phase)
-        shown = self.model_output.toPlainText()
-        if text.startswith(shown):
+        current_text = self.model_output.toPlainText()
+        if text.startswith(current_text):
             bar = self.model_output.verticalScrollBar()
             at_end = bar.value() >= bar.maximum() - 4
             cursor = self.model_output.textCursor()
             cursor.movePosition(cursor.MoveOperation.End)
-            cursor.insertText(text[len(shown) :])
+            cursor.insertText(text[len(current_text) :])
             if at_end:
                 bar.setValue(bar.maximum())
         elif text:
@@ -222,9 +222,9 @@ class HandoverDialog(QDialog):
             self.estimate_label, None, self.cancel_button, self.draft_button, self.commit_button, gap=8
         )
         words = column(label("Hand over older messages", "title"), label(_LEAD, "muted", wrap=True), gap=5)
-        whole = column(words, choice, self._pages, self._problem, buttons, margins=(22, 20, 22, 16), gap=12)
-        whole.setStretch(2, 1)
-        self.setLayout(whole)
+        layout = column(words, choice, self._pages, self._problem, buttons, margins=(22, 20, 22, 16), gap=12)
+        layout.setStretch(2, 1)
+        self.setLayout(layout)
 
     def _connect(self) -> None:
         self.draft_button.clicked.connect(

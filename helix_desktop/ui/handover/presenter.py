@@ -74,9 +74,9 @@ class HandoverPresenter:
     def _on_update(self, update: Update) -> None:
         if isinstance(update, CompactionProgress) and self._draft_task is not None:
             phase = update.phase.capitalize()
-            for known in PHASES:
-                if known == phase:
-                    self.dialog.show_writing(known, update.text)
+            for candidate in PHASES:
+                if candidate == phase:
+                    self.dialog.show_writing(candidate, update.text)
 
     def _start_draft(self, focus: str, upto: int) -> None:
         if self._draft_task is None:

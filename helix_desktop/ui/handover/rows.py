@@ -49,17 +49,17 @@ def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterato
 
 def draft_row(draft: HandoverDraft) -> DraftRow:
     """A draft as the dialog shows it."""
-    made = draft.event
-    model = "demo model" if made.demo else draft.model
+    event = draft.event
+    model = "demo model" if event.demo else draft.model
     return DraftRow(
         draft.text,
         draft.before,
         draft.after,
-        made.messages,
+        event.messages,
         draft.ledger,
         model,
         draft.fallback,
-        made.duration_ms,
+        event.duration_ms,
     )
 
 
@@ -67,10 +67,10 @@ def _last_text(seq: int, transcript: Transcript) -> str:
     item = transcript.item(seq)
     match item.event if item is not None else None:
         case UserSpoke(text=text) | AssistantSpoke(text=text):
-            said = text
+            last = text
         case ToolAnswered(name=name, target=target):
-            said = f"{name} {target}"
+            last = f"{name} {target}"
         case _:
-            said = ""
-    words = " ".join(said.split())
+            last = ""
+    words = " ".join(last.split())
     return words if len(words) <= _MAX_TEXT_CHARS else f"{words[: _MAX_TEXT_CHARS - 1]}…"

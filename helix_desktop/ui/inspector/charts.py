@@ -67,10 +67,10 @@ class WindowBar(QWidget):
         """Show other segments and levels; `window` in tokens."""
         self._segments = tuple(segment for segment in segments if segment.tokens > 0)
         self._window, self._levels = max(1, window), tuple(levels)
-        filling = [one for one in segments if one.kind not in ("free", "reserve")]
-        self._used = sum(one.tokens for one in filling)
+        filling = [part for part in segments if part.kind not in ("free", "reserve")]
+        self._used = sum(part.tokens for part in filling)
         # A provider that counts less than we do makes the parts narrower, not the whole wider.
-        self._scale = self._used / max(1, sum(one.tokens for one in filling if one.tokens > 0))
+        self._scale = self._used / max(1, sum(part.tokens for part in filling if part.tokens > 0))
         parts = ", ".join(f"{segment.label} {format_tokens(segment.tokens)}" for segment in self._segments)
         due = "".join(f"; {_level_text(level)}" for level in self._levels)
         over = f"; {self._over_text()}" if self._used > self._window else ""
@@ -121,11 +121,11 @@ class WindowBar(QWidget):
         for segment, left, right in self._spans():
             if segment.kind == "free":
                 continue
-            ink = QColor(SEGMENT_COLORS[segment.kind](self._theme))
+            color = QColor(SEGMENT_COLORS[segment.kind](self._theme))
             if segment.kind == "reserve":
-                painter.fillRect(QRectF(left + _GAP, _OVER, right - left, _BAR), ink)
+                painter.fillRect(QRectF(left + _GAP, _OVER, right - left, _BAR), color)
             else:
-                painter.fillRect(QRectF(left, _OVER, max(1.0, right - left - _GAP), _BAR), ink)
+                painter.fillRect(QRectF(left, _OVER, max(1.0, right - left - _GAP), _BAR), color)
         over = QRectF(self.window_edge_px(), _OVER, self.width() - self.window_edge_px(), _BAR)
         veil = QColor(self._theme.surface)
         veil.setAlphaF(0.45)
@@ -174,8 +174,10 @@ class WindowBar(QWidget):
             width = segment.tokens * scale * min(1.0, self._scale)
             spans.append((segment, x, x + width))
             x += width
-        kept = [segment for segment in self._segments if segment.kind == "reserve"]
-        spans += [(one, max(x, self.width() - one.tokens * scale), self.width()) for one in kept]
+        reserved = [segment for segment in self._segments if segment.kind == "reserve"]
+        spans += [
+            (segment, max(x, self.width() - segment.tokens * scale), self.width()) for segment in reserved
+        ]
         spans += [(segment, x, self.width()) for segment in self._segments if segment.kind == "free"]
         return spans
 
@@ -197,8 +199,8 @@ class SavingsBars(QWidget):
         """Show what the newest rewrites saved, oldest first."""
         self._savings = tuple(savings[-_MAX_BARS:])
         self.setVisible(bool(self._savings))
-        said = ", ".join(f"{one.name} {format_tokens(one.tokens)}" for one in self._savings)
-        self.setAccessibleName(f"Tokens saved: {said}")
+        text = ", ".join(f"{saving.name} {format_tokens(saving.tokens)}" for saving in self._savings)
+        self.setAccessibleName(f"Tokens saved: {text}")
         self.update()
 
     def tint(self, theme: Theme) -> None:
@@ -222,12 +224,12 @@ class SavingsBars(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(Qt.PenStyle.NoPen)
-        highest, pitch = max((*(one.tokens for one in self._savings), 1)), self._pitch()
-        for at, one in enumerate(self._savings):
-            height = 3 + (self.height() - 4) * max(0, one.tokens) / highest
-            ink = QColor(SEGMENT_COLORS[one.kind](self._theme))
-            ink.setAlphaF(1.0 if at == len(self._savings) - 1 else 0.55)
-            painter.setBrush(ink)
+        highest, pitch = max((*(saving.tokens for saving in self._savings), 1)), self._pitch()
+        for at, saving in enumerate(self._savings):
+            height = 3 + (self.height() - 4) * max(0, saving.tokens) / highest
+            color = QColor(SEGMENT_COLORS[saving.kind](self._theme))
+            color.setAlphaF(1.0 if at == len(self._savings) - 1 else 0.55)
+            painter.setBrush(color)
             bar = QRectF(at * pitch, self.height() - height, pitch - 3, height)
             painter.drawRoundedRect(bar, 2.5, 2.5)
 

@@ -92,14 +92,14 @@ def policy_levels(policy: ContextPolicy) -> tuple[Level, ...]:
     """Where something falls due by the policy, lowest first; nothing while it is off."""
     if not policy.enabled:
         return ()
-    found = []
+    levels = []
     if policy.observe_at:
-        found.append(Level("observe", policy.observe_at, "unobserved history is observed"))
+        levels.append(Level("observe", policy.observe_at, "unobserved history is observed"))
         if policy.observe_place_at > policy.observe_at:
-            found.append(Level("place", policy.observe_place_at, "prepared observations go in place"))
-    found.append(Level("handover", policy.handover_at, "handover"))
-    found.append(Level("panic", policy.panic_at, "room is made at once, without a model"))
-    return tuple(sorted(found, key=lambda one: one.share))
+            levels.append(Level("place", policy.observe_place_at, "prepared observations go in place"))
+    levels.append(Level("handover", policy.handover_at, "handover"))
+    levels.append(Level("panic", policy.panic_at, "room is made at once, without a model"))
+    return tuple(sorted(levels, key=lambda level: level.share))
 
 
 def _ratio(gauge: UsageGauge) -> str:
@@ -112,12 +112,12 @@ def _ratio(gauge: UsageGauge) -> str:
 def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
     """What is prepared and not in place yet, and what it waits for."""
     seq = observation.pending_observations(transcript)
-    made = transcript.rewrites.observations.get(seq) if seq is not None else None
-    if made is None:
+    observations = transcript.rewrites.observations.get(seq) if seq is not None else None
+    if observations is None:
         return ""
-    count = len(made.observations)
+    count = len(observations.observations)
     what = f"{count} observation{'s' if count != 1 else ''} {'wait' if count != 1 else 'waits'}"
-    change = f"{format_tokens(made.before)} → {format_tokens(made.tokens)} tokens"
+    change = f"{format_tokens(observations.before)} → {format_tokens(observations.tokens)} tokens"
     at_once = policy.observe_place_at <= policy.observe_at
     until = (
         "the next request"
@@ -157,8 +157,12 @@ def _cache(transcript: Transcript, totals: StoreTotals, entries: int) -> CacheSt
 
 def _markers(transcript: Transcript) -> int:
     """Return how many markers stand in the window; one message may have several."""
-    entries = (one.item if isinstance(one, PinnedCopy) else one for one in transcript.window_entries())
-    masked = (one.event for one in entries if isinstance(one, LogItem) and one.seq in transcript.masked)
+    entries = (
+        entry.item if isinstance(entry, PinnedCopy) else entry for entry in transcript.window_entries()
+    )
+    masked = (
+        entry.event for entry in entries if isinstance(entry, LogItem) and entry.seq in transcript.masked
+    )
     return sum(_markers_in(event) for event in masked)
 
 
@@ -167,16 +171,16 @@ def _markers_in(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
         case AssistantSpoke(short=short):
             return sum(len(call.digests) for call in short)
         case UserSpoke(attachments=attachments):
-            return sum(one.image is not None for one in attachments)
+            return sum(attachment.image is not None for attachment in attachments)
     return 1
 
 
 def _savings(transcript: Transcript) -> Iterator[Saving]:
     """Return what each rewrite that holds saved when it was made, oldest first."""
-    for seq, one in transcript.rewrites.by_seq.items():
+    for seq, rewrite in transcript.rewrites.by_seq.items():
         if not transcript.rewrites.is_active(seq):
             continue
-        match one:
+        match rewrite:
             case SweepMade(reason=SweepReason.HANDOVER):
                 pass  # its saving is part of the handover's
             case SweepMade(saved=saved):

@@ -150,14 +150,14 @@ class RequestDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _paint_background(self, painter: QPainter, rect: QRect, state: QStyle.StateFlag) -> None:
-        ink = ""
+        color = ""
         if state & QStyle.StateFlag.State_Selected:
-            ink = self._theme.selection
+            color = self._theme.selection
         elif state & QStyle.StateFlag.State_MouseOver:
-            ink = self._theme.raised
-        if ink:
+            color = self._theme.raised
+        if color:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(ink))
+            painter.setBrush(QColor(color))
             painter.drawRoundedRect(QRectF(rect).adjusted(5, 2, -5, -2), 8, 8)
         if state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange:
             painter.setPen(QPen(QColor(self._theme.accent), 2))
@@ -183,8 +183,8 @@ class RequestDelegate(QStyledItemDelegate):
         room = right - width - 8 - rect.left() - _TEXT_X
         painter.setFont(self._name)
         painter.setPen(QColor(self._theme.text))
-        spoken = row.kind in ("user", "assistant")
-        elide = Qt.TextElideMode.ElideRight if spoken else Qt.TextElideMode.ElideMiddle
+        is_message = row.kind in ("user", "assistant")
+        elide = Qt.TextElideMode.ElideRight if is_message else Qt.TextElideMode.ElideMiddle
         name = self._name_metrics.elidedText(row.name, elide, room)
         painter.drawText(QRectF(rect.left() + _TEXT_X, line.top(), room, line.height()), _VCENTER, name)
 

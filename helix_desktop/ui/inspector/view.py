@@ -238,18 +238,20 @@ class Inspector(QWidget):
         self._pending_row.setVisible(bool(state.pending_text))
 
     def _show_legend(self, segments: tuple[Segment, ...]) -> None:
-        shown = [one for one in segments if one.tokens > 0 or (one.kind == "difference" and one.tokens)]
-        if list(self._legend) != [segment.kind for segment in shown]:
+        visible = [
+            part for part in segments if part.tokens > 0 or (part.kind == "difference" and part.tokens)
+        ]
+        if list(self._legend) != [segment.kind for segment in visible]:
             for row in self._legend.values():
                 self._legend_box.removeWidget(row)
                 row.deleteLater()
             self._legend = {}
-            for segment in shown:
+            for segment in visible:
                 row = KeyValue(segment.label, "", SEGMENT_COLORS[segment.kind])
                 self._legend[segment.kind] = row
                 self._legend_box.addWidget(row)
                 retint(row, self._theme)
-        for segment in shown:
+        for segment in visible:
             text = format_token_difference if segment.kind == "difference" else format_tokens
             self._legend[segment.kind].set_value(segment.label, text(segment.tokens))
 

@@ -93,11 +93,11 @@ def models_text(server: LocalServer) -> str:
     if not server.models:
         return "It has no model yet."
     ordered = sorted(server.models, key=lambda model: not model.is_loaded)
-    named = [
+    labels = [
         _model_text(model.name, model.spec.window, model.is_loaded) for model in ordered[:_MAX_NAMED_MODELS]
     ]
-    more = len(ordered) - len(named)
-    return ", ".join(named) + (f" and {more} more" if more else "")
+    more = len(ordered) - len(labels)
+    return ", ".join(labels) + (f" and {more} more" if more else "")
 
 
 def _model_text(name: str, window: int, loaded: bool | None) -> str:

@@ -74,8 +74,8 @@ class IconTile(QWidget):
         edge = self.width()
         painter.drawRoundedRect(self.rect(), edge * 0.27, edge * 0.27)
         size = edge // 2
-        ink = str(getattr(self._theme, self._color_token))
-        image = pixmap(self._icon_name, ink, size, self.devicePixelRatioF())
+        color = str(getattr(self._theme, self._color_token))
+        image = pixmap(self._icon_name, color, size, self.devicePixelRatioF())
         painter.drawPixmap((edge - size) // 2, (edge - size) // 2, image)
 
 
@@ -134,12 +134,12 @@ class WelcomePage(QWidget):
         self._scan_button = PushButton("Find local servers", "link", "search")
         self.found_servers = FoundServerList()
         """The model servers of this machine, once somebody has looked."""
-        for parts, asked in zip(
+        for parts, signal in zip(
             _SUGGESTIONS, (self.sample_requested, self.folder_requested, self.provider_requested), strict=True
         ):
-            look = self._scan_button if asked == self.provider_requested else None
-            framed, button = self._card(*parts, look)
-            button.clicked.connect(asked)
+            scan_button = self._scan_button if signal == self.provider_requested else None
+            framed, button = self._card(*parts, scan_button)
+            button.clicked.connect(signal)
             self._cards.addWidget(framed, 1)
         self._scan_button.clicked.connect(self.scan_requested)
         lead = label(
@@ -223,8 +223,8 @@ class NoSessionPage(QWidget):
 
     def show_workspace(self, name: str, sessions: int) -> None:
         """Say for which workspace; `sessions` is how many it has."""
-        chosen = f"{name}: choose a session, or begin one."
-        self._title.setText(chosen if sessions else f"No session in {name} yet.")
+        title = f"{name}: choose a session, or begin one."
+        self._title.setText(title if sessions else f"No session in {name} yet.")
 
 
 class MissingFolderPage(QWidget):
@@ -247,13 +247,13 @@ class MissingFolderPage(QWidget):
             wrap=True,
         )
         parts: list[LayoutItem] = []
-        for text, kind, icon_name, asked in (
+        for text, kind, icon_name, signal in (
             ("Locate…", "primary", "folder-search", self.locate_requested),
             ("Open read-only", "", "eye", self.read_only_requested),
             ("Remove from list", "danger", "", self.remove_requested),
         ):
             button = PushButton(text, kind, icon_name)
-            button.clicked.connect(asked)
+            button.clicked.connect(signal)
             parts.append(button)
         note = label("Removing takes it off the list only; its data is kept.", "faint", wrap=True)
         tile = IconTile("folder-x", color_token="warn", background_token="warn_soft")

@@ -35,14 +35,18 @@ class ApprovalController(QObject):
 
     def _decide(self, call_id: str, answer: str, offer: int) -> None:
         """`answer` is what the person chose on the card, `offer` the rule chosen there."""
-        talk = self._current_conversation()
-        ask = next((one for one in talk.asks if one.call_id == call_id), None) if talk else None
-        if talk is None or ask is None:
+        conversation = self._current_conversation()
+        ask = (
+            next((pending for pending in conversation.asks if pending.call_id == call_id), None)
+            if conversation
+            else None
+        )
+        if conversation is None or ask is None:
             return
         if answer == "words":
-            self._async_actions.start(self._deny_with_reason(talk, ask), "say why not")
+            self._async_actions.start(self._deny_with_reason(conversation, ask), "say why not")
             return
-        talk.decide(call_id, _reply(answer, (ask.suggested_rules or (ask.rule,))[offer]))
+        conversation.decide(call_id, _reply(answer, (ask.suggested_rules or (ask.rule,))[offer]))
 
     async def _deny_with_reason(self, conversation: Conversation, ask: ApprovalRequest) -> None:
         words = await dialogs.get_text(

@@ -15,9 +15,9 @@ from helix_desktop.ui.shell.main_window import MainWindow
 
 def cost_state(conversation: Conversation) -> CostState:
     """What a conversation has spent and may spend."""
-    purse, known = conversation.budget, conversation.session.transcript
-    usual = known.budget is None and (purse.limit.tokens > 0 or purse.limit.cost > 0)
-    return CostState(purse.spent, purse.limit, usual)
+    budget, transcript = conversation.budget, conversation.session.transcript
+    is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
+    return CostState(budget.spent, budget.limit, is_default)
 
 
 class BudgetController(QObject):

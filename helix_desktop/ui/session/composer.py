@@ -65,13 +65,13 @@ class ComposerController(QObject):
 
         From the first moment on, what is typed belongs to the new one.
         """
-        former, written = (self._workspace, self._conversation), self.widget.text()
+        previous, previous_text = (self._workspace, self._conversation), self.widget.text()
         self._workspace, self._conversation = workspace, conversation
         self.widget.set_text("")
         self.show_availability()
         self._show_attachments()
         try:
-            await self._save_draft(*former, written)
+            await self._save_draft(*previous, previous_text)
             if workspace is None or conversation is None:
                 return
             self.show_availability()
@@ -91,13 +91,13 @@ class ComposerController(QObject):
         self.widget.setEnabled(room is None or (room.is_trusted() and not room.is_read_only))
         if room is None or self._conversation is None:
             return
-        model, held = self._conversation.model, self._conversation.blocked_model
+        model, blocked_model = self._conversation.model, self._conversation.blocked_model
         own = self._conversation.session.transcript.chosen_model
         self.widget.set_model(
-            model_name(held or model.label, model.demo and not held),
+            model_name(blocked_model or model.label, model.demo and not blocked_model),
             SESSION_MODEL if own else f"{WORKSPACE_MODEL}. Click to choose one for this session.",
         )
-        if held:
+        if blocked_model:
             self.widget.editor.setPlaceholderText("Choose which model goes on before you send.")
         if room.is_read_only:
             self.widget.editor.setPlaceholderText("Open for reading only: the folder is not there.")
@@ -156,13 +156,15 @@ class ComposerController(QObject):
     ) -> None:
         try:
             async with self._send_lock:  # counted on threads, a later message could be through sooner
-                tokens = await workspace.count_tokens(text) + sum(one.tokens for one in attachments)
+                tokens = await workspace.count_tokens(text) + sum(
+                    attachment.tokens for attachment in attachments
+                )
             _refuse_too_large(conversation, tokens)
-            kept = await _send_and_wait(conversation, text, attachments, steer)
+            is_recorded = await _send_and_wait(conversation, text, attachments, steer)
         except HelixError:
             await self._restore_unsent(workspace, conversation, text, attachments)
             raise
-        if kept:
+        if is_recorded:
             if conversation is self._conversation:  # only now: before, the draft was the only copy of it
                 await self._save_draft(workspace, conversation, self.widget.text())
             return
@@ -194,9 +196,9 @@ class ComposerController(QObject):
             self._on_text_paused(self.widget.text())
 
     def _add_attachment(self, conversation: Conversation, attachment: Attachment) -> None:
-        held = self._attachments.setdefault(conversation.session.id, [])
-        if all(_attachment_key(one) != _attachment_key(attachment) for one in held):
-            held.append(attachment)
+        attachments = self._attachments.setdefault(conversation.session.id, [])
+        if all(_attachment_key(existing) != _attachment_key(attachment) for existing in attachments):
+            attachments.append(attachment)
         if conversation is not self._conversation:
             return
         self._show_attachments()
@@ -223,14 +225,14 @@ class ComposerController(QObject):
     async def _attach_images(
         self, workspace: OpenWorkspace, conversation: Conversation, images: list[PastedImage]
     ) -> None:
-        for one in images:
+        for image in images:
             try:
-                data = await asyncio.to_thread(one.read)
+                data = await asyncio.to_thread(image.read)
             except OSError as error:
                 raise InvalidInput(
-                    f"{one.label} could not be read.", f"{error.strerror or error}.", "Check the file."
+                    f"{image.label} could not be read.", f"{error.strerror or error}.", "Check the file."
                 ) from error
-            attachment = await workspace.attach_image(conversation.session.id, data, one.label)
+            attachment = await workspace.attach_image(conversation.session.id, data, image.label)
             self._add_attachment(conversation, attachment)
             self.image_stored.emit()
         here = conversation is self._conversation
@@ -240,8 +242,10 @@ class ComposerController(QObject):
     def _detach(self, key: str) -> None:
         if self._conversation is not None:
             identity = self._conversation.session.id
-            held = self._attachments.get(identity, [])
-            self._attachments[identity] = [one for one in held if _attachment_key(one) != key]
+            attachments = self._attachments.get(identity, [])
+            self._attachments[identity] = [
+                attachment for attachment in attachments if _attachment_key(attachment) != key
+            ]
             self._on_text_paused(self.widget.text())
         self._show_attachments()
         self._count_timer.start()
@@ -252,7 +256,10 @@ class ComposerController(QObject):
     def _show_attachments(self) -> None:
         sees = self._conversation is not None and self._conversation.model.images
         self.widget.set_attachments(
-            [(_attachment_key(one), attachment_text(one, sees)) for one in self._current_attachments()]
+            [
+                (_attachment_key(attachment), attachment_text(attachment, sees))
+                for attachment in self._current_attachments()
+            ]
         )
 
     async def _show_estimate(self) -> None:
@@ -260,7 +267,7 @@ class ComposerController(QObject):
         if room is None or conversation is None:
             return
         tokens = await room.count_tokens(text) if text.strip() else 0
-        total = tokens + sum(one.tokens for one in self._current_attachments())
+        total = tokens + sum(attachment.tokens for attachment in self._current_attachments())
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.measure()[1]
             self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
@@ -270,16 +277,16 @@ async def _send_and_wait(
     conversation: Conversation, text: str, attachments: list[Attachment], steer: bool
 ) -> bool:
     """Send a message, and wait until it is on record or its turn has ended without that."""
-    heard: asyncio.Queue[Update] = asyncio.Queue()
-    leave = conversation.session.listen(heard.put_nowait)
+    updates: asyncio.Queue[Update] = asyncio.Queue()
+    leave = conversation.session.listen(updates.put_nowait)
     try:
         await conversation.send(text, attachments, steer)
         while True:
-            match await heard.get():
+            match await updates.get():
                 case EventRecorded(recorded=RecordedEvent(event=UserSpoke() | MessageQueued() as said)):
                     if said.text == text:
                         return True
-                case TurnChanged(running=False) if heard.empty() and not conversation.is_running:
+                case TurnChanged(running=False) if updates.empty() and not conversation.is_running:
                     return False
                 case _:
                     pass

@@ -206,10 +206,10 @@ class SessionController(QObject):
         )
         policy = conversation.policy
         state = pressure_of(gauge) if policy.enabled else "off"
-        shown = GaugeState(
+        gauge_state = GaugeState(
             gauge.used, gauge.window, not gauge.is_reported, gauge.source_text, policy.handover_at, state
         )
-        self._window.top_bar.show_gauge(shown)
+        self._window.top_bar.show_gauge(gauge_state)
         if gauge != self._gauge:
             self._gauge = gauge
             self.usage_changed.emit()
@@ -233,13 +233,13 @@ class SessionController(QObject):
         if conversation.is_running or not self.sample_messages:
             ahead.show_suggestion("")
             return
-        events = (one.event for one in reversed(conversation.session.log))
+        events = (entry.event for entry in reversed(conversation.session.log))
         ended = next((event for event in events if isinstance(event, TurnEnded)), None)
         if ended is not None and ended.how in _UNFINISHED:
             ahead.show_suggestion(CONTINUE)
             return
-        said = {item.event.text for item in transcript.items if isinstance(item.event, UserSpoke)}
-        ahead.show_suggestion(next((text for text in self.sample_messages if text not in said), ""))
+        sent_texts = {item.event.text for item in transcript.items if isinstance(item.event, UserSpoke)}
+        ahead.show_suggestion(next((text for text in self.sample_messages if text not in sent_texts), ""))
 
     async def _show_timeline(self) -> None:
         """Made in a thread: a long session has more events than one frame can bear."""

@@ -50,10 +50,12 @@ class MissingKeyBanner(QObject):
     async def _refresh(self) -> None:
         missing = await self._services.missing_keys()
         self._announce(missing)
-        talk = self._session_controller.conversation
+        conversation = self._session_controller.conversation
         strip = self._session_controller.views.chat.key_strip
         self._provider = (
-            (talk.blocked_model or talk.model.label).partition("/")[0] if talk is not None else ""
+            (conversation.blocked_model or conversation.model.label).partition("/")[0]
+            if conversation is not None
+            else ""
         )
         if self._provider in missing:
             variable = key_variable(self._provider)

@@ -37,15 +37,15 @@ class ModeController(QObject):
         actions = window.commands
         self._actions = {"ask": actions.mode_ask, "plan": actions.mode_plan, "auto": actions.mode_auto}
         for mode, action in zip(_ORDER, self._actions.values(), strict=True):
-            action.triggered.connect(lambda _=False, chosen=mode: self._select(chosen))
+            action.triggered.connect(lambda _=False, clicked_mode=mode: self._select(clicked_mode))
         actions.next_mode.triggered.connect(self._select_next)
         session_controller.session_changed.connect(self.show)
         session_controller.updated.connect(self._on_update)
 
     def show(self) -> None:
         """Show the mode of the conversation on screen."""
-        talk = self._session_controller.conversation
-        mode = talk.mode if talk is not None else "ask"
+        conversation = self._session_controller.conversation
+        mode = conversation.mode if conversation is not None else "ask"
         self._actions[mode].setChecked(True)
         self._window.top_bar.mode.show_mode(mode)
 
@@ -55,31 +55,31 @@ class ModeController(QObject):
                 self.show()
 
     def _select_next(self) -> None:
-        talk = self._session_controller.conversation
-        if talk is not None:
-            self._select(_ORDER[(_ORDER.index(talk.mode) + 1) % len(_ORDER)])
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            self._select(_ORDER[(_ORDER.index(conversation.mode) + 1) % len(_ORDER)])
 
     def _select(self, mode: PermissionMode) -> None:
         self._async_actions.start(self._set_mode(mode), "mode")
 
     async def _set_mode(self, mode: PermissionMode) -> None:
-        talk, room = self._session_controller.conversation, self._session_controller.workspace
-        if talk is None or room is None:
+        conversation, workspace = self._session_controller.conversation, self._session_controller.workspace
+        if conversation is None or workspace is None:
             return
         try:
-            await talk.set_mode(mode)
+            await conversation.set_mode(mode)
         finally:
             self.show()
         self._session_controller.views.chat.view.announce(self._window.top_bar.mode.accessibleName())
         self._window.banners.remove(_NO_SANDBOX)
-        if mode == "auto" and not await self._services.tools.is_sandboxed(room.id):
+        if mode == "auto" and not await self._services.tools.is_sandboxed(workspace.id):
             self._window.banners.show_banner(
                 Banner(
                     _NO_SANDBOX,
                     "info",
                     "Commands are asked about in mode auto, too.",
                     "Here they cannot be kept in the workspace and off the network. Edits run unasked.",
-                    workspace=room.id,
-                    session=talk.session.id,
+                    workspace=workspace.id,
+                    session=conversation.session.id,
                 )
             )

@@ -52,24 +52,28 @@ class ModelChangeBanner(QObject):
 
     def _update(self) -> None:
         self._window.banners.remove(_BANNER)
-        talk = self._session_controller.conversation
-        if talk is None:
+        conversation = self._session_controller.conversation
+        if conversation is None:
             return
-        known, now = talk.session.transcript, talk.model
-        last, chosen = known.last_model, known.chosen_model
-        settled = self._accepted.get(talk.session.id) == now.label or known.parent or talk.is_running
-        here = self._is_configured(chosen or last)
-        if chosen:
-            held = chosen if chosen != now.label and not settled else ""
+        transcript, now = conversation.session.transcript, conversation.model
+        last, chosen_model = transcript.last_model, transcript.chosen_model
+        settled = (
+            self._accepted.get(conversation.session.id) == now.label
+            or transcript.parent
+            or conversation.is_running
+        )
+        here = self._is_configured(chosen_model or last)
+        if chosen_model:
+            blocked_model = chosen_model if chosen_model != now.label and not settled else ""
         else:
             foreign = last not in ("", now.label) and not last.startswith(_DEMO)
-            held = last if foreign and not settled and (now.demo or not here) else ""
-        talk.block_until_model_chosen(held)
-        if not held:
+            blocked_model = last if foreign and not settled and (now.demo or not here) else ""
+        conversation.block_until_model_chosen(blocked_model)
+        if not blocked_model:
             self._window.banners.remove(ModelNotChosen.WHAT)
-        if held:
+        if blocked_model:
             workspace, session = self._window.banners.context_ids
-            banner = replace(_banner(talk, here), workspace=workspace, session=session)
+            banner = replace(_banner(conversation, here), workspace=workspace, session=session)
             self._window.banners.show_banner(banner)
 
     def _is_configured(self, label: str) -> bool:
@@ -80,18 +84,18 @@ class ModelChangeBanner(QObject):
         return True
 
     def _accept_model(self) -> None:
-        talk = self._session_controller.conversation
-        if talk is not None:
-            self._accepted[talk.session.id] = talk.model.label
+        conversation = self._session_controller.conversation
+        if conversation is not None:
+            self._accepted[conversation.session.id] = conversation.model.label
 
     def _on_action(self, banner: str, action: str) -> None:
-        talk = self._session_controller.conversation
-        if banner != _BANNER or talk is None:
+        conversation = self._session_controller.conversation
+        if banner != _BANNER or conversation is None:
             return
         if action == _CHOOSE:
             self._choose_model()
         elif action == _BACK:
-            self._async_actions.start(self._use_model(talk.blocked_model), "use model")
+            self._async_actions.start(self._use_model(conversation.blocked_model), "use model")
         else:
             self._accept_model()
             self._async_actions.start(self._session_controller.show_model(), "go on")

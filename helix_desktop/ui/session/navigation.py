@@ -29,10 +29,10 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.rewrite_reasons import trigger_text
 
 _TURN_ACTIONS: dict[str, Callable[[Conversation], Coroutine[Any, Any, None]]] = {
-    "continue": lambda one: one.continue_turn(CONTINUE),
-    "retry": lambda one: one.retry(),
-    "send_without_images": lambda one: one.retry_without_images(),
-    "stop": lambda one: one.stop(),
+    "continue": lambda conversation: conversation.continue_turn(CONTINUE),
+    "retry": lambda conversation: conversation.retry(),
+    "send_without_images": lambda conversation: conversation.retry_without_images(),
+    "stop": lambda conversation: conversation.stop(),
 }
 
 
@@ -60,7 +60,7 @@ class SessionNavigation(QObject):
             "new_session": window.commands.new_session.trigger,
             "undo_compaction": window.commands.undo_compaction.trigger,
             "set_budget": session_controller.budget.edit_budget,
-            "try_now": lambda: self._with_conversation(lambda one: one.retry_now()),
+            "try_now": lambda: self._with_conversation(lambda conversation: conversation.retry_now()),
         }
         window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
         self._connect_chat()
@@ -81,7 +81,11 @@ class SessionNavigation(QObject):
         actions.find.triggered.connect(self._open_find)
         actions.focus_composer.triggered.connect(self._focus_composer)
         for stop in (window.stop_requested, actions.stop.triggered):
-            stop.connect(lambda *_: self._with_conversation(lambda one: self._start(one.stop(), "stop")))
+            stop.connect(
+                lambda *_: self._with_conversation(
+                    lambda conversation: self._start(conversation.stop(), "stop")
+                )
+            )
 
     def _connect_chat(self) -> None:
         chat = self._views.chat.view
@@ -114,7 +118,9 @@ class SessionNavigation(QObject):
             case "show":
                 self.show_event(self._divider_target(key))
             case _ if action in _TURN_ACTIONS:
-                self._with_conversation(lambda one: self._start(_TURN_ACTIONS[action](one), action))
+                self._with_conversation(
+                    lambda conversation: self._start(_TURN_ACTIONS[action](conversation), action)
+                )
             case _:
                 self._apply_remedy(action)
 
@@ -141,16 +147,18 @@ class SessionNavigation(QObject):
     def show_request(self) -> None:
         """Show the whole next request, word for word."""
 
-        def show(one: Conversation) -> None:
-            window, _ = one.measure()
+        def show(conversation: Conversation) -> None:
+            window, _ = conversation.measure()
             self._views.inspector.show_page("Next request", request_text(window))
 
         self._with_conversation(show)
 
     def _show_row(self, row: WindowRow) -> None:
-        def show(one: Conversation) -> None:
-            window, _ = one.measure()
-            self._views.inspector.show_page(row.name, row_text(window, one.rows(), row.seq, row.kind))
+        def show(conversation: Conversation) -> None:
+            window, _ = conversation.measure()
+            self._views.inspector.show_page(
+                row.name, row_text(window, conversation.rows(), row.seq, row.kind)
+            )
 
         self._with_conversation(show)
 
@@ -164,36 +172,36 @@ class SessionNavigation(QObject):
         conversation = self._session_controller.conversation
         if conversation is None or not seq:
             return
-        known = conversation.session.transcript
-        if known.rewrites.is_undoable(seq) or seq in known.rewrites.observations:
+        transcript = conversation.session.transcript
+        if transcript.rewrites.is_undoable(seq) or seq in transcript.rewrites.observations:
             self._session_controller.reveal(seq)
             return
         self._window.show_page("chat")
-        self._views.chat.view.jump_to(chat_row_key(known, seq))
+        self._views.chat.view.jump_to(chat_row_key(transcript, seq))
 
     def _newest_event_with(self, digest: str) -> int:
         """The newest event of the session on screen that names a content; 0 for none."""
-        talk = self._session_controller.conversation
-        items = reversed(talk.session.transcript.items) if talk is not None else iter(())
+        conversation = self._session_controller.conversation
+        items = reversed(conversation.session.transcript.items) if conversation is not None else iter(())
         return next((item.seq for item in items if digest in _event_digests(item.event)), 0)
 
     def _rewrite_of(self, digest: str) -> int:
         """The rewrite that stands for a content in this session, or whose index it is; 0 for none."""
-        talk = self._session_controller.conversation
-        if talk is None:
+        conversation = self._session_controller.conversation
+        if conversation is None:
             return 0
         seq = self._newest_event_with(digest)
-        cover = MessageStates(talk.session.transcript).cover_of(seq) if seq else None
+        cover = MessageStates(conversation.session.transcript).cover_of(seq) if seq else None
         if cover is not None:
             return cover.seq
-        for one in reversed(talk.session.log):
-            match one.event:
+        for entry in reversed(conversation.session.log):
+            match entry.event:
                 case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index) if (
                     index == digest
                 ):
-                    return one.seq
+                    return entry.seq
                 case SweepMade(masked=masked) if seq in masked:
-                    return one.seq
+                    return entry.seq
         return 0
 
     def _open_find(self) -> None:
@@ -228,7 +236,7 @@ def _event_digests(event: Event) -> tuple[str, ...]:
         case AssistantSpoke(short=short):
             return tuple(digest for call in short for digest in call.digests)
         case UserSpoke(attachments=attachments):
-            return tuple(one.digest for one in attachments)
+            return tuple(attachment.digest for attachment in attachments)
     return ()
 
 
@@ -247,6 +255,8 @@ def chat_row_key(transcript: Transcript, seq: int) -> str:
 
 def handover_markdown(handover: HandoverMade) -> str:
     """A handover as a Markdown document."""
-    made = f"{handover.messages} messages, {handover.before:,} → {handover.after:,} tokens, {handover.model}"
+    summary = (
+        f"{handover.messages} messages, {handover.before:,} → {handover.after:,} tokens, {handover.model}"
+    )
     why = trigger_text(handover.trigger, handover.threshold)
-    return f"# Handover\n\n{made}, {why}\n\n{render_handover(handover, ())}\n"
+    return f"# Handover\n\n{summary}, {why}\n\n{render_handover(handover, ())}\n"

@@ -61,22 +61,22 @@ class RewriteController(QObject):
 
     def undo(self, seq: int) -> None:
         """Undo a rewrite of the window."""
-        self._with_conversation(lambda one: self._start(one.undo(seq), "undo"))
+        self._with_conversation(lambda conversation: self._start(conversation.undo(seq), "undo"))
 
     def redo(self, seq: int) -> None:
         """Let an undone rewrite hold again; a sweep that fell with another one returns with it."""
 
-        def redo(one: Conversation) -> None:
-            known = one.session.transcript
-            self._start(one.redo(seq if known.can_redo(seq) else seq - 1), "redo")
+        def redo(conversation: Conversation) -> None:
+            transcript = conversation.session.transcript
+            self._start(conversation.redo(seq if transcript.can_redo(seq) else seq - 1), "redo")
 
         self._with_conversation(redo)
 
     def undo_last(self) -> None:
         """Undo the newest rewrite that made the window smaller."""
 
-        def undo(one: Conversation) -> None:
-            last = last_compaction(one.session.transcript)
+        def undo(conversation: Conversation) -> None:
+            last = last_compaction(conversation.session.transcript)
             if last:
                 self.undo(last)
 
@@ -85,8 +85,10 @@ class RewriteController(QObject):
     def pin(self, row: WindowRow) -> None:
         """Pin the output of a row of the inspector, or take its pin off."""
 
-        def pin(one: Conversation) -> None:
-            self._start(one.unpin(row.seq) if row.kind == "pinned" else one.pin(row.seq), "pin")
+        def pin(conversation: Conversation) -> None:
+            self._start(
+                conversation.unpin(row.seq) if row.kind == "pinned" else conversation.pin(row.seq), "pin"
+            )
 
         self._with_conversation(pin)
 
@@ -97,7 +99,9 @@ class RewriteController(QObject):
     def compact(self) -> None:
         """Open the dialog of a handover, once."""
         if self.handover_presenter is None:
-            self._with_conversation(lambda one: self._start(self._run_handover(one), "hand over by hand"))
+            self._with_conversation(
+                lambda conversation: self._start(self._run_handover(conversation), "hand over by hand")
+            )
 
     def run_action(self, action: str, seq: int) -> None:
         """Do what the button of a chat row says; `seq` is the row's event."""
@@ -139,11 +143,11 @@ class RewriteController(QObject):
 
 def last_compaction(transcript: Transcript) -> int:
     """The newest rewrite that made the window smaller and holds; what rides on another is undone with it."""
-    held = [
+    active_seqs = [
         seq
-        for seq, one in transcript.rewrites.by_seq.items()
-        if not isinstance(one, FormChosen)
-        and not (isinstance(one, SweepMade) and one.reason in ATTACHED_SWEEP_REASONS)
+        for seq, rewrite in transcript.rewrites.by_seq.items()
+        if not isinstance(rewrite, FormChosen)
+        and not (isinstance(rewrite, SweepMade) and rewrite.reason in ATTACHED_SWEEP_REASONS)
         and transcript.can_undo(seq)
     ]
-    return max(held, default=0)
+    return max(active_seqs, default=0)

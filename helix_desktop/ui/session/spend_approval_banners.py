@@ -35,17 +35,17 @@ class SpendApprovalBanners(QObject):
             self._refresh()
 
     def _refresh(self) -> None:
-        talk = self._session_controller.conversation
-        asks = {ask.work: ask for ask in talk.spend_asks} if talk is not None else {}
+        conversation = self._session_controller.conversation
+        asks = {ask.work: ask for ask in conversation.spend_asks} if conversation is not None else {}
         for work, banner in _BANNERS.items():
             self._banners.remove(banner)
             if work in asks:
                 self._banners.show_banner(spend_banner(asks[work]))
 
     def _answer(self, banner: str, action: str) -> None:
-        talk = self._session_controller.conversation
-        if talk is not None and banner in _WORK_BY_BANNER:
-            talk.answer_spend_ask(_WORK_BY_BANNER[banner], _ANSWERS[action])
+        conversation = self._session_controller.conversation
+        if conversation is not None and banner in _WORK_BY_BANNER:
+            conversation.answer_spend_ask(_WORK_BY_BANNER[banner], _ANSWERS[action])
 
 
 def spend_banner(ask: SpendRequest) -> Banner:

@@ -43,7 +43,7 @@ class ToolCardController(QObject):
         view = session_controller.views.chat.view
         view.tool_action_triggered.connect(self._on_action)
         view.content_requested.connect(
-            lambda key, whole: async_actions.start(self._read_original(key, whole), "read original")
+            lambda key, is_full: async_actions.start(self._read_original(key, is_full), "read original")
         )
 
     def _row(self, key: str) -> ToolRow | None:
@@ -80,19 +80,19 @@ class ToolCardController(QObject):
     async def _choose_form(self, conversation: Conversation, row: ToolRow, form_name: str) -> None:
         """Let the agent see an output in another form; an extract is asked for in the person's words."""
         form: Form = "full" if form_name == "full" else "preview" if form_name == "preview" else "compact"
-        asked = ""
+        instructions = ""
         if form == "compact":
-            wanted = await get_text(
+            answer = await get_text(
                 self._session_controller.views.chat,
                 _EXTRACT_TITLE,
                 row.instructions,
                 "Extract",
                 _EXTRACT_NOTE,
             )
-            if wanted is None:
+            if answer is None:
                 return
-            asked = wanted
-        await conversation.choose_form(row.answer_seq, form, asked)
+            instructions = answer
+        await conversation.choose_form(row.answer_seq, form, instructions)
 
     async def _read_original(self, key: str, in_full: bool) -> None:
         """Show the original of an output in its card: its ends, or all of it."""
@@ -129,5 +129,8 @@ def covering_rewrite(transcript: Transcript, seq: int) -> int:
     cover = MessageStates(transcript).cover_of(seq)
     if cover is not None:
         return cover.seq
-    held = transcript.rewrites
-    return max((at for at, one in held.sweeps.items() if seq in one.masked and held.is_active(at)), default=0)
+    rewrites = transcript.rewrites
+    return max(
+        (at for at, sweep in rewrites.sweeps.items() if seq in sweep.masked and rewrites.is_active(at)),
+        default=0,
+    )

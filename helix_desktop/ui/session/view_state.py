@@ -87,7 +87,7 @@ class ViewStateKeeper(QObject):
 
     def _current_state(self) -> ViewState:
         screens = self._session_controller.views
-        known, card = self._states.get(self._session), self._session_controller.first_card
+        state, card = self._states.get(self._session), self._session_controller.first_card
         board, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
         scrolled = not board.is_following and len(board.model)
         at_end = cursor.atEnd() and not cursor.hasSelection()
@@ -97,5 +97,5 @@ class ViewStateKeeper(QObject):
             cursor=-1 if at_end else cursor.position(),
             mark=-1 if at_end else cursor.anchor(),
             entry=screens.cache.selected,
-            card=known.card if card is None else card,
+            card=state.card if card is None else card,
         )

@@ -33,7 +33,7 @@ class AppearancePage(QWidget):
             button = PushButton(mode.capitalize(), "segment")
             button.setCheckable(True)
             button.setAutoExclusive(True)  # radio buttons for screen readers
-            button.clicked.connect(lambda _=False, chosen=mode: self.mode_chosen.emit(chosen))
+            button.clicked.connect(lambda _=False, clicked_mode=mode: self.mode_chosen.emit(clicked_mode))
             self._group.addButton(button)
             self._mode_buttons[mode] = button
             inside.addWidget(button)
@@ -58,8 +58,8 @@ class AppearancePage(QWidget):
             FormField("Notifications", self.notify, note="Only while this window is behind others."),
             gap=14,
         )
-        whole, _ = scrolling_page("Appearance", "", body)
-        self.setLayout(column(whole))
+        page, _ = scrolling_page("Appearance", "", body)
+        self.setLayout(column(page))
 
     def show_appearance(self, mode: str, text_px: int, enter_sends: bool, notify: bool = True) -> None:
         """Show what is in force."""

@@ -84,7 +84,7 @@ class SettingsDialog(QDialog):
         for name, text, _ in _NAV:
             button = _PageButton(text, "nav")
             button.setObjectName(f"page:{name}")
-            button.clicked.connect(lambda _=False, chosen=name: self.show_page(chosen))
+            button.clicked.connect(lambda _=False, page_name=name: self.show_page(page_name))
             button.stepped.connect(self._step)
             group.addButton(button)
             names.addWidget(button)
@@ -98,12 +98,12 @@ class SettingsDialog(QDialog):
         self.show_page("providers")
 
     def _roles_page(self) -> QWidget:
-        whole, _ = scrolling_page(
+        page, _ = scrolling_page(
             "Which model does what",
             "One model can do everything; a faster, cheaper or larger one can take some of the work.",
             column(self.roles),
         )
-        return whole
+        return page
 
     def show_page(self, page: SettingsPage) -> None:
         """Show one page; where the keyboard was on another page's name it moves along."""

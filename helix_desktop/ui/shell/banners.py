@@ -36,8 +36,8 @@ class _BannerCard(QFrame):
         close = IconButton("x", "Dismiss", px=15, edge=26)
         close.clicked.connect(lambda: self.dismissed.emit(banner.id))
         close.setVisible(banner.dismissable)
-        face, ink = _ICONS[banner.level]
-        line = row(IconLabel(face, px=17, color_token=ink), words, close, margins=(14, 10, 8, 10), gap=11)
+        face, color = _ICONS[banner.level]
+        line = row(IconLabel(face, px=17, color_token=color), words, close, margins=(14, 10, 8, 10), gap=11)
         line.setStretch(1, 1)
         line.setAlignment(close, Qt.AlignmentFlag.AlignTop)
         item = line.itemAt(0)
@@ -51,7 +51,7 @@ class _BannerCard(QFrame):
             button = PushButton(action.text)
             button.setObjectName(f"{banner.id}:{action.id}")
             button.clicked.connect(
-                lambda _=False, chosen=action.id: self.action_clicked.emit(banner.id, chosen)
+                lambda _=False, action_id=action.id: self.action_clicked.emit(banner.id, action_id)
             )
             buttons.addWidget(button)
         buttons.addStretch(1)
@@ -92,12 +92,12 @@ class BannerArea(QWidget):
     def show_banner(self, banner: Banner) -> None:
         """Show a banner where it belongs; one with the same id there is replaced."""
         self._remove(banner.key)
-        shown = _BannerCard(banner)
-        shown.action_clicked.connect(self.action_clicked)
-        shown.dismissed.connect(lambda _: self._dismiss(banner))
-        retint(shown, self._theme)
-        self._cards[banner.key] = banner, shown
-        self._column.addWidget(shown)
+        card = _BannerCard(banner)
+        card.action_clicked.connect(self.action_clicked)
+        card.dismissed.connect(lambda _: self._dismiss(banner))
+        retint(card, self._theme)
+        self._cards[banner.key] = banner, card
+        self._column.addWidget(card)
         self._show_cards()
 
     def remove(self, banner_id: str, workspace: str = "") -> None:
@@ -116,11 +116,11 @@ class BannerArea(QWidget):
         self._theme = theme
 
     def _remove(self, key: tuple[str, str, str]) -> None:
-        _, shown = self._cards.pop(key, (None, None))
-        if shown is not None:
-            self._column.removeWidget(shown)
-            shown.hide()
-            shown.deleteLater()
+        _, card = self._cards.pop(key, (None, None))
+        if card is not None:
+            self._column.removeWidget(card)
+            card.hide()
+            card.deleteLater()
 
     def _show_cards(self) -> None:
         for banner, card in self._cards.values():

@@ -47,13 +47,13 @@ class _Delegate(LineDelegate):
     ) -> float:
         """Paint a text at one side of the room; where the rest of the room now begins, or ends."""
         metrics = QFontMetricsF(font)
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, area.width()))
-        wide = metrics.horizontalAdvance(shown)
+        elided = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(0.0, area.width()))
+        wide = metrics.horizontalAdvance(elided)
         side = Qt.AlignmentFlag.AlignRight if at_end else Qt.AlignmentFlag.AlignLeft
         painter.setFont(font)
         painter.setPen(QColor(color))
-        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, shown)
-        gap = 12 if shown else 0
+        painter.drawText(area, side | Qt.AlignmentFlag.AlignVCenter, elided)
+        gap = 12 if elided else 0
         return area.right() - wide - gap if at_end else area.left() + wide + gap
 
 
@@ -88,9 +88,10 @@ class CommandPalette(QuickPicker):
         """Do the command of a line, with the keyboard where it was before."""
         action = index.data(_ACTION_ROLE)
         if isinstance(action, QAction):
-            self._recent_actions = [action, *(one for one in self._recent_actions if one is not action)][
-                :_RECENT
-            ]
+            self._recent_actions = [
+                action,
+                *(recent for recent in self._recent_actions if recent is not action),
+            ][:_RECENT]
             self.dismiss()
             action.trigger()
 

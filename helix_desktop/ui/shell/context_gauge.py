@@ -35,10 +35,10 @@ class ContextGauge(EnterActivates, QAbstractButton):
     def show_state(self, state: GaugeState) -> None:
         """Show a new state."""
         self._state = state
-        whole = f"Context {gauge_text(state)}"
-        self.setAccessibleName(f"{whole}, {state.source}" if state.source else whole)
+        text = f"Context {gauge_text(state)}"
+        self.setAccessibleName(f"{text}, {state.source}" if state.source else text)
         origin = f"\n{state.source[:1].upper()}{state.source[1:]}." if state.source else ""
-        self.setToolTip(f"{whole}{origin}\nClick to show or hide the context inspector.")
+        self.setToolTip(f"{text}{origin}\nClick to show or hide the context inspector.")
         self.updateGeometry()
         self.update()
 

@@ -27,9 +27,9 @@ class _JobLine(QWidget):
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
         self._cancel = PushButton("Cancel", "link")
-        held = self._cancel.sizePolicy()
-        held.setRetainSizeWhenHidden(True)  # the bars of all lines stand below each other
-        self._cancel.setSizePolicy(held)
+        policy = self._cancel.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)  # the bars of all lines stand below each other
+        self._cancel.setSizePolicy(policy)
         self._cancel.clicked.connect(lambda: self.cancelled.emit(self._id))
         face = IconLabel("loader-circle", px=14)
         line = row(face, self._text, self._bar, self._cancel, margins=(20, 3, 12, 3), gap=9)
@@ -72,8 +72,8 @@ class JobLines(QWidget):
         self._show([job for group in sorted(self._groups) for job in self._groups[group]])
 
     def _show(self, jobs: Sequence[JobRow]) -> None:
-        wanted = {job.id for job in jobs}
-        for gone in self._lines.keys() - wanted:
+        job_ids = {job.id for job in jobs}
+        for gone in self._lines.keys() - job_ids:
             line = self._lines.pop(gone)
             self._column.removeWidget(line)
             line.hide()

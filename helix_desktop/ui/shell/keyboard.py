@@ -28,13 +28,13 @@ def connect_editing(actions: WindowActions) -> None:
 
 def focus_next(panes: Sequence[QWidget]) -> None:
     """Move the keyboard to the next visible pane that has something to focus."""
-    shown = [pane for pane in panes if pane.isVisible()]
+    visible = [pane for pane in panes if pane.isVisible()]
     focused = QApplication.focusWidget()
     here = next(
-        (at for at, pane in enumerate(shown) if focused is not None and pane.isAncestorOf(focused)), -1
+        (at for at, pane in enumerate(visible) if focused is not None and pane.isAncestorOf(focused)), -1
     )
-    for step in range(1, len(shown) + 1):
-        target = _first_focus(shown[(here + step) % len(shown)])
+    for step in range(1, len(visible) + 1):
+        target = _first_focus(visible[(here + step) % len(visible)])
         if target is not None:
             target.setFocus(Qt.FocusReason.ShortcutFocusReason)
             return

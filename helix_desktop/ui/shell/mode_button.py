@@ -75,19 +75,19 @@ class ModeButton(EnterActivates, QPushButton):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint ground, icon, word and chevron; a ring where it has the keyboard."""
         theme = self._theme
-        ink, ground = (getattr(theme, name) for name in _COLOR_TOKENS[self._mode])
+        color, background = (getattr(theme, name) for name in _COLOR_TOKENS[self._mode])
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         edge = theme.accent if self.hasFocus() else theme.border_strong if self.underMouse() else theme.border
         painter.setPen(QPen(QColor(edge), 2 if self.hasFocus() else 1))
-        painter.setBrush(QColor(ground))
-        whole = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-        painter.drawRoundedRect(whole, 9, 9)
+        painter.setBrush(QColor(background))
+        bounds = QRectF(self.rect()).adjusted(1, 1, -1, -1)
+        painter.drawRoundedRect(bounds, 9, 9)
         top = (self.height() - _ICON_PX) // 2
         left = _PAD_PX if self._detail == "word" else (self.width() - _ICON_PX) // 2
-        painter.drawPixmap(left, top, pixmap(_ICONS[self._mode], ink, _ICON_PX, self.devicePixelRatioF()))
+        painter.drawPixmap(left, top, pixmap(_ICONS[self._mode], color, _ICON_PX, self.devicePixelRatioF()))
         if self._detail == "word":
-            self._paint_text(painter, ink, whole)
+            self._paint_text(painter, color, bounds)
 
     def _paint_text(self, painter: QPainter, color: str, area: QRectF) -> None:
         painter.setFont(self._font())

@@ -173,8 +173,8 @@ class PageSwitch(TabList):
         self._theme = theme
         for name, _, icon_name in PAGES:
             button = self._buttons[name]
-            ink = theme.accent_text if button.isChecked() else theme.muted
-            button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, ink, _ICON_PX))
+            color = theme.accent_text if button.isChecked() else theme.muted
+            button.setIcon(QIcon() if self._detail == "words" else icon(icon_name, color, _ICON_PX))
 
 
 class TopBar(QWidget):
@@ -288,26 +288,26 @@ class TopBar(QWidget):
             + 3 * _BUTTON_PX
             + (38 if self.sidebar.isVisibleTo(self) else 0)
         )
-        beside = self.width() - fixed
+        free_width = self.width() - fixed
         scale = fonts.scale(self.font())
-        detail, form, least = _DETAILS[-1]
+        detail, form, min_width = _DETAILS[-1]
         names, word = 0, self.mode.width_at("word") - self.mode.width_at("icon")
-        for detail, form, least in _DETAILS:
-            said = word if form == "full" else 0
-            names = beside - self.gauge.reserved_width(detail) - self.pages.width_at(form) - said
-            if names >= least * scale:
+        for detail, form, min_width in _DETAILS:
+            word_width = word if form == "full" else 0
+            names = free_width - self.gauge.reserved_width(detail) - self.pages.width_at(form) - word_width
+            if names >= min_width * scale:
                 break
         self.gauge.set_detail(detail)
         self.pages.set_detail(form)
         line = self.layout()
         if line is not None:
             line.setSpacing(3 if form == "icons" else 8)
-        fits = form == "full" or (form == "words" and names - word >= least * scale)
+        fits = form == "full" or (form == "words" and names - word >= min_width * scale)
         self.mode.set_detail("word" if fits else "icon")
         for button in (self.compact, self.inspector):
             button.setVisible(form != "icons" or names >= _TITLE_PX * scale)
-        whole = names >= _BADGE_NEEDS_PX * scale and not self._waiting
-        self._badge.set_text(DEMO_BADGE if whole else "Demo")
+        is_long = names >= _BADGE_NEEDS_PX * scale and not self._waiting
+        self._badge.set_text(DEMO_BADGE if is_long else "Demo")
 
 
 def _dot_color_token(header: SessionHeader | None) -> str:

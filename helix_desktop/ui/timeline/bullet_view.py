@@ -207,14 +207,14 @@ def _strip_markup(text: str) -> tuple[str, list[tuple[int, int, bool]]]:
 
 
 def _format(start: int, length: int, is_code: bool) -> QTextLayout.FormatRange:
-    made, form = QTextLayout.FormatRange(), QTextCharFormat()
+    format_range, form = QTextLayout.FormatRange(), QTextCharFormat()
     if is_code:
         form.setFontFamilies([fonts.MONO_FAMILY])
         form.setProperty(QTextCharFormat.Property.FontPixelSize, scaled(12))
     else:
         form.setFontWeight(600)
-    made.start, made.length, made.format = start, length, form
-    return made
+    format_range.start, format_range.length, format_range.format = start, length, form
+    return format_range
 
 
 def _x(position: object) -> float:

@@ -67,13 +67,13 @@ class CardList(QObject):
     def first_visible_seq(self) -> int:
         """The event of the first card in sight; 0 at the top."""
         anchor = self._anchor()
-        found = (seq for seq, (_, row) in self._rows.items() if anchor is not None and row is anchor[0])
-        return next(found, 0)
+        seqs = (seq for seq, (_, row) in self._rows.items() if anchor is not None and row is anchor[0])
+        return next(seqs, 0)
 
     def card(self, seq: int) -> QWidget | None:
         """The widget of a card, if it is built."""
-        held = self._rows.get(seq)
-        return held[1].card if held else None
+        entry = self._rows.get(seq)
+        return entry[1].card if entry else None
 
     def show_cards(self, cards: Sequence[TimelineCard]) -> None:
         """Show these; cards that are the same stay, and so does the place on screen."""
@@ -104,11 +104,11 @@ class CardList(QObject):
 
     def _scroll_to_target(self) -> None:
         """Scroll to the card that is sought; again whenever the layout has given the cards other places."""
-        held = self._rows.get(self._target_seq)
-        if held is not None and self._to_top:
-            self._scroll.verticalScrollBar().setValue(held[1].y())
-        elif held is not None:
-            self._scroll.ensureWidgetVisible(held[1], 0, 40)
+        entry = self._rows.get(self._target_seq)
+        if entry is not None and self._to_top:
+            self._scroll.verticalScrollBar().setValue(entry[1].y())
+        elif entry is not None:
+            self._scroll.ensureWidgetVisible(entry[1], 0, 40)
 
     def _clear_target(self) -> None:
         self._target_seq = 0
@@ -122,12 +122,12 @@ class CardList(QObject):
         anchor = self._anchor()
         live = next((card.seq for card in self._cards if _is_live(card)), 0)
         for place, card in enumerate(self._cards[:count]):
-            held = self._rows.get(card.seq)
+            entry = self._rows.get(card.seq)
             node = _node(card, card.seq == live)
-            if held is not None and held[0] == card and held[1].node == node:
-                row = held[1]
+            if entry is not None and entry[0] == card and entry[1].node == node:
+                row = entry[1]
             else:
-                if held is not None:
+                if entry is not None:
                     self._drop(card.seq)
                 row = RailRow(self._create_view(card, card.seq == live), node, _NODE_Y[node])
                 retint(row, self._theme)
@@ -160,7 +160,7 @@ class CardList(QObject):
         return None if first is None else (first, first.y() - top)
 
     def _restore_anchor(self, row: RailRow, offset: int) -> None:
-        if any(row is held for _, held in self._rows.values()):
+        if any(row is held_row for _, held_row in self._rows.values()):
             self._scroll.verticalScrollBar().setValue(row.y() - offset)
 
 

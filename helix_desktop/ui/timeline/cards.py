@@ -46,8 +46,8 @@ def undo_button(signals: CardSignals, seq: int, undone: bool) -> PushButton:
     """Undo, or Redo when it is undone already."""
     button = PushButton(" Redo" if undone else " Undo", "link", "redo-2" if undone else "undo-2", px=14)
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-    wish = signals.redo if undone else signals.undo
-    button.clicked.connect(lambda: wish.emit(seq))
+    signal = signals.redo if undone else signals.undo
+    button.clicked.connect(lambda: signal.emit(seq))
     return button
 
 
@@ -62,8 +62,8 @@ def model_pill(model: str, calls: int, fallback: str, prompt: str) -> Pill:
     """Who wrote it, in how many calls; why it was not done as usual, and by which instructions, on top."""
     text = f"{model} · {calls} calls" if calls > 1 else model
     pill = Pill(text, "warn" if fallback else "neutral", "list" if model.startswith("no model") else "bot")
-    said = [fallback, f"Instructions: {prompt}" if prompt else ""]
-    pill.setToolTip("\n".join(part for part in said if part))
+    lines = [fallback, f"Instructions: {prompt}" if prompt else ""]
+    pill.setToolTip("\n".join(part for part in lines if part))
     return pill
 
 
@@ -113,8 +113,8 @@ def rewrite_line(
 
 
 def _headline(icon: str, text: str, undone: bool) -> tuple[IconLabel, SelectableText]:
-    shown = SelectableText(text, 13, "faint" if undone else "text", weight=500)
-    return IconLabel(icon, px=15, color_token="faint" if undone else "muted"), shown
+    headline = SelectableText(text, 13, "faint" if undone else "text", weight=500)
+    return IconLabel(icon, px=15, color_token="faint" if undone else "muted"), headline
 
 
 class SweepView(Card):
@@ -125,11 +125,11 @@ class SweepView(Card):
         self._signals, self._digests = signals, card.digests
         self._hashes: FlowBox | None = None
         became = masked_contents_text(card.outputs, card.steps, card.image_messages)
-        said = f"Sweep · {became} · {format_tokens(-card.saved)} tokens"
+        title = f"Sweep · {became} · {format_tokens(-card.saved)} tokens"
         if reason := sweep_reason_text(card.reason):
-            said += f" · {reason}"
-        self.setAccessibleName(said)
-        row = rewrite_line(*_headline("layers", said, card.is_undone), card, signals, now_ms)
+            title += f" · {reason}"
+        self.setAccessibleName(title)
+        row = rewrite_line(*_headline("layers", title, card.is_undone), card, signals, now_ms)
         self.unfold_button = IconButton("chevron-down", "Show the hashes", px=15, edge=28)
         self.unfold_button.setVisible(bool(card.digests))
         self.unfold_button.clicked.connect(self.unfold)
@@ -143,7 +143,9 @@ class SweepView(Card):
             for digest in self._digests[:_MAX_DIGESTS]:
                 pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
                 pill.setToolTip("Show in the cache browser")
-                pill.clicked.connect(lambda _=False, one=digest: self._signals.digest.emit(one))
+                pill.clicked.connect(
+                    lambda _=False, clicked_digest=digest: self._signals.digest.emit(clicked_digest)
+                )
                 pills.append(pill)
             if len(self._digests) > _MAX_DIGESTS:
                 pills.append(Pill(f"and {len(self._digests) - _MAX_DIGESTS} more"))
@@ -153,9 +155,9 @@ class SweepView(Card):
             retint(self._hashes, self._theme)
         else:
             self._hashes.setVisible(self._hashes.isHidden())
-        shown = not self._hashes.isHidden()
-        self.unfold_button.set_icon("chevron-up" if shown else "chevron-down")
-        self.unfold_button.set_tip("Hide the hashes" if shown else "Show the hashes")
+        visible = not self._hashes.isHidden()
+        self.unfold_button.set_icon("chevron-up" if visible else "chevron-down")
+        self.unfold_button.set_tip("Hide the hashes" if visible else "Show the hashes")
 
 
 class FailureView(Card):
@@ -169,12 +171,12 @@ class FailureView(Card):
         row.addWidget(TextLine(card.what, 13, 500), 1)
         row.addWidget(time_label(card.at_ms, now_ms))
         self.body.addLayout(row)
-        took = cost_text(card.spent, card.cost)
+        cost = cost_text(card.spent, card.cost)
         below = column(margins=(24, 0, 0, 0), gap=3)  # under the words of the first line
         if card.why:
             below.addWidget(SelectableText(card.why, 12, "muted"))
-        if took:
-            below.addWidget(TextLine(f"Took {took}", 12, role="muted"))
+        if cost:
+            below.addWidget(TextLine(f"Took {cost}", 12, role="muted"))
         if card.refused:
             below.addWidget(refused_disclosure(card.refused, "muted"))
         if card.retry is not None:
@@ -185,7 +187,7 @@ class FailureView(Card):
             below.addSpacing(4)
             below.addWidget(again, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addLayout(below)
-        self.setAccessibleName(" ".join(part for part in (card.what, card.why, took) if part))
+        self.setAccessibleName(" ".join(part for part in (card.what, card.why, cost) if part))
 
 
 class PlacedView(Card):
@@ -193,10 +195,10 @@ class PlacedView(Card):
 
     def __init__(self, card: PlacedCard, signals: CardSignals, now_ms: int) -> None:
         super().__init__((14, 5, 12, 5), 8)
-        said = f"{card_title(card)} · {format_tokens(-card.saved)} tokens"
-        said += f" · {placement_text(card.reason, card.threshold)}"
-        self.setAccessibleName(said)
-        self.body.addLayout(rewrite_line(*_headline("eye", said, card.is_undone), card, signals, now_ms))
+        title = f"{card_title(card)} · {format_tokens(-card.saved)} tokens"
+        title += f" · {placement_text(card.reason, card.threshold)}"
+        self.setAccessibleName(title)
+        self.body.addLayout(rewrite_line(*_headline("eye", title, card.is_undone), card, signals, now_ms))
 
 
 class ManualActionView(QWidget):

@@ -42,7 +42,7 @@ class TimelineFilterBar(QWidget):
             button.setObjectName(f"timeline-filter-{group or 'all'}")
             button.setCheckable(True)
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-            button.clicked.connect(lambda _=False, chosen=group: self.choose(chosen))
+            button.clicked.connect(lambda _=False, clicked_group=group: self.choose(clicked_group))
             choice.addButton(button)
             self._buttons[group] = button
         self._buttons[None].setChecked(True)

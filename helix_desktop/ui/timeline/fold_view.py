@@ -38,14 +38,14 @@ class FoldView(Card):
     def __init__(self, card: FoldCard, signals: CardSignals, now_ms: int, *, unfolded: bool = False) -> None:
         super().__init__((14, 8, 12, 10), 6)
         self._card, self._signals = card, signals
-        ink: TextRole = "faint" if card.is_undone else "text"
+        color: TextRole = "faint" if card.is_undone else "text"
         self.setAccessibleName(
             f"{card_title(card)}, {fold_text(card)}, {card.before:,} to {card.after:,} tokens"
             + (", undone" if card.is_undone else f", inside {card.inside}" if card.inside else "")
         )
-        self.body.addLayout(self._heading(now_ms, ink))
+        self.body.addLayout(self._heading(now_ms, color))
         self.body.addWidget(FlowBox(self._pills()))
-        self.note = Disclosure(DisclosureHead("Note", f"{len(card.text):,} characters", ink), self._note)
+        self.note = Disclosure(DisclosureHead("Note", f"{len(card.text):,} characters", color), self._note)
         self.note.head.toggled.connect(lambda opened: signals.unfolded.emit(card.seq, opened))
         self.body.addWidget(self.note)
         if unfolded:
@@ -78,7 +78,7 @@ class FoldView(Card):
             frame.show_data(text.encode("utf-8", "surrogatepass"))
             frame.setFixedHeight(scaled(_FRAME))
             return frame
-        whole = Card((12, 9, 12, 10), 0)
-        whole.is_code = True
-        whole.body.addWidget(SelectableText(text, 12, "text", mono=True))
-        return whole
+        card = Card((12, 9, 12, 10), 0)
+        card.is_code = True
+        card.body.addWidget(SelectableText(text, 12, "text", mono=True))
+        return card

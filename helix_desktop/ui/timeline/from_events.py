@@ -57,8 +57,8 @@ class _CardReducer:
         self._numbers: Counter[type] = Counter()
         self._newest_attempt: dict[Attempt, int] = {}  # tries, made or not
         placed = transcript.rewrites.of_kind(ObservationsPlaced)
-        self._placed = {one.made: seq for seq, one in placed.items()}
-        self._card_of = {seq: one.made for seq, one in placed.items()}  # of what was put in place
+        self._placed = {placement.made: seq for seq, placement in placed.items()}
+        self._card_of = {seq: placement.made for seq, placement in placed.items()}  # of what was put in place
 
     def read(self, log: Sequence[RecordedEvent]) -> tuple[TimelineCard, ...]:
         """All cards, newest first."""
@@ -82,12 +82,12 @@ class _CardReducer:
     def _covered(self) -> Iterator[tuple[int, int]]:
         """The cards of rewrites that hold but stand inside a wider one, and the card of that one."""
         rewrites, covers = self._transcript.rewrites, self._transcript.covers
-        shown = {cover.seq for cover in covers}
-        held = (rewrites.active_handovers, rewrites.active_folds, rewrites.placed_observations)
-        for seq, one in ((seq, one) for some in held for seq, one in some.items()):
-            after = getattr(one, "after", 0)
-            around = next((c.seq for c in covers if c.after < one.upto and after < c.upto), 0)
-            if seq not in shown and around:
+        cover_seqs = {cover.seq for cover in covers}
+        active = (rewrites.active_handovers, rewrites.active_folds, rewrites.placed_observations)
+        for seq, rewrite in ((seq, rewrite) for some in active for seq, rewrite in some.items()):
+            after = getattr(rewrite, "after", 0)
+            around = next((c.seq for c in covers if c.after < rewrite.upto and after < c.upto), 0)
+            if seq not in cover_seqs and around:
                 yield self._card_of.get(seq, seq), self._card_of.get(around, around)
 
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
@@ -157,10 +157,12 @@ class _CardReducer:
     def _sweep(self, recorded: RecordedEvent, sweep: SweepMade) -> SweepCard:
         events = [item.event for seq in sweep.masked if (item := self._transcript.item(seq)) is not None]
         outputs = [event.digest for event in events if isinstance(event, ToolAnswered)]
-        spoken = [event for event in events if isinstance(event, AssistantSpoke)]
-        arguments = [digest for event in spoken for call in event.short for digest in call.digests]
-        said = [event for event in events if isinstance(event, UserSpoke)]
-        images = [one.digest for event in said for one in event.attachments if one.image]
+        replies = [event for event in events if isinstance(event, AssistantSpoke)]
+        arguments = [digest for event in replies for call in event.short for digest in call.digests]
+        messages = [event for event in events if isinstance(event, UserSpoke)]
+        images = [
+            attachment.digest for event in messages for attachment in event.attachments if attachment.image
+        ]
         return SweepCard(
             recorded.seq,
             recorded.at,
@@ -169,8 +171,8 @@ class _CardReducer:
             sweep.reason,
             (*outputs, *arguments, *images),
             self._undone(recorded.seq),
-            len(spoken),
-            len(said),
+            len(replies),
+            len(messages),
         )
 
     def _observations(
@@ -184,14 +186,17 @@ class _CardReducer:
             number=number,
             is_reflection=event.reflection,
             facts=tuple(
-                ObservedFact(one.at, one.priority, one.text, one.sources) for one in event.observations
+                ObservedFact(observation.at, observation.priority, observation.text, observation.sources)
+                for observation in event.observations
             ),
             before=event.before,
             after=event.tokens,
             messages=event.messages,
             ledger=event.ledger,
             quotes=tuple(
-                Bullet(one.event.text, (one.seq,)) for one in quoted if isinstance(one.event, UserSpoke)
+                Bullet(quote.event.text, (quote.seq,))
+                for quote in quoted
+                if isinstance(quote.event, UserSpoke)
             ),
             index=event.index,
             index_entries=event.index_entries,
@@ -223,8 +228,8 @@ def _handover(recorded: RecordedEvent, event: HandoverMade, number: int, undone:
         messages=event.messages,
         trigger=event.trigger,
         sections=tuple(
-            Section(one.title, tuple(Bullet(bullet.text, bullet.sources) for bullet in one.bullets))
-            for one in event.sections
+            Section(section.title, tuple(Bullet(bullet.text, bullet.sources) for bullet in section.bullets))
+            for section in event.sections
         ),
         ledger=event.ledger,
         index=event.index,

@@ -183,11 +183,11 @@ class HandoverView(Card):
     def _menu(self) -> QMenu:
         menu, seq = QMenu(self), self._card.seq
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for words, deed in (
+        for words, callback in (
             ("Show in chat", lambda: self._signals.show_in_chat.emit(seq)),
             ("Export as Markdown…", lambda: self._signals.export.emit(seq)),
         ):
             action = QAction(words, menu)
-            action.triggered.connect(deed)
+            action.triggered.connect(callback)
             menu.addAction(action)
         return menu

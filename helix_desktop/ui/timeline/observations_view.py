@@ -105,8 +105,8 @@ class ObservationsView(Card):
         count = "1 fact" if len(card.facts) == 1 else f"{len(card.facts):,} facts"
         parts = [self._part("What was observed", count, self._facts)]
         if card.quotes:
-            said = "1 message" if len(card.quotes) == 1 else f"{len(card.quotes)} messages"
-            parts.append(self._part("Your words, kept verbatim", said, self._quotes))
+            count_text = "1 message" if len(card.quotes) == 1 else f"{len(card.quotes)} messages"
+            parts.append(self._part("Your words, kept verbatim", count_text, self._quotes))
         if card.ledger:
             parts.append(ledger_disclosure(card.ledger, self._text_role))
         if card.refused:

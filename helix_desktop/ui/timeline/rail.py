@@ -51,14 +51,14 @@ class RailRow(QWidget):
             painter.drawLine(QPointF(_RAIL_X, 0), QPointF(_RAIL_X, y - space))
         if not self._last:
             painter.drawLine(QPointF(_RAIL_X, y + space), QPointF(_RAIL_X, self.height()))
-        ink = QColor(self._node_color())
+        color = QColor(self._node_color())
         if small:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(ink)
+            painter.setBrush(color)
             painter.drawEllipse(QPointF(_RAIL_X, y), 3.5, 3.5)
             return
-        painter.setPen(QPen(ink, 2.5))
-        painter.setBrush(ink if self.node == "live" else QColor(self._theme.canvas))
+        painter.setPen(QPen(color, 2.5))
+        painter.setBrush(color if self.node == "live" else QColor(self._theme.canvas))
         painter.drawEllipse(QPointF(_RAIL_X, y), 5.5, 5.5)
 
     def _node_color(self) -> str:

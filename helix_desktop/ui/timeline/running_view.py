@@ -50,7 +50,7 @@ class PhaseSteps(QWidget):
         between = max(4.0, min(22.0, (self.width() - scaled(345)) / 3))
         for at, phase in enumerate(PHASES):
             font = ui_font(12, 600 if at == running else 500)
-            ink = (
+            color = (
                 self._theme.text
                 if at == running
                 else self._theme.muted
@@ -60,7 +60,7 @@ class PhaseSteps(QWidget):
             self._paint_dot(painter, QPointF(x + 8, middle), at - running)
             x += 23
             painter.setFont(font)
-            painter.setPen(QColor(ink))
+            painter.setPen(QColor(color))
             width = QFontMetricsF(font).horizontalAdvance(phase)
             painter.drawText(QRectF(x, 0, width + 2, self.height()), Qt.AlignmentFlag.AlignVCenter, phase)
             x += width + 10
@@ -117,8 +117,8 @@ class RunningView(Card):
         self._title.set_text(f"{card.what} under way")
         self._usage.set_text(card.usage_text)
         self._usage.setVisible(bool(card.usage_text))
-        said = (f"{card.what} under way", card.phase, card.usage_text)
-        self.setAccessibleName(", ".join(part for part in said if part))
+        parts = (f"{card.what} under way", card.phase, card.usage_text)
+        self.setAccessibleName(", ".join(part for part in parts if part))
         self.steps.set_phase(card.phase)
         tail = card.text[-_TAIL_CHARS:]
         if len(card.text) > _TAIL_CHARS:

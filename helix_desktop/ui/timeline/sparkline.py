@@ -31,17 +31,19 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
     if len(points) <= max_points:
         return list(points)
     step = -(-len(points) // max_points)
-    kept: list[UsagePoint] = []
+    sampled: list[UsagePoint] = []
     for begin in range(0, len(points), step):
         stretch = points[begin : begin + step]
         fullest = max(stretch, key=lambda point: point.used)
-        changed = {at for at, (one, other) in enumerate(pairwise(stretch), 1) if one.window != other.window}
-        kept += [
+        changed = {
+            at for at, (previous, other) in enumerate(pairwise(stretch), 1) if previous.window != other.window
+        }
+        sampled += [
             point
             for at, point in enumerate(stretch)
             if point is fullest or point is points[-1] or point.kind in DROP_KINDS or at in changed
         ]
-    return kept
+    return sampled
 
 
 def point_text(point: UsagePoint, window: int) -> str:
@@ -74,10 +76,10 @@ class TokenSparkline(QWidget):
         self._top = max([window, 1, *(max(point.used, point.window) for point in self._points)])
         drops = sum(point.kind in DROP_KINDS for point in points)
         last = format_tokens(points[-1].used) if points else "0"
-        most = max((point.used for point in points), default=0)
+        max_used = max((point.used for point in points), default=0)
         self.setAccessibleName(
             f"Tokens in the context window: now {last} of {format_tokens(window)}, "
-            f"at most {format_tokens(most)}, {drops} drops so far"
+            f"at most {format_tokens(max_used)}, {drops} drops so far"
         )
         self.updateGeometry()
         self.update()
@@ -123,9 +125,9 @@ class TokenSparkline(QWidget):
         area = QPainterPath(line)
         area.lineTo(places[-1].x(), floor)
         area.lineTo(places[0].x(), floor)
-        ground = QColor(self._theme.accent)
-        ground.setAlphaF(0.16 if self._theme.dark else 0.09)
-        painter.fillPath(area, ground)
+        background = QColor(self._theme.accent)
+        background.setAlphaF(0.16 if self._theme.dark else 0.09)
+        painter.fillPath(area, background)
         if self.is_overfull:
             self._paint_overfull(painter, area)
         painter.setBrush(Qt.BrushStyle.NoBrush)
@@ -182,11 +184,11 @@ class TokenSparkline(QWidget):
             labels[:0] = [(self.y_of(self._top), format_tokens(self._top), self._theme.error)]
             labels[1:] = labels[:0:-1]  # the edge is what an overfull window is measured by
         painter.setFont(ui_font(11, 500))
-        taken: list[float] = []
-        for y, text, ink in labels:
-            if all(abs(y - other) >= scaled(round(_LABEL)) for other in taken):
-                taken.append(y)
-                painter.setPen(QColor(ink))
+        used_ys: list[float] = []
+        for y, text, color in labels:
+            if all(abs(y - other) >= scaled(round(_LABEL)) for other in used_ys):
+                used_ys.append(y)
+                painter.setPen(QColor(color))
                 place = QRectF(self.width() - _RIGHT + 6, y - 9, _RIGHT - 6, 18)
                 painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
@@ -215,5 +217,5 @@ class TokenSparkline(QWidget):
         if not self._points:
             return None
         at = bisect_right([self._x(n) for n in range(len(self._points))], x)
-        beside = [n for n in (at - 1, at) if 0 <= n < len(self._points)]
-        return self._points[min(beside, key=lambda n: abs(self._x(n) - x))]
+        neighbours = [n for n in (at - 1, at) if 0 <= n < len(self._points)]
+        return self._points[min(neighbours, key=lambda n: abs(self._x(n) - x))]

@@ -143,8 +143,8 @@ class _UsageReducer:
 
     @property
     def _quoted_tokens(self) -> int:
-        held = self._transcript.handover
-        return self._quoted.get(held[0], 0) if held else 0
+        handover = self._transcript.handover
+        return self._quoted.get(handover[0], 0) if handover else 0
 
     @property
     def _used_tokens(self) -> int:

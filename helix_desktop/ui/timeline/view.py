@@ -102,11 +102,11 @@ class Timeline(QWidget):
         if card is not None:
             self.running.show_card(card)
         bare = card is None and not self._state.cards
-        held = self._scroll.hasFocus() or self.empty.button.hasFocus()
+        had_focus = self._scroll.hasFocus() or self.empty.button.hasFocus()
         self.empty.setVisible(bare)
         self._scroll.setVisible(not bare)
         self.setFocusProxy(self.empty.button if bare else self._scroll)  # PgUp and PgDn scroll at once
-        if held:  # else Qt gives the keyboard to whatever comes next
+        if had_focus:  # else Qt gives the keyboard to whatever comes next
             self.setFocus(Qt.FocusReason.OtherFocusReason)
         used = self._state.used / self._state.window if self._state.window else 0
         first = f"the first comes at {self._state.threshold * 100:.0f} %"

@@ -72,16 +72,21 @@ class TrustDialog(QDialog):
 def _consequence_line(icon_name: str, text: str) -> QWidget:
     parts = row(IconLabel(icon_name, px=16, color_token="muted"), label(text, wrap=True), gap=10)
     parts.setStretch(1, 1)
-    whole = QWidget()
-    whole.setLayout(parts)
-    return whole
+    line = QWidget()
+    line.setLayout(parts)
+    return line
 
 
 def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
     """What other programs run or obey in the folder."""
     if not auto_run_files:
         return card(row(label("Nothing in it is known to run by itself.", "muted"), margins=(14, 10, 14, 10)))
-    lines = column(*(_auto_run_item(one) for one in auto_run_files), None, gap=8, margins=(13, 6, 13, 4))
+    lines = column(
+        *(_auto_run_item(auto_run_file) for auto_run_file in auto_run_files),
+        None,
+        gap=8,
+        margins=(13, 6, 13, 4),
+    )
     inner = QWidget()
     inner.setObjectName("page")
     inner.setLayout(lines)
@@ -98,8 +103,8 @@ def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
 
 
 def _auto_run_item(item: AutoRunFile) -> QWidget:
-    whole = QWidget()
-    whole.setLayout(
+    container = QWidget()
+    container.setLayout(
         column(label(item.path, "mono", wrap=True), label(item.effect, "faint", wrap=True), gap=1)
     )
-    return whole
+    return container

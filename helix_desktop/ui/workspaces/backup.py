@@ -57,32 +57,32 @@ class BackupController(QObject):
         folder = await dialogs.pick_folder(self._window, "Back up all workspaces into a folder")
         if folder is None:
             return
-        made = _BackupSummary(len(records), [], [])
-        noun = "1 workspace" if made.requested == 1 else f"{made.requested} workspaces"
+        summary = _BackupSummary(len(records), [], [])
+        noun = "1 workspace" if summary.requested == 1 else f"{summary.requested} workspaces"
         ended = await self._import_export.run_cancellable_job(
-            f"Backing up {noun}", lambda tell: self._write(records, folder, made, tell)
+            f"Backing up {noun}", lambda tell: self._write(records, folder, summary, tell)
         )
         self._folder = folder
-        self._show_result(made, cancelled=ended is None)
+        self._show_result(summary, cancelled=ended is None)
 
     async def _write(
         self, records: Sequence[WorkspaceRecord], folder: Path, summary: _BackupSummary, on_progress: Progress
     ) -> bool:
         for number, record in enumerate(records):
 
-            def far(done: int, size: int, before: int = number) -> None:
+            def report(done: int, size: int, before: int = number) -> None:
                 on_progress(
                     before * _STEPS_PER_WORKSPACE + done * _STEPS_PER_WORKSPACE // max(1, size),
                     len(records) * _STEPS_PER_WORKSPACE,
                 )
 
             try:
-                one = await self._services.backup.back_up(record.id, folder, far)
+                result = await self._services.backup.back_up(record.id, folder, report)
             except HelixError as error:
                 summary.problems.append((record.name, " ".join(filter(None, (error.what, error.why)))))
                 continue
-            summary.files.append(one)
-            lost = len(one.held.missing) + len(one.held.left_out)
+            summary.files.append(result)
+            lost = len(result.held.missing) + len(result.held.left_out)
             if lost:
                 summary.problems.append(
                     (record.name, f"{lost} of its parts are damaged and not in the file.")
@@ -90,19 +90,19 @@ class BackupController(QObject):
         return True
 
     def _show_result(self, summary: _BackupSummary, cancelled: bool) -> None:
-        written = len(summary.files)
-        size = format_bytes(sum(one.file_size for one in summary.files))
-        share = f"{written} of {summary.requested}" if written < summary.requested else f"{written}"
+        count = len(summary.files)
+        size = format_bytes(sum(result.file_size for result in summary.files))
+        share = f"{count} of {summary.requested}" if count < summary.requested else f"{count}"
         noun = "workspace was" if summary.requested == 1 else "workspaces were"
-        what = f"{share} {noun} backed up" + (f": {size}, verified." if written else ".")
+        what = f"{share} {noun} backed up" + (f": {size}, verified." if count else ".")
         if cancelled:
             what = f"The backup was cancelled. {what}"
-        told = [f"{name}: {why}" for name, why in summary.problems[:_MAX_NAMED]]
+        problems = [f"{name}: {why}" for name, why in summary.problems[:_MAX_NAMED]]
         if len(summary.problems) > _MAX_NAMED:
-            told.append(f"And {len(summary.problems) - _MAX_NAMED} more.")
-        actions = (BannerAction(_SHOW, "Show folder"),) if written else ()
+            problems.append(f"And {len(summary.problems) - _MAX_NAMED} more.")
+        actions = (BannerAction(_SHOW, "Show folder"),) if count else ()
         level: BannerLevel = "warning" if summary.problems else "info"
-        why = "\n".join(told) or f"In {self._folder}"
+        why = "\n".join(problems) or f"In {self._folder}"
         self._window.banners.show_banner(Banner(_DONE, level, what, why, actions=actions))
 
     def _on_banner_action(self, banner: str, action: str) -> None:

@@ -65,11 +65,11 @@ class CleanupController(QObject):
         """Show what could go, and move it to the trash when the person says so."""
         room = self._require_workspace()
         record = self._services.registry.get(room.id)
-        asked = RetentionRule(record.quota, record.unused_ms)
+        rule = RetentionRule(record.quota, record.unused_ms)
         dialog = self.cleanup_dialog = CleanupDialog(
-            self._window, asked, bool(record.quota or record.unused_ms)
+            self._window, rule, bool(record.quota or record.unused_ms)
         )
-        dialog.plan_requested.connect(lambda asked: self._start_plan(room, asked))
+        dialog.plan_requested.connect(lambda rule: self._start_plan(room, rule))
         dialog.collect_requested.connect(
             lambda on: self._async_actions.start(self._collect(room, on), "collect")
         )
@@ -95,22 +95,22 @@ class CleanupController(QObject):
         dialog = self.cleanup_dialog
         if dialog is None:
             return
-        asked = dialog.rule
+        rule = dialog.rule
         dialog.collect_button.setEnabled(False)
-        kept = asked if automatic else RetentionRule()
-        self._services.registry.change(workspace.id, quota=kept.quota, unused_ms=kept.unused_ms)
-        plan = await workspace.store.retention.plan(asked)
-        swept = await workspace.store.retention.collect([one.digest for one in plan.going])
+        saved_rule = rule if automatic else RetentionRule()
+        self._services.registry.change(workspace.id, quota=saved_rule.quota, unused_ms=saved_rule.unused_ms)
+        plan = await workspace.store.retention.plan(rule)
+        result = await workspace.store.retention.collect([entry.digest for entry in plan.going])
         dialog.accept()
-        await self._show_trashed(workspace, swept)
+        await self._show_trashed(workspace, result)
 
     async def move_to_trash(self, digests: Sequence[str]) -> None:
         """Move entries to the trash, and say why one stays. Raises WorkspaceMissing, StoreError."""
         room = self._require_workspace()
-        swept = await room.store.retention.collect(digests, grace_ms=0)
-        if swept.digests:
-            await self._show_trashed(room, swept)
-        left = [digest for digest in digests if digest not in swept.digests]
+        result = await room.store.retention.collect(digests, grace_ms=0)
+        if result.digests:
+            await self._show_trashed(room, result)
+        left = [digest for digest in digests if digest not in result.digests]
         if not left:
             return
         why, fix = retention_reason(await room.store.entry(left[0]))
@@ -204,9 +204,9 @@ class CleanupController(QObject):
     async def _undo(self) -> None:
         if self._last_cleanup is None:
             return
-        room, swept = self._last_cleanup
+        room, result = self._last_cleanup
         self._last_cleanup = None
-        await room.store.retention.restore(swept.digests)
+        await room.store.retention.restore(result.digests)
         self._window.banners.remove(_CLEANED)
         await self._refresh_views()
 

@@ -69,8 +69,8 @@ class WorkspaceController(QObject):
         ApprovalController(
             window, views.chat.view, async_actions, lambda: self.session_controller.conversation
         )
-        for wanted in (cards.session_requested, self.session_controller.session_requested):
-            wanted.connect(lambda session: async_actions.start(self.open_session(session), "open session"))
+        for signal in (cards.session_requested, self.session_controller.session_requested):
+            signal.connect(lambda session: async_actions.start(self.open_session(session), "open session"))
         views.cache.handover_requested.connect(
             lambda session, seq: async_actions.start(self.show_handover(session, seq), "show handover")
         )
@@ -139,7 +139,8 @@ class WorkspaceController(QObject):
             return
         listed = [record.id for record in self._services.registry.list_workspaces()]
         last = next(
-            (one for one in self._services.settings.recent if one in listed), listed[0] if listed else ""
+            (workspace_id for workspace_id in self._services.settings.recent if workspace_id in listed),
+            listed[0] if listed else "",
         )
         if last:
             await self.open_workspace(last)
@@ -219,11 +220,11 @@ class WorkspaceController(QObject):
             )
         await self._services.save_settings(self._services.settings.with_recent(workspace_id))
         self.session_controller.sample_messages = await self._services.sample_messages(workspace_id)
-        known = [one.id for one in await room.sessions()]
+        session_ids = [info.id for info in await room.sessions()]
         if self._requested_ids != (workspace_id, ""):
             return  # the person has chosen one meanwhile
-        wanted = record.session if record.session in known else next(iter(known), "")
-        await self._show_session(room, wanted)
+        session_id = record.session if record.session in session_ids else next(iter(session_ids), "")
+        await self._show_session(room, session_id)
 
     async def _run_housekeeping(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
@@ -326,7 +327,9 @@ class WorkspaceController(QObject):
         if room is None:
             return
         async with self._new_session_lock:  # a key that is held down begins one session, not twenty
-            fresh = [one.id for one in await room.sessions() if not one.messages and one.title == NEW_TITLE]
+            fresh = [
+                info.id for info in await room.sessions() if not info.messages and info.title == NEW_TITLE
+            ]
             session = fresh[0] if fresh else (await room.create_session()).session.id
         await self._show_session(room, session)
         self._window.show_page("chat")

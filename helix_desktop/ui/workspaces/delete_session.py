@@ -32,21 +32,25 @@ class DeleteSessionController(QObject):
         self._window, self._services, self._navigator = window, services, navigator
         self._deleted_workspace_id = ""  # of the session that Undo would bring back
         start = async_actions.start
-        window.sidebar.session_deleted.connect(lambda one: start(self._delete(one), "delete session"))
+        window.sidebar.session_deleted.connect(lambda session: start(self._delete(session), "delete session"))
         window.banners.action_clicked.connect(
-            lambda banner, one: start(self._undo(one), "undo delete") if banner == _DELETED else None
+            lambda banner, session: start(self._undo(session), "undo delete") if banner == _DELETED else None
         )
 
     async def _delete(self, session: str) -> None:
         room = self._services.open_workspaces.get(self._navigator.active_workspace_id)
         if room is None:
             return
-        running = any(one.is_running for one in room.conversations if one.session.id == session)
+        running = any(
+            conversation.is_running
+            for conversation in room.conversations
+            if conversation.session.id == session
+        )
         if running and not await self._confirm():
             return
-        titles = {one.id: one.title for one in await room.store.sessions()}
-        shown = self._navigator.session_controller.conversation
-        if shown is not None and shown.session.id == session:
+        titles = {info.id: info.title for info in await room.store.sessions()}
+        current = self._navigator.session_controller.conversation
+        if current is not None and current.session.id == session:
             await self._navigator.session_controller.show(room, None)
         await delete_session(room, session)
         self._deleted_workspace_id = room.id

@@ -95,7 +95,7 @@ class ImportExportController(QObject):
         carrier = self._services.backup
         if not await self._may_close(workspace_id):
             return
-        shown = workspace_id == self._navigator.active_workspace_id
+        is_visible = workspace_id == self._navigator.active_workspace_id
         if workspace_id in self._services.open_workspaces:
             await self._navigator.close_workspace(workspace_id)
         try:
@@ -103,7 +103,7 @@ class ImportExportController(QObject):
                 f"Importing {path.name}", lambda tell: carrier.import_file(workspace_id, path, tell)
             )
         finally:
-            if shown and self._navigator.active_workspace_id == workspace_id:
+            if is_visible and self._navigator.active_workspace_id == workspace_id:
                 await self._navigator.open_workspace(workspace_id)
         if done is not None:
             words = import_summary(done)
@@ -120,7 +120,7 @@ class ImportExportController(QObject):
     async def _may_close(self, workspace_id: str) -> bool:
         """Whether nothing runs in a workspace, or the person says that it may be stopped."""
         room = self._services.open_workspaces.get(workspace_id)
-        if room is None or not any(one.is_running for one in room.conversations):
+        if room is None or not any(conversation.is_running for conversation in room.conversations):
             return True
         answer = await dialogs.ask(
             self._window,
@@ -173,9 +173,9 @@ class ImportExportController(QObject):
     def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
         self._export_path = Path(result.path)
         what = f"{self._export_path.name} was written: {format_bytes(result.file_size)}, verified."
-        whole = not (result.held.missing or result.held.left_out)
+        is_complete = not (result.held.missing or result.held.left_out)
         action = BannerAction(_SHOW, "Show folder")
-        level: BannerLevel = "info" if whole else "warning"
+        level: BannerLevel = "info" if is_complete else "warning"
         words, about = export_summary(result), self._banner_workspace(workspace_id)
         self._window.banners.show_banner(
             Banner(_DONE, level, what, words, actions=(action,), workspace=about)

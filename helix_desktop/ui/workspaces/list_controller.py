@@ -72,9 +72,9 @@ class WorkspaceListController(QObject):
 
     def _start_folder(self, workspace_id: str) -> Path:
         """Where to look for a folder: beside the one of a workspace, else at home."""
-        beside = Path(self._services.registry.get(workspace_id).path).parent if workspace_id else Path.home()
-        samples = beside.is_relative_to(self._services.data_folder)
-        return beside if beside.is_dir() and not samples else Path.home()
+        folder = Path(self._services.registry.get(workspace_id).path).parent if workspace_id else Path.home()
+        samples = folder.is_relative_to(self._services.data_folder)
+        return folder if folder.is_dir() and not samples else Path.home()
 
     def _show_folder(self, workspace_id: str) -> None:
         path = self._services.registry.get(workspace_id).path

@@ -38,7 +38,9 @@ class McpConsentBanner(QObject):
         if active not in self._services.open_workspaces:
             return
         record = self._services.registry.get(active)
-        waiting = tuple(one.name for one in record.servers if one.enabled and not one.is_consented)
+        waiting = tuple(
+            server.name for server in record.servers if server.enabled and not server.is_consented
+        )
         waiting = waiting if record.trusted else ()
         if waiting == self._announced.get(active, ()):
             return

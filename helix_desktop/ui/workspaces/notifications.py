@@ -61,10 +61,10 @@ class NotificationController(QObject):
             case ApprovalRequested(ask=ask):
                 self._notify(workspace, session, "The agent waits for your approval", ask.summary)
             case EventRecorded(recorded=RecordedEvent(event=TurnEnded(how=how))):
-                took = self._clock() - self._started_s.pop(session, self._clock())
-                if took > LONG_TURN_S and how in ("done", "failed"):
-                    said = "The agent is done" if how == "done" else "The agent could not go on"
-                    self._notify(workspace, session, said, self._title(workspace, session))
+                duration_s = self._clock() - self._started_s.pop(session, self._clock())
+                if duration_s > LONG_TURN_S and how in ("done", "failed"):
+                    text = "The agent is done" if how == "done" else "The agent could not go on"
+                    self._notify(workspace, session, text, self._title(workspace, session))
 
     def on_clicked(self) -> None:
         """The person clicked on what was told."""
@@ -88,8 +88,10 @@ class NotificationController(QObject):
         return front is not None
 
     def _title(self, workspace: OpenWorkspace, session: str) -> str:
-        talks = (one for one in workspace.conversations if one.session.id == session)
-        return next((one.session.transcript.title for one in talks), "")
+        conversations = (
+            conversation for conversation in workspace.conversations if conversation.session.id == session
+        )
+        return next((conversation.session.transcript.title for conversation in conversations), "")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Withdraw what was told once the window is in front."""

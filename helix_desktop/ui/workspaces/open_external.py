@@ -100,7 +100,7 @@ class ExternalOpenController:
 
     async def _show_session(self, link: Link) -> None:
         room = self._services.open_workspaces[link.workspace_id]
-        if link.session not in {one.id for one in await room.store.sessions()}:
+        if link.session not in {session.id for session in await room.store.sessions()}:
             raise InvalidInput(
                 "The link leads to a session that is not there.",
                 f"{_short_name(self._services.registry.get(room.id).name)} has none of this id; "
@@ -170,7 +170,7 @@ def _copy_link(link: Link) -> None:
 def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
     """What a file says it holds, in words."""
     sessions = pluralize(archive_info.sessions, "session")
-    held = f"{sessions} and {pluralize(archive_info.entries, 'entry', 'entries')}"
+    contents = f"{sessions} and {pluralize(archive_info.entries, 'entry', 'entries')}"
     # A file may say any time; dates of people have four digits.
     day = (
         f" on {datetime.fromtimestamp(archive_info.created / 1000):%Y-%m-%d}"
@@ -178,7 +178,7 @@ def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
         else ""
     )
     whose = "this workspace itself" if is_own else f"the workspace {_short_name(archive_info.name)}"
-    return f"It says that it was exported from {whose}{day} and holds {held}. Importing only adds."
+    return f"It says that it was exported from {whose}{day} and holds {contents}. Importing only adds."
 
 
 _MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999

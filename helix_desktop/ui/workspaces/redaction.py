@@ -50,12 +50,12 @@ class RedactionPresenter:
 
     async def run(self) -> None:
         """Open the dialog and wait until it is closed. Raises DigestUnknown."""
-        chosen = ""
+        target = ""
         if self._digest:
             entry = await self._workspace.store.entry(self._digest)
             name = f"{entry.tool} {entry.target}".strip() or self._digest[:12]
-            chosen = f"{name}, {format_bytes(entry.size)}"
-        dialog = self.dialog = RedactDialog(self._window, chosen)
+            target = f"{name}, {format_bytes(entry.size)}"
+        dialog = self.dialog = RedactDialog(self._window, target)
         dialog.search_requested.connect(self._search)
         dialog.cancel_requested.connect(self._stop)
         dialog.redact_requested.connect(self._redact)
@@ -84,12 +84,12 @@ class RedactionPresenter:
             self.dialog.show_matches(finds.summary_lines, await self._notes(finds))
 
     async def _notes(self, matches: RedactionMatches) -> list[str]:
-        titles = {one.id: one.title for one in await self._workspace.store.sessions()}
-        named = [f"“{titles[one]}”" for one in matches.sessions if one in titles]
+        titles = {session.id: session.title for session in await self._workspace.store.sessions()}
+        quoted_titles = [f"“{titles[session_id]}”" for session_id in matches.sessions if session_id in titles]
         notes = []
-        if named:
-            more = f" and {len(named) - 3:,} more" if named[3:] else ""
-            notes.append(f"In {', '.join(named[:3])}{more}.")
+        if quoted_titles:
+            more = f" and {len(quoted_titles) - 3:,} more" if quoted_titles[3:] else ""
+            notes.append(f"In {', '.join(quoted_titles[:3])}{more}.")
         if matches.unreadable:
             notes.append(f"{len(matches.unreadable):,} damaged entries cannot be looked through.")
         return notes

@@ -41,9 +41,9 @@ class SidebarPresenter:
             self._row(services, record, active_workspace_id) for record in services.registry.list_workspaces()
         ]
         self._window.show_workspaces(_disambiguated(rows))
-        shown = next((row for row in rows if row.active), None)
-        closed = shown is not None and active_workspace_id not in services.open_workspaces
-        self._window.sidebar.show_closed(_closed_reason(shown) if shown and closed else "")
+        active_row = next((row for row in rows if row.active), None)
+        closed = active_row is not None and active_workspace_id not in services.open_workspaces
+        self._window.sidebar.show_closed(_closed_reason(active_row) if active_row and closed else "")
 
     def _row(self, services: AppServices, record: WorkspaceRecord, active_workspace_id: str) -> WorkspaceRow:
         return WorkspaceRow(
@@ -66,16 +66,16 @@ class SidebarPresenter:
         totals = await workspace.store.totals()
         size = format_bytes(totals.size)
         self._cache_sizes[workspace.id] = size if totals.entries else ""
-        listed = {one.id for one in sessions}
+        listed = {session.id for session in sessions}
         items = [
-            _item(one, workspace, active_session_id, sessions)
-            for one in sessions
-            if one.parent in {"", *listed}
+            _item(session, workspace, active_session_id, sessions)
+            for session in sessions
+            if session.parent in {"", *listed}
         ]
         sidebar.show_sessions(items, datetime.now())
         count = "1 entry" if totals.entries == 1 else f"{totals.entries:,} entries"
         sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
-        return all(one.parent or workspace.usage_of(one) is not None for one in sessions)
+        return all(session.parent or workspace.usage_of(session) is not None for session in sessions)
 
 
 def _closed_reason(row: WorkspaceRow) -> str:
@@ -130,7 +130,7 @@ def _item(
     parts = (
         [format_message_count(session.messages), name] if name else [format_message_count(session.messages)]
     )
-    cost = session.cost + sum(one.cost for one in others if one.parent == session.id)
+    cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
     if cost:
         parts.append(format_usd(cost))
     gauge = workspace.usage_of(session)

@@ -57,17 +57,19 @@ class AttachmentChip(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """A soft ground, an icon and the label."""
-        theme, look = self._style.theme, self._style
+        theme, style = self._style.theme, self._style
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        paint_box(painter, QRectF(self.rect()), look.color(theme.accent_soft), None, 8)
-        paint_icon(painter, look, "archive-restore", theme.accent_text, QRectF(9, (_HEIGHT - 13) / 2, 13, 13))
+        paint_box(painter, QRectF(self.rect()), style.color(theme.accent_soft), None, 8)
+        paint_icon(
+            painter, style, "archive-restore", theme.accent_text, QRectF(9, (_HEIGHT - 13) / 2, 13, 13)
+        )
         paint_line(
             painter,
-            look,
+            style,
             self._label_rect(),
             self.visible_label(),
-            look.font(SMALL, MEDIUM),
+            style.font(SMALL, MEDIUM),
             theme.accent_text,
         )
         painter.end()

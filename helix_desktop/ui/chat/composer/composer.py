@@ -138,31 +138,31 @@ class Composer(QWidget):
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Take the colours of a theme, and a zoom (1.0 is 15 px text)."""
         zoom = zoom if zoom is not None else self._style.zoom
-        look = self._style = self._frame.chat_style = ChatStyle(theme, zoom, self.devicePixelRatioF())
-        self._chips.set_style(look)
-        self.editor.setFont(look.font(BODY))
-        self.editor.setStyleSheet(_editor_style(look))
+        style = self._style = self._frame.chat_style = ChatStyle(theme, zoom, self.devicePixelRatioF())
+        self._chips.set_style(style)
+        self.editor.setFont(style.font(BODY))
+        self.editor.setStyleSheet(_editor_style(style))
         palette = self.editor.palette()
-        palette.setColor(QPalette.ColorRole.PlaceholderText, look.color(theme.faint))
+        palette.setColor(QPalette.ColorRole.PlaceholderText, style.color(theme.faint))
         self.editor.setPalette(palette)
         for label in (self._estimate, self._hint):
-            label.setFont(look.font(SMALL))
+            label.setFont(style.font(SMALL))
             label.setStyleSheet(
-                f"QLabel {{ color: {theme.faint}; font-size: {look.px(SMALL):.0f}px;"
+                f"QLabel {{ color: {theme.faint}; font-size: {style.px(SMALL):.0f}px;"
                 " background: transparent; }"
             )
         for button, name, px in ((self.model_button, "cpu", 13), (self._attach, "paperclip", 15)):
-            edge = round(look.px(px))
+            edge = round(style.px(px))
             button.setIcon(icon(name, theme.muted, edge))
             button.setIconSize(QSize(edge, edge))
-        tall = round(look.px(_LINE))
+        tall = round(style.px(_LINE))
         self.model_button.setFixedHeight(tall)
-        self.model_button.setStyleSheet(_outline_style(look, 12))
+        self.model_button.setStyleSheet(_outline_style(style, 12))
         self._attach.setFixedSize(tall, tall)
         self._attach.setStyleSheet(_bare_style(theme))
         for button in (self._queue, self._steer):
             button.setFixedHeight(max(_BUTTON - 2, tall))
-            button.setStyleSheet(_outline_style(look, 9))
+            button.setStyleSheet(_outline_style(style, 9))
         self._refresh()
         self.editor.fit_height()
         self.update()
@@ -260,11 +260,11 @@ class Composer(QWidget):
         color = theme.on_accent if lit else theme.faint
         self._send.setIcon(icon("square" if self._running else "arrow-up", color, 17))
         self._send.setIconSize(QSize(17, 17) if not self._running else QSize(14, 14))
-        ground = theme.accent if lit else theme.hover
+        background = theme.accent if lit else theme.hover
         self._send.setStyleSheet(
-            f"QPushButton {{ background: {ground}; border: 2px solid {ground};"
+            f"QPushButton {{ background: {background}; border: 2px solid {background};"
             " border-radius: 9px; padding: 0; }"
-            f"QPushButton:hover {{ border-color: {theme.accent_text if lit else ground}; }}"
+            f"QPushButton:hover {{ border-color: {theme.accent_text if lit else background}; }}"
             f"QPushButton:focus {{ border-color: {theme.text}; }}"
         )
         for button in (self._queue, self._steer):

@@ -71,9 +71,9 @@ class Editor(QPlainTextEdit):
 
     def insertFromMimeData(self, source: QMimeData) -> None:
         """Images go along with the message; everything else is text in it."""
-        found = images_from_mime(source)
-        if found:
-            self.images_pasted.emit(found)
+        images = images_from_mime(source)
+        if images:
+            self.images_pasted.emit(images)
         else:
             super().insertFromMimeData(source)
 

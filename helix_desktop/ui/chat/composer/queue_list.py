@@ -116,12 +116,12 @@ class QueueLine(QWidget):
         self.message = message
         text = " ".join(message.text.split())
         self._text_label.set_full_text(text or "(only what goes along with it)")
-        for mark, shown in (
+        for mark, visible in (
             (self._badge, message.steer),
             (self._steer_icon, message.steer),
             (self._clock_icon, not message.steer),
         ):
-            mark.setVisible(shown)
+            mark.setVisible(visible)
         self._steer.set_tip(_WAIT_TIP if message.steer else _STEER_TIP)
         self._steer.set_icon("clock" if message.steer else "zap")
         self.up.setEnabled(not first)
@@ -214,14 +214,14 @@ class QueueList(QFrame):
 
     def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
         """Show what is sent when the agent is ready, or, if `held`, when the person says so."""
-        wanted = {one.seq for one in waiting}
-        for gone in self._lines.keys() - wanted:
+        seqs = {message.seq for message in waiting}
+        for gone in self._lines.keys() - seqs:
             self._remove_line(self._lines.pop(gone))
-        lines = {one.seq: self._lines.get(one.seq) or self._make_line(one) for one in waiting}
-        for place, one in enumerate(waiting):
-            lines[one.seq].show_message(one, place == 0, place == len(waiting) - 1)
-            if self._column.indexOf(lines[one.seq]) != place:
-                self._column.insertWidget(place, lines[one.seq])
+        lines = {message.seq: self._lines.get(message.seq) or self._make_line(message) for message in waiting}
+        for place, message in enumerate(waiting):
+            lines[message.seq].show_message(message, place == 0, place == len(waiting) - 1)
+            if self._column.indexOf(lines[message.seq]) != place:
+                self._column.insertWidget(place, lines[message.seq])
         self._lines = lines
         self._title.set_full_text("Waiting for you to go on" if is_paused else "Waiting for the agent")
         self._send.setVisible(is_paused)

@@ -144,10 +144,10 @@ class TodoPanel(QWidget):
         self._frame.setMaximumWidth(_MAX_WIDTH)
         outer = row(None, self._frame, None, margins=(14, 5, 14, 6), gap=0)
         outer.setStretch(1, 1000)
-        whole = QVBoxLayout()
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addLayout(outer)
-        return whole
+        layout = QVBoxLayout()
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addLayout(outer)
+        return layout
 
     def _update_list(self) -> None:
         """Show the newest list, if the agent works and one is there."""
@@ -160,9 +160,9 @@ class TodoPanel(QWidget):
     def _newest_items(self) -> tuple[TodoItem, ...]:
         rows = self._model.raw_rows()
         for at in range(len(rows) - 1, max(-1, len(rows) - _MAX_LOOKBACK_ROWS), -1):
-            one = rows[at]
-            if isinstance(one, ToolRow) and one.todo and one.is_newest:
-                return one.todo
+            row = rows[at]
+            if isinstance(row, ToolRow) and row.todo and row.is_newest:
+                return row.todo
         return ()
 
     def _show_items(self) -> None:
@@ -179,10 +179,10 @@ class TodoPanel(QWidget):
             sign = _StatusIcon(item)
             line = row(sign, words, gap=9)
             line.setStretch(1, 1)
-            whole = QWidget()
-            whole.setLayout(line)
-            retint(whole, self._theme)
-            self._list.addWidget(whole)
+            content = QWidget()
+            content.setLayout(line)
+            retint(content, self._theme)
+            self._list.addWidget(content)
         self._fit_height()
 
     def _toggle(self) -> None:

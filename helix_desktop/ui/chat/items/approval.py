@@ -66,8 +66,8 @@ class ApprovalItem(RowItem):
     def _selected_offer(self) -> int:
         """Which of the offers a longer answer would save."""
         group = f"{OFFER_GROUP}:"
-        named = next((one for one in self.context.expanded if one.startswith(group)), f"{group}0")
-        return min(int(named.removeprefix(group)), len(self._offers) - 1)
+        option = next((name for name in self.context.expanded if name.startswith(group)), f"{group}0")
+        return min(int(option.removeprefix(group)), len(self._offers) - 1)
 
     def _visible_detail(self) -> str:
         lines = escape_invisible(self._approval.detail).rstrip("\n").split("\n")
@@ -98,71 +98,71 @@ class ApprovalItem(RowItem):
             block = block.next()
 
     def _arrange(self, width: float) -> float:
-        look, pad = self.style, self.style.px(_PAD)
+        style, pad = self.style, self.style.px(_PAD)
         inner = width - 2 * pad
         self.hit_areas = []
-        y = look.px(44)
+        y = style.px(44)
         for text in (self._summary, *self._rule_text):
             text.x, text.y = pad, y
-            y += text.layout(inner) + look.px(6)
-        y = self._arrange_detail(y + look.px(4), inner)
-        self._label = QRectF(pad, y, inner, look.px(18))
-        y = self._arrange_offers(y + look.px(22), inner)
+            y += text.layout(inner) + style.px(6)
+        y = self._arrange_detail(y + style.px(4), inner)
+        self._label = QRectF(pad, y, inner, style.px(18))
+        y = self._arrange_offers(y + style.px(22), inner)
         for line in _LINES:
-            y = self._arrange_buttons(line, y, width) + look.px(8)
-        return y + look.px(7)
+            y = self._arrange_buttons(line, y, width) + style.px(8)
+        return y + style.px(7)
 
     def _arrange_detail(self, y: float, inner: float) -> float:
-        look, pad = self.style, self.style.px(_PAD)
-        tall = self._detail.layout(inner - look.px(24)) + look.px(18)
-        self._detail.x, self._detail.y = pad + look.px(12), y + look.px(9)
+        style, pad = self.style, self.style.px(_PAD)
+        tall = self._detail.layout(inner - style.px(24)) + style.px(18)
+        self._detail.x, self._detail.y = pad + style.px(12), y + style.px(9)
         if self._hidden_line_count():
-            rect = QRectF(pad + 6, y + tall - 8, look.px(200), look.px(26))
+            rect = QRectF(pad + 6, y + tall - 8, style.px(200), style.px(26))
             self.hit_areas.append(
                 HitArea("open:detail", f"Show {self._hidden_line_count():,} more lines", rect, radius=6)
             )
-            tall += look.px(24)
+            tall += style.px(24)
         self._well = QRectF(pad, y, inner, tall)
-        return self._well.bottom() + look.px(12)
+        return self._well.bottom() + style.px(12)
 
     def _arrange_offers(self, y: float, inner: float) -> float:
-        look, pad = self.style, self.style.px(_PAD)
+        style, pad = self.style, self.style.px(_PAD)
         several = len(self._offers) > 1
         self._marks = []
         for number, text in enumerate(self._offers):
-            text.x, text.y = pad + (look.px(_MARK) if several else 0), y
-            tall = text.layout(inner - (look.px(_MARK) if several else 0))
+            text.x, text.y = pad + (style.px(_MARK) if several else 0), y
+            tall = text.layout(inner - (style.px(_MARK) if several else 0))
             if several:
-                side = look.px(13)
-                self._marks.append(QRectF(pad + 1, y + look.px(2), side, side))
-                place = QRectF(pad - 4, y - look.px(3), inner + 8, tall + look.px(6))
-                spoken = "chosen" if number == self._selected_offer else "not chosen"
-                label = f"Rule: {self._approval.offers[number]}, {spoken}"
+                side = style.px(13)
+                self._marks.append(QRectF(pad + 1, y + style.px(2), side, side))
+                place = QRectF(pad - 4, y - style.px(3), inner + 8, tall + style.px(6))
+                state_text = "chosen" if number == self._selected_offer else "not chosen"
+                label = f"Rule: {self._approval.offers[number]}, {state_text}"
                 self.hit_areas.append(HitArea(f"{OFFER_GROUP}:{number}", label, place, radius=6))
-            y += tall + look.px(7)
-        return y + look.px(7)
+            y += tall + style.px(7)
+        return y + style.px(7)
 
     def _arrange_buttons(self, line: tuple[tuple[str, str], ...], y: float, width: float) -> float:
-        look = self.style
-        x, tall = look.px(_PAD), look.px(BUTTON_HEIGHT)
+        style = self.style
+        x, tall = style.px(_PAD), style.px(BUTTON_HEIGHT)
         for name, label in line:
-            wide = button_width(look, label)
-            if x + wide > width - look.px(_PAD) and x > look.px(_PAD):
-                x, y = look.px(_PAD), y + tall + look.px(8)
+            wide = button_width(style, label)
+            if x + wide > width - style.px(_PAD) and x > style.px(_PAD):
+                x, y = style.px(_PAD), y + tall + style.px(8)
             self.hit_areas.append(
                 HitArea(f"decide:{name}", label, QRectF(x, y, wide, tall), accepts_enter=False, radius=8)
             )
-            x += wide + look.px(8)
+            x += wide + style.px(8)
         return y + tall
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
-        look, theme = self.style, self.style.theme
+        style, theme = self.style, self.style.theme
         card = QRectF(0, 0, self.width, self.height)
-        paint_box(painter, card, look.color(theme.surface), look.color(theme.warn), 12)
+        paint_box(painter, card, style.color(theme.surface), style.color(theme.warn), 12)
         self._paint_head(painter)
-        paint_box(painter, self._well, look.color(theme.code_surface), look.color(theme.border), 8)
+        paint_box(painter, self._well, style.color(theme.code_surface), style.color(theme.border), 8)
         words = _CHOICE if self._marks else _ONE_RULE
-        paint_line(painter, look, self._label, words, look.font(SMALL), theme.faint)
+        paint_line(painter, style, self._label, words, style.font(SMALL), theme.faint)
         for number, mark in enumerate(self._marks):
             self._paint_mark(painter, mark, number == self._selected_offer)
         for text in self.texts:
@@ -171,23 +171,30 @@ class ApprovalItem(RowItem):
             self._paint_area(painter, hot, state)
 
     def _paint_head(self, painter: QPainter) -> None:
-        look, theme = self.style, self.style.theme
-        pad, side = look.px(_PAD), look.px(17)
-        line = QRectF(pad + side + 9, look.px(12), self.width - 2 * pad - side - 9, look.px(24))
+        chat_style, theme = self.style, self.style.theme
+        pad, side = chat_style.px(_PAD), chat_style.px(17)
+        line = QRectF(pad + side + 9, chat_style.px(12), self.width - 2 * pad - side - 9, chat_style.px(24))
         paint_icon(
-            painter, look, "shield-alert", theme.warn, QRectF(pad, line.center().y() - side / 2, side, side)
+            painter,
+            chat_style,
+            "shield-alert",
+            theme.warn,
+            QRectF(pad, line.center().y() - side / 2, side, side),
         )
         right = line.right()
         for words, style in reversed(self._chips()):
-            wide = chip_width(look, words, style)
+            wide = chip_width(chat_style, words, style)
             place = QRectF(
-                right - wide, line.center().y() - look.px(CHIP_HEIGHT) / 2, wide, look.px(CHIP_HEIGHT)
+                right - wide,
+                line.center().y() - chat_style.px(CHIP_HEIGHT) / 2,
+                wide,
+                chat_style.px(CHIP_HEIGHT),
             )
-            paint_chip(painter, look, place, words, style)
-            right = place.x() - look.px(6)
-        line.setRight(right - look.px(4))
+            paint_chip(painter, chat_style, place, words, style)
+            right = place.x() - chat_style.px(6)
+        line.setRight(right - chat_style.px(4))
         title = f"{display_name(self._approval.tool)} needs your approval"
-        paint_line(painter, look, line, title, look.font(UI, SEMIBOLD), theme.warn)
+        paint_line(painter, chat_style, line, title, chat_style.font(UI, SEMIBOLD), theme.warn)
 
     def _chips(self) -> list[tuple[str, ChipStyle]]:
         theme, row = self.style.theme, self._approval
@@ -209,22 +216,24 @@ class ApprovalItem(RowItem):
         return chips
 
     def _paint_mark(self, painter: QPainter, mark: QRectF, is_selected: bool) -> None:
-        theme, look = self.style.theme, self.style
+        theme, style = self.style.theme, self.style
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.setPen(QPen(look.color(theme.accent if is_selected else theme.border_strong), 1.5))
+        painter.setPen(QPen(style.color(theme.accent if is_selected else theme.border_strong), 1.5))
         painter.drawEllipse(mark)
         if is_selected:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(look.color(theme.accent))
+            painter.setBrush(style.color(theme.accent))
             inset = mark.width() * 0.27
             painter.drawEllipse(mark.adjusted(inset, inset, -inset, -inset))
 
     def _paint_area(self, painter: QPainter, area: HitArea, state: PaintState) -> None:
-        look, theme = self.style, self.style.theme
+        chat_style, theme = self.style, self.style.theme
         kind, _, name = area.name.partition(":")
         if kind == "open":
             rect = area.rect.adjusted(6, 0, 0, 0)
-            paint_line(painter, look, rect, area.label, look.font(SMALL, MEDIUM), theme.accent_text)
+            paint_line(
+                painter, chat_style, rect, area.label, chat_style.font(SMALL, MEDIUM), theme.accent_text
+            )
         elif kind == "decide":
             style: ButtonStyle = "danger" if name in ("deny", "words", "never") else "outline"
-            paint_button(painter, look, area, state, style)
+            paint_button(painter, chat_style, area, state, style)

@@ -110,31 +110,31 @@ class CodeBlock:
 
     def layout(self, width: float) -> float:
         """Wrap to a width; the height that takes, both in pixels."""
-        look = self._style
+        style = self._style
         width = max(80.0, width - self._indent)
-        body = self.text.layout(width - look.px(28))
+        body = self.text.layout(width - style.px(28))
         self._header_height = (
-            look.px(HEADER_HEIGHT + 10) if self._split is None or not self._split.continues_above else 0.0
+            style.px(HEADER_HEIGHT + 10) if self._split is None or not self._split.continues_above else 0.0
         )
-        foot = look.px(12) if self._split is None or not self._split.continues_below else 0.0
+        foot = style.px(12) if self._split is None or not self._split.continues_below else 0.0
         self.height = self._header_height + body + foot
         self.frame = QRectF(self.frame.x(), self.frame.y(), width, self.height)
         return self.height
 
     def move(self, x: float, y: float) -> None:
         """Put the top left corner at a point of the sheet."""
-        look = self._style
+        style = self._style
         self.frame.moveTo(x + self._indent, y)
-        self.text.x = self.frame.x() + look.px(14)
+        self.text.x = self.frame.x() + style.px(14)
         self.text.y = y + self._header_height
 
     def hit_areas(self) -> Sequence[HitArea]:
         """The Copy button."""
         if not self._header_height:
             return ()
-        look = self._style
-        width = look.width("Copied", look.font(SMALL)) + look.px(34)
-        rect = QRectF(self.frame.right() - width - 4, self.frame.y() + 3, width, look.px(HEADER_HEIGHT) - 6)
+        style = self._style
+        width = style.width("Copied", style.font(SMALL)) + style.px(34)
+        rect = QRectF(self.frame.right() - width - 4, self.frame.y() + 3, width, style.px(HEADER_HEIGHT) - 6)
         return (HitArea(f"{self.text.number}:copy", f"Copy code, {self.label}", rect, radius=6),)
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
@@ -146,8 +146,8 @@ class CodeBlock:
 
     def _paint_frame(self, painter: QPainter) -> None:
         """Draw the frame; where the code goes on, its edge lies outside of what is drawn."""
-        look, theme, cut = self._style, self._style.theme, self._split
-        colors = look.color(theme.code_surface), look.color(theme.border)
+        style, theme, cut = self._style, self._style.theme, self._split
+        colors = style.color(theme.code_surface), style.color(theme.border)
         if cut is None:
             paint_box(painter, self.frame, *colors, 10)
             return
@@ -162,14 +162,14 @@ class CodeBlock:
         painter.restore()
 
     def _paint_header(self, painter: QPainter, state: PaintState) -> None:
-        look, theme, frame = self._style, self._style.theme, self.frame
-        line = frame.y() + look.px(HEADER_HEIGHT)
-        painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), look.color(theme.border))
+        style, theme, frame = self._style, self._style.theme, self.frame
+        line = frame.y() + style.px(HEADER_HEIGHT)
+        painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), style.color(theme.border))
         hot = self.hit_areas()[0]
         is_path = self.label != self.language
-        font = look.font(SMALL, MEDIUM, mono=is_path)
-        room = QRectF(frame.x() + 14, frame.y(), hot.rect.x() - frame.x() - 22, look.px(HEADER_HEIGHT) - 1)
-        paint_line(painter, look, room, self.label, font, theme.muted)
+        font = style.font(SMALL, MEDIUM, mono=is_path)
+        room = QRectF(frame.x() + 14, frame.y(), hot.rect.x() - frame.x() - 22, style.px(HEADER_HEIGHT) - 1)
+        paint_line(painter, style, room, self.label, font, theme.muted)
         self._paint_copy(painter, state, hot)
 
     def grow(self, lines: Sequence[str], partial: str) -> None:
@@ -199,8 +199,8 @@ class CodeBlock:
 
     def _append(self, lines: Sequence[str]) -> None:
         """Put lines below what is there; the very first one goes on the empty first line."""
-        shown = [clean_output(line) for line in lines]
-        self._writer.append_lines(self.text, ["", *shown] if self.complete_lines else shown)
+        cleaned = [clean_output(line) for line in lines]
+        self._writer.append_lines(self.text, ["", *cleaned] if self.complete_lines else cleaned)
 
     def _clear_wrapped_lines(self, first: int) -> None:
         for number in [number for number in self.text.decorations if number > first]:
@@ -225,18 +225,18 @@ class CodeBlock:
             self._highlighter.add(job)
 
     def _paint_copy(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
-        look, theme = self._style, self._style.theme
+        style, theme = self._style, self._style.theme
         done = state.copied == area.name
         if area.name in (state.hovered, state.pressed):
-            paint_box(painter, area.rect, look.color(theme.hover), None, 6)
+            paint_box(painter, area.rect, style.color(theme.hover), None, 6)
         color = theme.ok if done else theme.muted
-        side = look.px(13)
+        side = style.px(13)
         top = area.rect.center().y() - side / 2
         word = "Copied" if done else "Copy"
-        words = area.rect.adjusted(area.rect.width() - 9 - look.width(word, look.font(SMALL)), 0, 0, 0)
+        words = area.rect.adjusted(area.rect.width() - 9 - style.width(word, style.font(SMALL)), 0, 0, 0)
         mark = QRectF(words.x() - side - 6, top, side, side)
-        paint_icon(painter, look, "check" if done else "copy", color, mark)
-        paint_line(painter, look, words, word, look.font(SMALL), color)
+        paint_icon(painter, style, "check" if done else "copy", color, mark)
+        paint_line(painter, style, words, word, style.font(SMALL), color)
 
 
 def make_block(

@@ -78,44 +78,44 @@ class DividerItem(RowItem):
         return ChipStyle(theme.accent_text, theme.accent_soft, "", glyph)
 
     def _arrange(self, width: float) -> float:
-        look = self.style
-        tall = look.px(23)
-        wide = min(width - 8, chip_width(look, self._text_rect, self._style()))
+        style = self.style
+        tall = style.px(23)
+        wide = min(width - 8, chip_width(style, self._text_rect, self._style()))
         buttons = self._buttons()
-        widths = [look.width(label, look.font(SMALL)) + look.px(16) for _, label in buttons]
-        beside = sum(widths) + (look.px(6) if widths else 0)
-        same_line = wide + beside <= width - look.px(48)
-        left = (width - wide - (beside if same_line else 0)) / 2
-        self._chip = QRectF(left, look.px(5), wide, tall)
+        widths = [style.width(label, style.font(SMALL)) + style.px(16) for _, label in buttons]
+        buttons_width = sum(widths) + (style.px(6) if widths else 0)
+        same_line = wide + buttons_width <= width - style.px(48)
+        left = (width - wide - (buttons_width if same_line else 0)) / 2
+        self._chip = QRectF(left, style.px(5), wide, tall)
         self._middle = self._chip.center().y()
-        x = self._chip.right() + look.px(6) if same_line else (width - beside) / 2
-        y = self._chip.y() if same_line else self._chip.bottom() + look.px(3)
+        x = self._chip.right() + style.px(6) if same_line else (width - buttons_width) / 2
+        y = self._chip.y() if same_line else self._chip.bottom() + style.px(3)
         self.hit_areas = []
         for (name, label), room in zip(buttons, widths, strict=True):
             rect = QRectF(x, y - 0.5, room, tall + 1)
             self.hit_areas.append(HitArea(name, label, rect, radius=7))
             x += room
         self._span = (left, x if same_line else self._chip.right())
-        return self._arrange_details(y + tall + look.px(5), width)
+        return self._arrange_details(y + tall + style.px(5), width)
 
     def _buttons(self) -> list[tuple[str, str]]:
         """Name and label of each button."""
-        found = [(f"action:{name}", action_label(name)) for name in self._divider.actions]
+        buttons = [(f"action:{name}", action_label(name)) for name in self._divider.actions]
         if self._divider.details:
-            found.append((f"open:{_DETAILS}", "Hide" if self._is_expanded else "Show"))
-        return found
+            buttons.append((f"open:{_DETAILS}", "Hide" if self._is_expanded else "Show"))
+        return buttons
 
     def _arrange_details(self, y: float, width: float) -> float:
-        look = self.style
+        style = self.style
         for text in self.texts:
-            text.x, text.y = look.px(14), y + look.px(3)
-            y = text.y + text.layout(width - look.px(14)) + look.px(5)
+            text.x, text.y = style.px(14), y + style.px(3)
+            y = text.y + text.layout(width - style.px(14)) + style.px(5)
         return y
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
-        look = self.style
+        chat_style = self.style
         style = self._style()
-        color = look.color(style.color).toRgb()
+        color = chat_style.color(style.color).toRgb()
         color.setAlphaF(0.42)
         pen = QPen(color, 1)
         pen.setDashPattern([3, 4])
@@ -126,11 +126,13 @@ class DividerItem(RowItem):
         for start, end in ((0.0, left), (right, self.width)):
             if end - start > 8:  # noqa: PLR2004 - shorter is a speck, not a line
                 painter.drawLine(round(start), round(y), round(end), round(y))
-        paint_chip(painter, look, self._chip, self._text_rect, style)
+        paint_chip(painter, chat_style, self._chip, self._text_rect, style)
         for hot in self.hit_areas:
-            paint_button(painter, look, hot, state, "ghost")
+            paint_button(painter, chat_style, hot, state, "ghost")
         for text in self.texts:
-            painter.fillRect(QRectF(0, text.y, 2, text.height), look.color(look.theme.border_strong))
+            painter.fillRect(
+                QRectF(0, text.y, 2, text.height), chat_style.color(chat_style.theme.border_strong)
+            )
             text.paint(painter, state.clip, state.marks_of(text))
 
 
@@ -151,39 +153,39 @@ class NoticeItem(RowItem):
         ]
 
     def _arrange(self, width: float) -> float:
-        look = self.style
-        left, y = look.px(_PAD + 17 + 10), look.px(12)
+        style = self.style
+        left, y = style.px(_PAD + 17 + 10), style.px(12)
         for text in self.texts:
             text.x, text.y = left, y
-            y += text.layout(width - left - look.px(_PAD)) + look.px(3)
+            y += text.layout(width - left - style.px(_PAD)) + style.px(3)
         self.hit_areas = []
-        x, tall = left, look.px(BUTTON_HEIGHT)
-        y += look.px(7) if self._notice.actions else 0
+        x, tall = left, style.px(BUTTON_HEIGHT)
+        y += style.px(7) if self._notice.actions else 0
         for name in self._notice.actions:
-            wide = button_width(look, action_label(name))
-            if x + wide > width - look.px(_PAD) and x > left:
-                x, y = left, y + tall + look.px(8)
+            wide = button_width(style, action_label(name))
+            if x + wide > width - style.px(_PAD) and x > left:
+                x, y = left, y + tall + style.px(8)
             self.hit_areas.append(
                 HitArea(f"action:{name}", action_label(name), QRectF(x, y, wide, tall), radius=8)
             )
-            x += wide + look.px(8)
-        return y + (tall + look.px(14) if self._notice.actions else look.px(10))
+            x += wide + style.px(8)
+        return y + (tall + style.px(14) if self._notice.actions else style.px(10))
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
-        look, theme = self.style, self.style.theme
+        style, theme = self.style, self.style.theme
         color, fill = {
             "error": (theme.error, theme.error_soft),
             "warning": (theme.warn, theme.warn_soft),
             "info": (theme.accent_text, theme.accent_soft),
         }[self._notice.level]
-        edge = look.color(color).toRgb()
+        edge = style.color(color).toRgb()
         edge.setAlphaF(0.28)
-        paint_box(painter, QRectF(0, 0, self.width, self.height), look.color(fill), edge, 10)
-        side = look.px(17)
+        paint_box(painter, QRectF(0, 0, self.width, self.height), style.color(fill), edge, 10)
+        side = style.px(17)
         middle = self.texts[0].y + self.texts[0].line_rect(0).height() / 2
-        mark = QRectF(look.px(_PAD), middle - side / 2, side, side)
-        paint_icon(painter, look, _LEVELS[self._notice.level], color, mark)
+        mark = QRectF(style.px(_PAD), middle - side / 2, side, side)
+        paint_icon(painter, style, _LEVELS[self._notice.level], color, mark)
         for text in self.texts:
             text.paint(painter, state.clip, state.marks_of(text))
         for hot in self.hit_areas:
-            paint_button(painter, look, hot, state)
+            paint_button(painter, style, hot, state)

@@ -121,22 +121,22 @@ class RowItem(LazyLayout, ABC):
 
     def text_at(self, x: float, y: float) -> TextLayout | None:
         """The text at a point, or None."""
-        shown = self.built_texts
-        at = bisect_right(shown, y, key=_top) - 1
-        if at >= 0 and shown[at].rect.contains(QPointF(x, y)):
-            return shown[at]
+        texts = self.built_texts
+        at = bisect_right(texts, y, key=_top) - 1
+        if at >= 0 and texts[at].rect.contains(QPointF(x, y)):
+            return texts[at]
         return None
 
     def nearest_position(self, x: float, y: float) -> tuple[int, int]:
         """The text, by number, and the position in it that lie nearest to a point; (0, 0) without texts."""
-        shown = self.built_texts
-        if not shown:
+        texts = self.built_texts
+        if not texts:
             return 0, 0
-        at = max(0, bisect_right(shown, y, key=_top) - 1)
-        text = shown[at]
+        at = max(0, bisect_right(texts, y, key=_top) - 1)
+        text = texts[at]
         below = y - (text.y + text.height)
-        if at + 1 < len(shown) and below > shown[at + 1].y - y:
-            return shown[at + 1].number, 0
+        if at + 1 < len(texts) and below > texts[at + 1].y - y:
+            return texts[at + 1].number, 0
         if y < text.y:
             return text.number, 0
         return text.number, (text.length if below > 0 else text.position_at(x, y))

@@ -68,10 +68,10 @@ class LazyStack:
             return self.bottom
         if width != self._width:
             self._width = width
-            former, self._markdown.heights = self._markdown.heights, []
-            known = len(former) == len(self.sections)
+            previous, self._markdown.heights = self._markdown.heights, []
+            is_unchanged = len(previous) == len(self.sections)
             for at, slab in enumerate(self.sections):
-                slab.height = self._style.px(former[at]) if known else self._estimate_height(slab)
+                slab.height = self._style.px(previous[at]) if is_unchanged else self._estimate_height(slab)
         self._x = x
         self._position_below(y)
         return self.bottom
@@ -136,16 +136,16 @@ class LazyStack:
 
     def _estimate_height(self, lazy_section: LazySection) -> float:
         """A likely height: lines by the mean width of a letter."""
-        section, look = lazy_section.section, self._style
+        section, style = lazy_section.section, self._style
         if lazy_section.built and lazy_section.width:
             return lazy_section.height * (lazy_section.width / self._width if section.kind != "code" else 1.0)
         chars = section.end - section.start
         if section.kind == "line":
-            return chars * look.px(BODY) * 0.49 / self._width * look.px(24)
+            return chars * style.px(BODY) * 0.49 / self._width * style.px(24)
         if section.kind == "code":
-            wraps = chars * look.px(CODE) * 0.6 / max(1.0, self._width - look.px(28))
-            return max(section.lines, wraps) * look.px(CODE) * 1.5 + (
-                0 if section.continues_above else look.px(50)
+            wraps = chars * style.px(CODE) * 0.6 / max(1.0, self._width - style.px(28))
+            return max(section.lines, wraps) * style.px(CODE) * 1.5 + (
+                0 if section.continues_above else style.px(50)
             )
         lines = self._markdown.text.count("\n", section.start, section.end)
-        return chars * look.px(BODY) * 0.49 / self._width * look.px(24) + lines * look.px(9) + look.px(16)
+        return chars * style.px(BODY) * 0.49 / self._width * style.px(24) + lines * style.px(9) + style.px(16)

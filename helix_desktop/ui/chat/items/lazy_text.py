@@ -25,11 +25,13 @@ class LazyText:
         """Take a text but its last `all_but` sections, which `rest` keeps."""
         self._markdown = markdown
         sections = markdown.sections
-        kept = sections[: max(0, len(sections) - omit_last)] if omit_last else sections
-        self.remaining_text = markdown.text[sections[len(kept)].start :] if len(kept) < len(sections) else ""
-        self.stack = LazyStack(markdown, tools.style, kept)
+        stacked = sections[: max(0, len(sections) - omit_last)] if omit_last else sections
+        self.remaining_text = (
+            markdown.text[sections[len(stacked)].start :] if len(stacked) < len(sections) else ""
+        )
+        self.stack = LazyStack(markdown, tools.style, stacked)
         self._sections = self.stack.sections
-        self._section_blocks = SectionBlocks(markdown, tools, kept)
+        self._section_blocks = SectionBlocks(markdown, tools, stacked)
         self._next_unread = 0  # all slabs before this one are read
 
     def __len__(self) -> int:

@@ -66,50 +66,52 @@ class UserMessageItem(RowItem):
         return self._stack.copy_text(area_name)
 
     def _arrange(self, width: float) -> float:
-        look = self.style
-        pad = look.px(16)
-        widest = min(width, max(look.px(280), width * 0.82)) - 2 * pad
+        style = self.style
+        pad = style.px(16)
+        widest = min(width, max(style.px(280), width * 0.82)) - 2 * pad
         self._stack.arrange(0, 0, widest)
         only_prose = all(not isinstance(part, CodeBlock) for part in self._stack.blocks)
         if only_prose and self.texts:
             ideal = max(text.document.idealWidth() for text in self.texts)
             widest = min(widest, ideal + 1)
         if self._is_long:
-            widest = max(widest, look.px(220))
+            widest = max(widest, style.px(220))
         left = width - widest - pad
-        bottom = self._stack.arrange(left, look.px(11), widest)
+        bottom = self._stack.arrange(left, style.px(11), widest)
         self.hit_areas = self._stack.hit_areas()
         if self._is_long:
             rect = QRectF(
                 left - 8,
                 bottom + 6,
-                look.width(self._visible_text(), look.font(SMALL, MEDIUM)) + 16,
-                look.px(24),
+                style.width(self._visible_text(), style.font(SMALL, MEDIUM)) + 16,
+                style.px(24),
             )
             self.hit_areas.append(HitArea("open:more", self._visible_text(), rect, radius=6))
             bottom = rect.bottom() - 2
-        self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + look.px(12))
-        return self._bubble.height() + (look.px(CHIP_HEIGHT + 8) if self._notes else 0)
+        self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + style.px(12))
+        return self._bubble.height() + (style.px(CHIP_HEIGHT + 8) if self._notes else 0)
 
     def _visible_text(self) -> str:
         return "Show less" if "more" in self.context.expanded else self._more_rect
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
-        look, theme = self.style, self.style.theme
-        paint_box(painter, self._bubble, look.color(theme.user_bubble), None, 14)
+        chat_style, theme = self.style, self.style.theme
+        paint_box(painter, self._bubble, chat_style.color(theme.user_bubble), None, 14)
         self._stack.paint(painter, state)
         more = self.hit_area("open:more")
         if more is not None:
             if more.name == state.hovered:
-                paint_box(painter, more.rect, look.color(theme.hover), None, 6)
+                paint_box(painter, more.rect, chat_style.color(theme.hover), None, 6)
             rect = more.rect.adjusted(8, 0, 0, 0)
-            paint_line(painter, look, rect, more.label, look.font(SMALL, MEDIUM), theme.accent_text)
+            paint_line(
+                painter, chat_style, rect, more.label, chat_style.font(SMALL, MEDIUM), theme.accent_text
+            )
         right = self.width
         for name, glyph in reversed(self._notes):
             style = ChipStyle(theme.muted, theme.raised, theme.border, glyph)
-            wide = min(chip_width(look, name, style), max(60.0, right - 4))
-            rect = QRectF(right - wide, self._bubble.bottom() + 8, wide, look.px(CHIP_HEIGHT))
-            paint_chip(painter, look, rect, name, style)
+            wide = min(chip_width(chat_style, name, style), max(60.0, right - 4))
+            rect = QRectF(right - wide, self._bubble.bottom() + 8, wide, chat_style.px(CHIP_HEIGHT))
+            paint_chip(painter, chat_style, rect, name, style)
             right -= wide + 6
 
 
@@ -143,26 +145,26 @@ class AssistantMessageItem(LazyMessageItem):
             return False
         if not row.streaming and (self._streaming_text.has_references or self._lazy_text.has_references):
             return False
-        kept = len(self._stack.blocks)
+        kept_count = len(self._stack.blocks)
         if len(row.text) > len(before.text):
-            kept = self._streaming_text.append(row.text[len(before.text) :])
+            kept_count = self._streaming_text.append(row.text[len(before.text) :])
         self._row = self.row = row
         if not row.streaming:
-            kept = min(kept, self._streaming_text.finish())
-        self._relayout(kept)
+            kept_count = min(kept_count, self._streaming_text.finish())
+        self._relayout(kept_count)
         return True
 
     def _place(self, width: float, unchanged: int) -> float:
-        look = self.style
+        style = self.style
         begun = bool(self._stack.blocks or len(self._lazy_text))
-        y = look.px(HEADER_HEIGHT + 8) if self.context.shows_header else 0.0
+        y = style.px(HEADER_HEIGHT + 8) if self.context.shows_header else 0.0
         y = self._thinking.arrange(y, width, has_answer=begun or not self._row.streaming)
         self._top = y
         y = self._place_text(y, width, unchanged)
         self.hit_areas = [*self._thinking.hit_areas, *self._lazy_text.hit_areas(), *self._stack.hit_areas()]
         if not begun and self._row.streaming:
-            y += look.px(24)
-        return max(y, look.px(8))
+            y += style.px(24)
+        return max(y, style.px(8))
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
         if self.context.shows_header:

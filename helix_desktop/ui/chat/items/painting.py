@@ -94,12 +94,12 @@ def paint_line(
     """One line, centred in height, cut with an ellipsis when it does not fit."""
     painter.setFont(font)
     painter.setPen(style.color(color))
-    shown = text
+    elided = text
     if style.width(text, font) > rect.width():
-        shown = style.metrics(font).elidedText(text[:2_000], Qt.TextElideMode.ElideRight, rect.width())
+        elided = style.metrics(font).elidedText(text[:2_000], Qt.TextElideMode.ElideRight, rect.width())
     side = Qt.AlignmentFlag.AlignRight if align_right else Qt.AlignmentFlag.AlignLeft
     flags = Qt.AlignmentFlag.AlignVCenter | side | Qt.TextFlag.TextSingleLine
-    painter.drawText(rect, int(flags), shown)
+    painter.drawText(rect, int(flags), elided)
 
 
 def chip_width(style: ChatStyle, text: str, chip_style: ChipStyle) -> float:

@@ -37,13 +37,13 @@ class RunningStrip:
 
     def arrange(self, top: float, width: float) -> float:
         """Place it below `top`; where it ends."""
-        look, count = self._style, len(self._output.lines)
-        tall = count * self._line_height + look.px(16) if count else 0.0
+        style, count = self._style, len(self._output.lines)
+        tall = count * self._line_height + style.px(16) if count else 0.0
         self._background_rect = QRectF(1, top, width - 2, tall)
-        self._bar_rect = QRectF(0, top + tall, width, look.px(_BAR_HEIGHT))
-        wide = button_width(look, _STOP_LABEL, True)
+        self._bar_rect = QRectF(0, top + tall, width, style.px(_BAR_HEIGHT))
+        wide = button_width(style, _STOP_LABEL, True)
         place = QRectF(
-            width - look.px(12) - wide, self._bar_rect.center().y() - look.px(13.5), wide, look.px(27)
+            width - style.px(12) - wide, self._bar_rect.center().y() - style.px(13.5), wide, style.px(27)
         )
         tip = "End this call alone; the agent goes on with what it has put out until then"
         self.hit_areas = [HitArea("stop:card", f"Stop {self._name}", place, radius=8, tip=tip)]
@@ -51,24 +51,24 @@ class RunningStrip:
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw the lines, the clock and the button."""
-        look, theme = self._style, self._style.theme
+        style, theme = self._style, self._style.theme
         if self._output.lines:
-            painter.fillRect(self._background_rect, look.color(theme.code_surface))
+            painter.fillRect(self._background_rect, style.color(theme.code_surface))
             for edge in (self._background_rect.top(), self._background_rect.bottom() - 1):
-                painter.fillRect(QRectF(1, edge, self._background_rect.width(), 1), look.color(theme.border))
-        font = look.font(SMALL, mono=True)
+                painter.fillRect(QRectF(1, edge, self._background_rect.width(), 1), style.color(theme.border))
+        font = style.font(SMALL, mono=True)
         for at, line in enumerate(self._output.lines):
-            top = self._background_rect.top() + look.px(8) + at * self._line_height
-            room = QRectF(look.px(14), top, self._background_rect.width() - look.px(28), self._line_height)
-            paint_line(painter, look, room, line, font, theme.text)
+            top = self._background_rect.top() + style.px(8) + at * self._line_height
+            room = QRectF(style.px(14), top, self._background_rect.width() - style.px(28), self._line_height)
+            paint_line(painter, style, room, line, font, theme.text)
         self._paint_bar(painter, state)
 
     def _paint_bar(self, painter: QPainter, state: PaintState) -> None:
-        look, (hot,) = self._style, self.hit_areas
-        paint_button(painter, look, hot._replace(label=_STOP_LABEL), state, "outline", "circle-stop")
+        style, (area,) = self._style, self.hit_areas
+        paint_button(painter, style, area._replace(label=_STOP_LABEL), state, "outline", "circle-stop")
         words = format_elapsed(int(time.time()) - self._output.started_at_ms // 1000)
         if not self._output.lines:
             words += " · no output yet"
-        left = look.px(38)
-        room = QRectF(left, self._bar_rect.y(), hot.rect.x() - left - look.px(12), self._bar_rect.height())
-        paint_line(painter, look, room, words, look.font(SMALL), look.theme.muted)
+        left = style.px(38)
+        room = QRectF(left, self._bar_rect.y(), area.rect.x() - left - style.px(12), self._bar_rect.height())
+        paint_line(painter, style, room, words, style.font(SMALL), style.theme.muted)

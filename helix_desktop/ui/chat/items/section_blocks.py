@@ -19,7 +19,9 @@ class SectionBlocks:
         self._markdown = markdown
         self._tools = tools
         self._sections = sections
-        self._wrapped_fences = {one.fence for one in sections if one.joiner == "" and one.kind == "code"}
+        self._wrapped_fences = {
+            section.fence for section in sections if section.joiner == "" and section.kind == "code"
+        }
         self._lexers: dict[tuple[int, int], SharedLexer] = {}
 
     def make(self, index: int) -> list[MessageBlock]:

@@ -29,7 +29,7 @@ class StreamingText:
 
     def append(self, delta: str) -> int:
         """Show what arrived; the number of parts, from the top, that it left as they were."""
-        stream, kept = self._stream, self._frozen_parts
+        stream, kept_count = self._stream, self._frozen_parts
         stream.feed(delta)
         fresh = stream.frozen[self._frozen_chunks :]
         if fresh and self._fence is not None and isinstance(fresh[0].blocks[0], Code):
@@ -43,7 +43,7 @@ class StreamingText:
             self._append_blocks(stream.open)
         self._frozen_chunks = len(stream.frozen)
         self._update_fence()
-        return kept
+        return kept_count
 
     def finish(self) -> int:
         """End code that is still open; the number of parts, from the top, that this leaves as they were."""

@@ -48,12 +48,12 @@ class SubagentStrip:
 
     def arrange(self, top: float, width: float) -> float:
         """Place it below `top`; where it ends."""
-        look = self._style
-        self._rect = QRectF(0, top, width, look.px(_HEIGHT))
-        wide = button_width(look, _OPEN_LABEL, True)
-        tall = look.px(27)
+        style = self._style
+        self._rect = QRectF(0, top, width, style.px(_HEIGHT))
+        wide = button_width(style, _OPEN_LABEL, True)
+        tall = style.px(27)
         rect = QRectF(
-            width - look.px(_RIGHT) - wide, self._rect.center().y() - tall / 2 - look.px(3), wide, tall
+            width - style.px(_RIGHT) - wide, self._rect.center().y() - tall / 2 - style.px(3), wide, tall
         )
         label = f"Open the subagent's session: {self._name}"
         self.hit_areas = [
@@ -74,28 +74,30 @@ class SubagentStrip:
     def _paint_status(
         self, painter: QPainter, state: PaintState, status: SubagentStatus, middle: float, right: float
     ) -> None:
-        look, theme = self._style, self._style.theme
+        style, theme = self._style, self._style.theme
         color = self._color(status)
-        side = look.px(14)
-        place = QRectF(look.px(14), middle - side / 2, look.px(15), look.px(15))
+        side = style.px(14)
+        place = QRectF(style.px(14), middle - side / 2, style.px(15), style.px(15))
         glyph = _PHASE_ICONS[status.phase]
-        paint_icon(painter, look, glyph, color, place, state.tick * 30.0 if glyph == "loader-circle" else 0.0)
-        left = self._paint_text(painter, look.px(_LEFT), middle, right, status.phase_text, color, bold=True)
-        if status.is_running and status.used and right - left > look.px(2 * _GAUGE):
+        paint_icon(
+            painter, style, glyph, color, place, state.tick * 30.0 if glyph == "loader-circle" else 0.0
+        )
+        left = self._paint_text(painter, style.px(_LEFT), middle, right, status.phase_text, color, bold=True)
+        if status.is_running and status.used and right - left > style.px(2 * _GAUGE):
             # One below the other, the gauges of several begin at one place.
-            left = max(left, look.px(_LEFT) + self._phase_column_width())
+            left = max(left, style.px(_LEFT) + self._phase_column_width())
             left = self._paint_gauge(painter, left, middle, status)
             left = self._paint_text(painter, left, middle, right, status.window_ratio_text, theme.muted)
         now = int(time.time() * 1000)
         left = self._paint_text(painter, left, middle, right, status.summary(now), theme.muted)
-        if status.is_running and status.current_tool and right - left > look.px(_MIN_TOOL_WIDTH):
-            rest = QRectF(left, middle - look.px(10), right - left, look.px(20))
+        if status.is_running and status.current_tool and right - left > style.px(_MIN_TOOL_WIDTH):
+            rest = QRectF(left, middle - style.px(10), right - left, style.px(20))
             paint_line(
                 painter,
-                look,
+                style,
                 rest,
                 escape_invisible(status.current_tool),
-                look.font(SMALL, mono=True),
+                style.font(SMALL, mono=True),
                 theme.faint,
             )
 
@@ -110,13 +112,13 @@ class SubagentStrip:
         bold: bool = False,
     ) -> float:
         """Write a part of the line; where the next one begins."""
-        look = self._style
+        style = self._style
         if not text or right <= left:
             return left
-        font = look.font(SMALL, MEDIUM) if bold else look.font(SMALL)
-        wide = min(look.width(text, font) + 1, right - left)
-        paint_line(painter, look, QRectF(left, middle - look.px(10), wide, look.px(20)), text, font, color)
-        return left + wide + look.px(12)
+        font = style.font(SMALL, MEDIUM) if bold else style.font(SMALL)
+        wide = min(style.width(text, font) + 1, right - left)
+        paint_line(painter, style, QRectF(left, middle - style.px(10), wide, style.px(20)), text, font, color)
+        return left + wide + style.px(12)
 
     def _phase_column_width(self) -> float:
         """Width of the longest phase, and the gap behind it."""
@@ -128,13 +130,13 @@ class SubagentStrip:
         )
 
     def _paint_gauge(self, painter: QPainter, left: float, middle: float, status: SubagentStatus) -> float:
-        look, theme = self._style, self._style.theme
-        bar = QRectF(left, middle - look.px(2.5), look.px(_GAUGE), look.px(5))
-        paint_box(painter, bar, look.color(theme.seg_free), None, bar.height() / 2)
+        style, theme = self._style, self._style.theme
+        bar = QRectF(left, middle - style.px(2.5), style.px(_GAUGE), style.px(5))
+        paint_box(painter, bar, style.color(theme.seg_free), None, bar.height() / 2)
         full = QRectF(bar)
         full.setWidth(max(bar.height(), bar.width() * min(1.0, status.window_ratio)))
-        paint_box(painter, full, look.color(theme.accent), None, bar.height() / 2)
-        return bar.right() + look.px(7)
+        paint_box(painter, full, style.color(theme.accent), None, bar.height() / 2)
+        return bar.right() + style.px(7)
 
     def _color(self, status: SubagentStatus) -> str:
         theme = self._style.theme

@@ -29,13 +29,13 @@ class ThinkingBlock:
         """Stand below a height for a width, pixels; `begun` when the answer has words. The bottom."""
         if not self._reasoning:
             return y
-        look, label = self._style, self._label(has_answer)
-        rect = QRectF(0, y, look.width(label, look.font(SMALL, MEDIUM)) + look.px(40), look.px(24))
+        style, label = self._style, self._label(has_answer)
+        rect = QRectF(0, y, style.width(label, style.font(SMALL, MEDIUM)) + style.px(40), style.px(24))
         self.hit_areas = [HitArea("open:thoughts", label, rect, radius=6)]
-        y = rect.bottom() + look.px(4)
+        y = rect.bottom() + style.px(4)
         if self.text is not None:
-            self.text.x, self.text.y = look.px(14), y + 2
-            y += self.text.layout(width - look.px(14)) + look.px(14)
+            self.text.x, self.text.y = style.px(14), y + 2
+            y += self.text.layout(width - style.px(14)) + style.px(14)
         return y
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
@@ -48,15 +48,15 @@ class ThinkingBlock:
             self.text.paint(painter, state.clip, state.marks_of(self.text))
 
     def _paint_line(self, painter: QPainter, state: PaintState, area: HitArea) -> None:
-        look, theme = self._style, self._style.theme
+        style, theme = self._style, self._style.theme
         if area.name in (state.hovered, state.pressed):
-            paint_box(painter, area.rect, look.color(theme.hover), None, 6)
-        side = look.px(14)
+            paint_box(painter, area.rect, style.color(theme.hover), None, 6)
+        side = style.px(14)
         top = area.rect.center().y() - side / 2
         arrow = "chevron-down" if self.text is not None else "chevron-right"
-        paint_icon(painter, look, arrow, theme.faint, QRectF(4, top, side, side))
+        paint_icon(painter, style, arrow, theme.faint, QRectF(4, top, side, side))
         words = area.rect.adjusted(side + 9, 0, 0, 0)
-        paint_line(painter, look, words, area.label, look.font(SMALL, MEDIUM), theme.muted)
+        paint_line(painter, style, words, area.label, style.font(SMALL, MEDIUM), theme.muted)
 
     def _label(self, has_answer: bool) -> str:
         return f"Thinking · {len(self._reasoning.split()):,} words" if has_answer else "Thinking…"

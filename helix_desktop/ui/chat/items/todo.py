@@ -52,9 +52,9 @@ class TodoCard(RowItem):
             colors = {"done": theme.muted, "in_progress": theme.text, "pending": theme.text}
             self.texts = [
                 tools.writer.write_prose(
-                    Prose((Paragraph((Span(escape_invisible(one.content)),)),)), colors[one.status], UI
+                    Prose((Paragraph((Span(escape_invisible(item.content)),)),)), colors[item.status], UI
                 )
-                for one in row.todo
+                for item in row.todo
             ]
 
     def accessible_text(self) -> str:
@@ -62,61 +62,61 @@ class TodoCard(RowItem):
         return "\n".join(map(item_text, self._tool.todo)) if self._is_open else ""
 
     def _arrange(self, width: float) -> float:
-        look = self.style
+        style = self.style
         label = f"{'Hide' if self._is_open else 'Show'} the list, {progress_text(self._tool.todo)} done"
-        self.hit_areas = [HitArea("open:card", label, QRectF(0, 0, width, look.px(_LINE)), radius=10)]
-        y = look.px(_LINE)
+        self.hit_areas = [HitArea("open:card", label, QRectF(0, 0, width, style.px(_LINE)), radius=10)]
+        y = style.px(_LINE)
         for text in self.texts:
-            text.x, text.y = look.px(_LEFT), y
-            y += text.layout(width - look.px(_LEFT + _RIGHT)) + look.px(7)
-        return y + look.px(6) if self.texts else y
+            text.x, text.y = style.px(_LEFT), y
+            y += text.layout(width - style.px(_LEFT + _RIGHT)) + style.px(7)
+        return y + style.px(6) if self.texts else y
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
-        look, theme = self.style, self.style.theme
+        style, theme = self.style, self.style.theme
         card = QRectF(0, 0, self.width, self.height)
         hovered = state.hovered == "open:card" and not self._is_open
         paint_box(
             painter,
             card,
-            look.color(theme.raised if hovered else theme.surface),
-            look.color(theme.border),
+            style.color(theme.raised if hovered else theme.surface),
+            style.color(theme.border),
             10,
         )
         self._paint_head(painter)
         for item, text in zip(self._tool.todo, self.texts, strict=False):
-            side = look.px(15)
-            place = QRectF(look.px(14), text.y + look.px(2.5), side, side)
-            paint_icon(painter, look, ITEM_ICONS[item.status], item_color(item, theme), place)
+            side = style.px(15)
+            place = QRectF(style.px(14), text.y + style.px(2.5), side, side)
+            paint_icon(painter, style, ITEM_ICONS[item.status], item_color(item, theme), place)
             text.paint(painter, state.clip, state.marks_of(text))
 
     def _paint_head(self, painter: QPainter) -> None:
-        look, theme, items = self.style, self.style.theme, self._tool.todo
-        side, line = look.px(15), look.px(_LINE)
-        paint_icon(painter, look, "list", theme.muted, QRectF(14, (line - side) / 2, side, side))
-        title, words = look.font(UI, SEMIBOLD), f"{progress_text(items)} done"
-        left = look.px(_LEFT)
-        wide = look.width(_TITLE, title) + 1
-        paint_line(painter, look, QRectF(left, 0, wide, line), _TITLE, title, theme.text)
+        style, theme, items = self.style, self.style.theme, self._tool.todo
+        side, line = style.px(15), style.px(_LINE)
+        paint_icon(painter, style, "list", theme.muted, QRectF(14, (line - side) / 2, side, side))
+        title, words = style.font(UI, SEMIBOLD), f"{progress_text(items)} done"
+        left = style.px(_LEFT)
+        wide = style.width(_TITLE, title) + 1
+        paint_line(painter, style, QRectF(left, 0, wide, line), _TITLE, title, theme.text)
         arrow = "chevron-down" if self._is_open else "chevron-right"
-        corner = QRectF(self.width - look.px(29), (line - side) / 2, side, side)
-        paint_icon(painter, look, arrow, theme.faint, corner)
-        small = look.font(SMALL, MEDIUM)
-        room = look.width(words, small) + 1
-        right = self.width - look.px(_ARROW)
-        paint_line(painter, look, QRectF(right - room, 0, room, line), words, small, theme.muted)
-        right -= room + look.px(10)
+        corner = QRectF(self.width - style.px(29), (line - side) / 2, side, side)
+        paint_icon(painter, style, arrow, theme.faint, corner)
+        small = style.font(SMALL, MEDIUM)
+        room = style.width(words, small) + 1
+        right = self.width - style.px(_ARROW)
+        paint_line(painter, style, QRectF(right - room, 0, room, line), words, small, theme.muted)
+        right -= room + style.px(10)
         right = self._paint_gauge(painter, right, line / 2)
-        left += wide + look.px(9)
-        if self._about and right - left > look.px(24):
-            rest = QRectF(left, 0, right - left - look.px(12), line)
-            paint_line(painter, look, rest, self._about, look.font(SMALL), theme.muted)
+        left += wide + style.px(9)
+        if self._about and right - left > style.px(24):
+            rest = QRectF(left, 0, right - left - style.px(12), line)
+            paint_line(painter, style, rest, self._about, style.font(SMALL), theme.muted)
 
     def _paint_gauge(self, painter: QPainter, right: float, middle: float) -> float:
-        look, theme = self.style, self.style.theme
-        bar = QRectF(right - look.px(_GAUGE), middle - look.px(2.5), look.px(_GAUGE), look.px(5))
-        paint_box(painter, bar, look.color(theme.seg_free), None, bar.height() / 2)
+        style, theme = self.style, self.style.theme
+        bar = QRectF(right - style.px(_GAUGE), middle - style.px(2.5), style.px(_GAUGE), style.px(5))
+        paint_box(painter, bar, style.color(theme.seg_free), None, bar.height() / 2)
         share = done_ratio(self._tool.todo)
         if share:
             full = QRectF(bar.x(), bar.y(), max(bar.height(), bar.width() * share), bar.height())
-            paint_box(painter, full, look.color(theme.ok), None, bar.height() / 2)
+            paint_box(painter, full, style.color(theme.ok), None, bar.height() / 2)
         return bar.x()

@@ -34,24 +34,24 @@ _CHOOSER_TEXTS: dict[FormChooser, str] = {
 
 def window_state_text(row: ToolRow) -> str:
     """Where the output and the arguments of a call stand in the window, in sentences."""
-    said = [_WINDOW_STATE_TEXTS.get(row.badge, "")]
+    parts = [_WINDOW_STATE_TEXTS.get(row.badge, "")]
     if row.arguments_cached:
-        said.append("The arguments of the call stand there as markers.")
-    return " ".join(part for part in said if part)
+        parts.append("The arguments of the call stand there as markers.")
+    return " ".join(part for part in parts if part)
 
 
 def form_choice_text(row: ToolRow) -> str:
     """Who chose the shown form, what was asked for, what it took, and why it is not what was asked for."""
     if row.form == "full" and row.chosen_by == "rule":
         return ""
-    said = [_CHOOSER_TEXTS[row.chosen_by]]
+    parts = [_CHOOSER_TEXTS[row.chosen_by]]
     if row.instructions:
-        said.append(f"Asked for: “{row.instructions}”")
+        parts.append(f"Asked for: “{row.instructions}”")
     if row.form_note:
-        said.append(row.form_note)
+        parts.append(row.form_note)
     if row.form_cost:
-        said.append(f"It took {row.form_cost}.")
-    return " ".join(said)
+        parts.append(f"It took {row.form_cost}.")
+    return " ".join(parts)
 
 
 def can_show_all_lines(row: ToolRow) -> bool:
@@ -84,7 +84,7 @@ class ToolBody:
         self._intro = _intro_layout(
             " ".join(part for part in (window_state_text(row), form_choice_text(row)) if part), tools
         )
-        self._sections = [_OutputSection(*one, tools) for one in _section_contents(row)]
+        self._sections = [_OutputSection(*content, tools) for content in _section_contents(row)]
         self._background_rect = QRectF()
         self.hit_areas: list[HitArea] = []
 
@@ -92,35 +92,35 @@ class ToolBody:
     def texts(self) -> list[TextLayout]:
         """All texts from top to bottom."""
         first = [self._intro] if self._intro is not None else []
-        return [*first, *(text for one in self._sections for text in one.texts)]
+        return [*first, *(text for section in self._sections for text in section.texts)]
 
     def arrange(self, top: float, width: float) -> float:
         """Place everything below `top`; where it ends."""
-        look, self.hit_areas = self._style, []
-        y = top + look.px(10)
+        style, self.hit_areas = self._style, []
+        y = top + style.px(10)
         if self._intro is not None:
-            self._intro.x, self._intro.y = look.px(14), y
-            y += self._intro.layout(width - look.px(28)) + look.px(7)
-        for at, one in enumerate(self._sections):
+            self._intro.x, self._intro.y = style.px(14), y
+            y += self._intro.layout(width - style.px(28)) + style.px(7)
+        for at, section in enumerate(self._sections):
             last = at == len(self._sections) - 1
-            y = self._arrange_section(one, y, width, last) + (0 if last else look.px(9))
-        self._background_rect = QRectF(1, top, width - 2, y + look.px(11) - top - 1)
-        return y + look.px(11)
+            y = self._arrange_section(section, y, width, last) + (0 if last else style.px(9))
+        self._background_rect = QRectF(1, top, width - 2, y + style.px(11) - top - 1)
+        return y + style.px(11)
 
     def _arrange_section(self, section: _OutputSection, y: float, width: float, last: bool) -> float:
-        look = self._style
+        style = self._style
         if section.title:
-            section.title_rect = QRectF(look.px(14), y, width - look.px(28), look.px(18))
-            y += look.px(22)
+            section.title_rect = QRectF(style.px(14), y, width - style.px(28), style.px(18))
+            y += style.px(22)
         y = self._place(section.head, y, width)
         buttons = last and bool(self._row.digest)
         if buttons or section.hidden_lines:
-            y += look.px(6) if section.head is not None else -look.px(4)
-            tall = look.px(34 if buttons else 22)
-            section.gap = QRectF(look.px(14), y, width - look.px(28), tall)
+            y += style.px(6) if section.head is not None else -style.px(4)
+            tall = style.px(34 if buttons else 22)
+            section.gap = QRectF(style.px(14), y, width - style.px(28), tall)
             if buttons:
                 self._place_buttons(section)
-            y += tall + look.px(6)
+            y += tall + style.px(6)
         return self._place(section.tail, y, width)
 
     def _place(self, text: TextLayout | None, y: float, width: float) -> float:
@@ -130,33 +130,35 @@ class ToolBody:
         return y + text.layout(width - self._style.px(28))
 
     def _place_buttons(self, section: _OutputSection) -> None:
-        look, row = self._style, self._row
-        wide = button_width(look, "Open in cache", True)
-        rect = QRectF(section.gap.right() - wide, section.gap.y() + look.px(3), wide, look.px(28))
+        style, row = self._style, self._row
+        wide = button_width(style, "Open in cache", True)
+        rect = QRectF(section.gap.right() - wide, section.gap.y() + style.px(3), wide, style.px(28))
         if section.hidden_lines and can_show_all_lines(row):
             words = f"Show all {section.hidden_lines + sum(map(_line_count, section.texts)):,} lines"
-            room = button_width(look, words)
-            place = QRectF(rect.x() - look.px(8) - room, rect.y(), room, rect.height())
-            if place.x() > section.gap.x() + look.px(60):
+            room = button_width(style, words)
+            place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
+            if place.x() > section.gap.x() + style.px(60):
                 self.hit_areas.append(HitArea("whole:card", words, place, radius=8))
         self.hit_areas.append(HitArea("cache:open", "Open in cache", rect, radius=8, tip=row.digest))
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw texts, titles, gaps and buttons."""
-        look, theme = self._style, self._style.theme
+        style, theme = self._style, self._style.theme
         for text in self.texts:
             text.paint(painter, state.clip, state.marks_of(text))
-        for one in self._sections:
-            if one.title:
-                font = look.font(SMALL, MEDIUM)
-                paint_line(painter, look, one.title_rect, one.title, font, theme.muted)
-            if not one.gap.isNull():
-                self._paint_gap(painter, one)
+        for section in self._sections:
+            if section.title:
+                font = style.font(SMALL, MEDIUM)
+                paint_line(painter, style, section.title_rect, section.title, font, theme.muted)
+            if not section.gap.isNull():
+                self._paint_gap(painter, section)
         for hot in self.hit_areas:
-            paint_button(painter, look, hot, state, "outline", "database" if hot.name == "cache:open" else "")
+            paint_button(
+                painter, style, hot, state, "outline", "database" if hot.name == "cache:open" else ""
+            )
 
     def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:
-        look = self._style
+        style = self._style
         words = (
             f"… {section.hidden_lines:,} more line{'s' if section.hidden_lines != 1 else ''}"
             if section.hidden_lines
@@ -168,7 +170,7 @@ class ToolBody:
         room = QRectF(
             section.gap.x(), section.gap.y(), max(0.0, left - section.gap.x() - 8), section.gap.height()
         )
-        paint_line(painter, look, room, words, look.font(SMALL), look.theme.faint)
+        paint_line(painter, style, room, words, style.font(SMALL), style.theme.faint)
 
 
 def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
@@ -178,14 +180,14 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
         return [
             ("", original.head_and_tail if original is not None and not original.problem else row.shown_lines)
         ]
-    seen = f"What the agent was shown: {row.form}, {format_tokens(row.tokens)} tokens"
+    title = f"What the agent was shown: {row.form}, {format_tokens(row.tokens)} tokens"
     if original is None:
-        return [(seen, row.shown_lines), ("The original: reading it from the cache…", HeadAndTail())]
+        return [(title, row.shown_lines), ("The original: reading it from the cache…", HeadAndTail())]
     if original.problem:
-        return [(seen, row.shown_lines), (f"The original cannot be read: {original.problem}", HeadAndTail())]
+        return [(title, row.shown_lines), (f"The original cannot be read: {original.problem}", HeadAndTail())]
     lines = f"{original.head_and_tail.lines:,} line{'s' if original.head_and_tail.lines != 1 else ''}"
     return [
-        (seen, row.shown_lines),
+        (title, row.shown_lines),
         (f"The original: {lines}, {format_tokens(original.tokens)} tokens", original.head_and_tail),
     ]
 

@@ -127,8 +127,8 @@ def format_duration(milliseconds: int) -> str:
         return f"{milliseconds} ms"
     if seconds < 9.95:  # noqa: PLR2004 - below ten seconds one decimal is worth its room
         return f"{seconds:.1f} s"
-    whole = round(seconds)
-    return f"{whole} s" if whole < 60 else f"{whole // 60} min {whole % 60} s"  # noqa: PLR2004 - seconds a minute
+    whole_seconds = round(seconds)
+    return f"{whole_seconds} s" if whole_seconds < 60 else f"{whole_seconds // 60} min {whole_seconds % 60} s"  # noqa: PLR2004 - seconds a minute
 
 
 def has_menu(row: ToolRow) -> bool:
@@ -168,39 +168,39 @@ class ToolCard(RowItem):
         return self._tool.state == "running"
 
     def _arrange_bar(self, width: float) -> None:
-        look = self.style
-        ends = look.px(
+        style = self.style
+        ends = style.px(
             (_ARROW_WIDTH if self._can_open else 14) + (_MENU_WIDTH if has_menu(self._tool) else 0)
         )
         words = figures_text(self._tool)
-        wide = look.width(words, look.font(SMALL)) + 1 if words else 0.0
+        wide = style.width(words, style.font(SMALL)) + 1 if words else 0.0
         chips = self._chips()
-        beside = sum(chip_width(look, one.text, one.style) + look.px(8) for one in chips) + wide
-        state = chip_width(look, STATE_TEXTS[self._tool.state], self._state_style()) + look.px(8)
-        title = width - look.px(38 + 12) - ends - state - beside
-        cramped = width < look.px(_MAX_NARROW_WIDTH) and self._subagent_strip is None
-        two = bool(chips or words) and (cramped or title < look.px(_MIN_TITLE_WIDTH))
-        self._bar_height = look.px(_LINE + (_SECOND_LINE if two else 0))
+        chips_width = sum(chip_width(style, chip.text, chip.style) + style.px(8) for chip in chips) + wide
+        state = chip_width(style, STATE_TEXTS[self._tool.state], self._state_style()) + style.px(8)
+        title = width - style.px(38 + 12) - ends - state - chips_width
+        cramped = width < style.px(_MAX_NARROW_WIDTH) and self._subagent_strip is None
+        two = bool(chips or words) and (cramped or title < style.px(_MIN_TITLE_WIDTH))
+        self._bar_height = style.px(_LINE + (_SECOND_LINE if two else 0))
         self._placed_chips = []
         self.hit_areas = [self._expand_area(width)] if self._can_open else []
-        middle = look.px(_LINE) / 2
+        middle = style.px(_LINE) / 2
         right = self._place_chip(
             width - ends, middle, _PlacedChip(STATE_TEXTS[self._tool.state], self._state_style())
         )
-        left = look.px(38)
+        left = style.px(38)
         if two:
-            self._title = QRectF(left, 0, right - left - 6, look.px(_LINE))
-            line = look.px(_LINE + _SECOND_LINE / 2 - 6)
-            right = width - look.px(14)
+            self._title = QRectF(left, 0, right - left - 6, style.px(_LINE))
+            line = style.px(_LINE + _SECOND_LINE / 2 - 6)
+            right = width - style.px(14)
         else:
             line = middle
-        for one in chips:
-            right = self._place_chip(right, line, one)
+        for chip in chips:
+            right = self._place_chip(right, line, chip)
         if two:
-            self._figures = QRectF(left, line - look.px(10), right - left, look.px(20))
+            self._figures = QRectF(left, line - style.px(10), right - left, style.px(20))
         else:
-            self._figures = QRectF(right - wide - 4, 0, wide, look.px(_LINE))
-            self._title = QRectF(left, 0, self._figures.x() - left - look.px(12), look.px(_LINE))
+            self._figures = QRectF(right - wide - 4, 0, wide, style.px(_LINE))
+            self._title = QRectF(left, 0, self._figures.x() - left - style.px(12), style.px(_LINE))
         if has_menu(self._tool):
             self.hit_areas.append(self._menu_area(width))
 
@@ -230,10 +230,10 @@ class ToolCard(RowItem):
 
     def _menu_area(self, width: float) -> HitArea:
         """The place at the right end that opens a menu."""
-        look = self.style
-        side = look.px(26)
-        left = width - look.px(_ARROW_WIDTH if self._can_open else 10) - side
-        rect = QRectF(left, look.px(_LINE) / 2 - side / 2, side, side)
+        style = self.style
+        side = style.px(26)
+        left = width - style.px(_ARROW_WIDTH if self._can_open else 10) - side
+        rect = QRectF(left, style.px(_LINE) / 2 - side / 2, side, side)
         return HitArea("menu:card", f"More for {self._description}", rect, radius=7, tip="More")
 
     def _chips(self) -> list[_PlacedChip]:
@@ -241,9 +241,9 @@ class ToolCard(RowItem):
         row, theme = self._tool, self.style.theme
         soft = ChipStyle(theme.accent_text, theme.accent_soft)
         plain = ChipStyle(theme.muted, "", theme.border)
-        found: list[_PlacedChip] = []
+        chips: list[_PlacedChip] = []
         if row.badge == "in window":
-            found.append(_PlacedChip(row.badge, plain))
+            chips.append(_PlacedChip(row.badge, plain))
         elif row.badge:
             styles = {
                 "pinned": ChipStyle(theme.ok, theme.ok_soft),
@@ -252,28 +252,28 @@ class ToolCard(RowItem):
             style = styles.get(row.badge, soft)._replace(icon=_BADGE_ICONS[row.badge])
             digits = "" if row.badge == "pinned" else row.digest[:_HASH_DIGITS]
             text = f"{row.badge} {digits}".strip()
-            found.append(_PlacedChip(text, style, "cache" if row.digest else "", window_state_text(row)))
+            chips.append(_PlacedChip(text, style, "cache" if row.digest else "", window_state_text(row)))
         if row.is_choosing_form:
-            found.append(_PlacedChip("choosing a form", plain._replace(icon="loader-circle")))
+            chips.append(_PlacedChip("choosing a form", plain._replace(icon="loader-circle")))
         if row.form != "full":
             glyph = "minimize-2" if row.form == "compact" else "list-filter"
-            found.append(_PlacedChip(row.form, plain._replace(icon=glyph), "", form_choice_text(row)))
+            chips.append(_PlacedChip(row.form, plain._replace(icon=glyph), "", form_choice_text(row)))
         if row.arguments_cached:
-            found.append(
+            chips.append(
                 _PlacedChip("arguments cached", soft._replace(icon="braces"), "", window_state_text(row))
             )
-        return found
+        return chips
 
     def _place_chip(self, right: float, middle: float, chip: _PlacedChip) -> float:
-        look = self.style
-        wide, tall = chip_width(look, chip.text, chip.style), look.px(CHIP_HEIGHT)
+        style = self.style
+        wide, tall = chip_width(style, chip.text, chip.style), style.px(CHIP_HEIGHT)
         rect = QRectF(right - wide, middle - tall / 2, wide, tall)
         self._placed_chips.append(chip._replace(rect=rect))
         if chip.area_name:
             tip = f"{chip.tip}\nOpen in the cache: {self._tool.digest}".strip()
             label = f"Open {chip.text} in the cache"
             self.hit_areas.append(HitArea(chip.area_name, label, rect, radius=rect.height() / 2, tip=tip))
-        return right - wide - look.px(8)
+        return right - wide - style.px(8)
 
     def _state_style(self) -> ChipStyle:
         theme, state = self.style.theme, self._tool.state
@@ -288,61 +288,69 @@ class ToolCard(RowItem):
         return ChipStyle(color, fill, "", _STATE_ICONS[state])
 
     def _paint(self, painter: QPainter, state: PaintState) -> None:
-        look, theme = self.style, self.style.theme
+        chat_style, theme = self.style, self.style.theme
         card = QRectF(0, 0, self.width, self.height)
-        paint_box(painter, card, look.color(theme.surface), look.color(theme.border), 10)
+        paint_box(painter, card, chat_style.color(theme.surface), chat_style.color(theme.border), 10)
         if self._body is not None:
-            ground = card.adjusted(1, self._body_top, -1, -1)
-            paint_half_rounded_box(painter, ground, look.color(theme.code_surface), 9, round_bottom=True)
-            painter.fillRect(QRectF(1, self._body_top - 1, self.width - 2, 1), look.color(theme.border))
+            background = card.adjusted(1, self._body_top, -1, -1)
+            paint_half_rounded_box(
+                painter, background, chat_style.color(theme.code_surface), 9, round_bottom=True
+            )
+            painter.fillRect(QRectF(1, self._body_top - 1, self.width - 2, 1), chat_style.color(theme.border))
             self._body.paint(painter, state)
         if state.hovered == "open:card":
             inner = QRectF(1, 1, self.width - 2, self._bar_height - 2)
-            whole = self._body is None and self._subagent_strip is None and self._running_strip is None
-            paint_box(painter, inner, look.color(theme.raised), None, 9) if whole else paint_half_rounded_box(
-                painter, inner, look.color(theme.raised), 9
-            )
+            is_bar_only = self._body is None and self._subagent_strip is None and self._running_strip is None
+            paint_box(
+                painter, inner, chat_style.color(theme.raised), None, 9
+            ) if is_bar_only else paint_half_rounded_box(painter, inner, chat_style.color(theme.raised), 9)
         if self._subagent_strip is not None:
             self._subagent_strip.paint(painter, state)
         if self._running_strip is not None:
             self._running_strip.paint(painter, state)
-        side, line = look.px(15), look.px(_LINE)
+        side, line = chat_style.px(15), chat_style.px(_LINE)
         paint_icon(
-            painter, look, tool_icon(self._tool.tool), theme.muted, QRectF(14, (line - side) / 2, side, side)
+            painter,
+            chat_style,
+            tool_icon(self._tool.tool),
+            theme.muted,
+            QRectF(14, (line - side) / 2, side, side),
         )
         self._paint_title(painter)
-        paint_line(painter, look, self._figures, figures_text(self._tool), look.font(SMALL), theme.faint)
+        paint_line(
+            painter, chat_style, self._figures, figures_text(self._tool), chat_style.font(SMALL), theme.faint
+        )
         for item in self._placed_chips:
             turn = state.tick * 30.0 if item.style.icon == "loader-circle" else 0.0
             style = item.style
             if item.area_name and item.area_name == state.hovered:
                 style = style._replace(border=theme.accent)
-            paint_chip(painter, look, item.rect, item.text, style, turn)
+            paint_chip(painter, chat_style, item.rect, item.text, style, turn)
         self._paint_ends(painter, state)
 
     def _paint_ends(self, painter: QPainter, state: PaintState) -> None:
-        look, theme = self.style, self.style.theme
-        side, line = look.px(15), look.px(_LINE)
+        style, theme = self.style, self.style.theme
+        side, line = style.px(15), style.px(_LINE)
         menu = self.hit_area("menu:card")
         if menu is not None:
             active = menu.name in (state.hovered, state.pressed)
             if active:
-                paint_box(painter, menu.rect, look.color(theme.hover), None, 7)
+                paint_box(painter, menu.rect, style.color(theme.hover), None, 7)
             place = QRectF(0, 0, side, side)
             place.moveCenter(menu.rect.center())
-            paint_icon(painter, look, "ellipsis", theme.text if active else theme.faint, place)
+            paint_icon(painter, style, "ellipsis", theme.text if active else theme.faint, place)
         if self._can_open:
             arrow = "chevron-down" if self._body is not None else "chevron-right"
-            corner = QRectF(self.width - look.px(29), (line - side) / 2, side, side)
-            paint_icon(painter, look, arrow, theme.faint, corner)
+            corner = QRectF(self.width - style.px(29), (line - side) / 2, side, side)
+            paint_icon(painter, style, arrow, theme.faint, corner)
 
     def _paint_title(self, painter: QPainter) -> None:
-        look, theme = self.style, self.style.theme
-        font = look.font(UI, SEMIBOLD)
+        style, theme = self.style, self.style.theme
+        font = style.font(UI, SEMIBOLD)
         name = display_name(self._tool.tool)
-        wide = min(look.width(name, font) + 1, self._title.width())
+        wide = min(style.width(name, font) + 1, self._title.width())
         rect = QRectF(self._title.x(), self._title.y(), wide, self._title.height())
-        paint_line(painter, look, rect, name, font, theme.text)
-        rest = self._title.adjusted(wide + look.px(9), 0, 0, 0)
-        if rest.width() > look.px(24):
-            paint_line(painter, look, rest, self._target, look.font(SMALL, mono=True), theme.muted)
+        paint_line(painter, style, rect, name, font, theme.text)
+        rest = self._title.adjusted(wide + style.px(9), 0, 0, 0)
+        if rest.width() > style.px(24):
+            paint_line(painter, style, rest, self._target, style.font(SMALL, mono=True), theme.muted)

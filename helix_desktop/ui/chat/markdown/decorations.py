@@ -64,9 +64,9 @@ def paint_decorations(
     painter: QPainter, document: QTextDocument, decorations: Mapping[int, BlockDecoration], style: ChatStyle
 ) -> None:
     """Draw what stands beside the blocks of a document, by number of the block."""
-    for number, one in decorations.items():
-        if one is not NO_DECORATION and not one.is_continuation:
-            _paint_decoration(painter, document.findBlockByNumber(number), one, style)
+    for number, decoration in decorations.items():
+        if decoration is not NO_DECORATION and not decoration.is_continuation:
+            _paint_decoration(painter, document.findBlockByNumber(number), decoration, style)
 
 
 def _paint_decoration(

@@ -210,9 +210,9 @@ class _SectionSplitter:
             self._at = len(text)
             return
         sign = fence.group(1) or fence.group(3)
-        found = _closing_fence(text, sign, fence.end())
-        after = found.end() + 1 if found else len(text)
-        if indent or (found is None and len(text) - fence.end() <= CODE_PART_CHARS):
+        closing = _closing_fence(text, sign, fence.end())
+        after = closing.end() + 1 if closing else len(text)
+        if indent or (closing is None and len(text) - fence.end() <= CODE_PART_CHARS):
             if not indent:
                 yield from self._flush(self._at)
             self._at = min(after, len(text))
@@ -220,7 +220,7 @@ class _SectionSplitter:
             return
         yield from self._flush(self._at)
         start = fence.end()
-        stop = max(start, found.start() - 1) if found else len(text) - text.endswith("\n")
+        stop = max(start, closing.start() - 1) if closing else len(text) - text.endswith("\n")
         info = (fence.group(2) or fence.group(4) or "").strip()
         yield from _code_sections(text, start, max(start, stop), info)
         self._at = min(after, len(text))

@@ -164,12 +164,12 @@ class TextLayout:
     def find_all(self, needle: str) -> list[tuple[int, int]]:
         """Ranges that hold a needle, letter case ignored."""
         haystack = self.document.toPlainText().lower()
-        found = []
+        ranges = []
         at = haystack.find(needle.lower()) if needle else -1
         while at >= 0:
-            found.append((at, at + len(needle)))
+            ranges.append((at, at + len(needle)))
             at = haystack.find(needle.lower(), at + len(needle))
-        return found
+        return ranges
 
     def line_rect(self, position: int) -> QRectF:
         """Where the line that holds a position stands in the sheet."""

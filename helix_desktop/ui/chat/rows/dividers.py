@@ -46,15 +46,15 @@ class Dividers:
 
     def updated_dividers(self, transcript: Transcript) -> list[DividerRow]:
         """The dividers that an undo or redo touched: a rewrite's, and the sweep's that rides on it."""
-        found: list[DividerRow] = []
+        rows: list[DividerRow] = []
         for seq, row in self._rows.items():
             undone = transcript.rewrites.is_undoable(seq) and not transcript.rewrites.is_active(seq)
             if undone != row.is_undone:
                 way = ("undo",) if transcript.can_undo(seq) else ("redo",) if transcript.can_redo(seq) else ()
                 first = tuple(name for name in row.actions if name not in ("undo", "redo"))
                 self._rows[seq] = replace(row, is_undone=undone, actions=(*first, *way))
-                found.append(self._rows[seq])
-        return found
+                rows.append(self._rows[seq])
+        return rows
 
 
 def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
@@ -71,10 +71,15 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
         case FoldMade() as fold:
             kind, text = "left out" if fold.how == "truncate" else "fold", fold_text(fold)
         case ObservationsPlaced() as placed:
-            made = transcript.rewrites.observations.get(placed.made)
-            kind, text = "observations", observations_placed_text(placed, made)
-        case ObservationsMade() as made:
-            kind, text, quiet, actions = "observations", observations_prepared_text(made), True, ("view",)
+            observations = transcript.rewrites.observations.get(placed.made)
+            kind, text = "observations", observations_placed_text(placed, observations)
+        case ObservationsMade() as observations:
+            kind, text, quiet, actions = (
+                "observations",
+                observations_prepared_text(observations),
+                True,
+                ("view",),
+            )
         case FormChosen(target=about) as chosen:
             kind, text, quiet, actions = "form", form_text(chosen, transcript), True, ("show", "undo")
         case Pinned(target=about) | Unpinned(target=about) as pin:
@@ -111,8 +116,8 @@ def sweep_contents_text(sweep: SweepMade, transcript: Transcript) -> str:
     events = [item.event for seq in sweep.masked if (item := transcript.item(seq)) is not None]
     steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
     pictured = sum(1 for event in events if isinstance(event, UserSpoke))
-    said = masked_contents_text(len(events) - steps - pictured, steps, pictured)
-    return f"{said[:1].upper()}{said[1:]}"
+    text = masked_contents_text(len(events) - steps - pictured, steps, pictured)
+    return f"{text[:1].upper()}{text[1:]}"
 
 
 def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:

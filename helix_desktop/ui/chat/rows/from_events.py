@@ -144,7 +144,9 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
 
 
 def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript) -> UserRow:
-    attached = tuple(f"{one.label} · {format_tokens(one.tokens)} tokens" for one in event.attachments)
+    attached = tuple(
+        f"{attachment.label} · {format_tokens(attachment.tokens)} tokens" for attachment in event.attachments
+    )
     return UserRow(f"e{recorded.seq}", event.text, recorded.at, transcript.turns, attached, event.steered)
 
 

@@ -205,8 +205,8 @@ def source_text(row: Row) -> str:
                 return _join_lines(
                     f"To do, {progress_text(row.todo)} done", *(item.content for item in row.todo)
                 )
-            whole = row.original.head_and_tail if row.original is not None else row.shown_lines
-            return _join_lines(f"{row.tool} {row.target}".strip(), whole.head, whole.tail)
+            lines = row.original.head_and_tail if row.original is not None else row.shown_lines
+            return _join_lines(f"{row.tool} {row.target}".strip(), lines.head, lines.tail)
         case ApprovalRow():
             return _join_lines(row.summary, row.detail, *row.offers)
         case DividerRow():

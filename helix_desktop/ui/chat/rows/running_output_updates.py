@@ -33,12 +33,12 @@ class RunningOutputUpdates:
 
     def on_output(self, call_id: str) -> None:
         """A call has put something out, or is seen for the first time."""
-        talk = self._get_conversation()
-        running = talk.running_calls.find(call_id) if talk is not None else None
+        conversation = self._get_conversation()
+        running = conversation.running_calls.find(call_id) if conversation is not None else None
         if running is not None:
             self._on_update(call_id, RunningOutput.from_output(running.started_at_ms, running.tail))
 
     def _update_all(self) -> None:
-        talk = self._get_conversation()
-        for call_id in tuple(talk.session.transcript.open_calls) if talk is not None else ():
+        conversation = self._get_conversation()
+        for call_id in tuple(conversation.session.transcript.open_calls) if conversation is not None else ():
             self.on_output(call_id)

@@ -45,7 +45,7 @@ class ToolRows:
 
     def on_call(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
         """A row for each call of an answer."""
-        short = {one.call_id: one.digests for one in response.short}
+        short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             digests = short.get(call.id, ())
             row = ToolRow(f"t{seq}:{call.id}", call.id, call.name, call_target(call), arguments=digests)
@@ -60,10 +60,10 @@ class ToolRows:
 
     def _superseded(self, key: str) -> Iterator[ToolRow]:
         """The card of the list that a newer one, of this key, takes the place of."""
-        former, self._newest_todo_key = self._rows.get(self._newest_todo_key), key
-        if former is not None:
-            self._rows[former.key] = replace(former, is_newest=False)
-            yield self._rows[former.key]
+        previous, self._newest_todo_key = self._rows.get(self._newest_todo_key), key
+        if previous is not None:
+            self._rows[previous.key] = replace(previous, is_newest=False)
+            yield self._rows[previous.key]
 
     def on_answer(
         self, recorded: RecordedEvent, answer: ToolAnswered, transcript: Transcript
@@ -76,10 +76,10 @@ class ToolRows:
         if answer.recalled:
             self._recalled.add(recorded.seq)
         failed: ToolState = "ok" if answer.ok else "failed"
-        told = self._rows[key].target
+        known_target = self._rows[key].target
         row = replace(
             self._rows[key],
-            target=told if answer.subagent and told else answer.target or told,
+            target=known_target if answer.subagent and known_target else answer.target or known_target,
             state=_OUTCOMES.get(answer.outcome, failed),
             size_bytes=answer.size,
             duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
@@ -186,28 +186,28 @@ def _subagent_status(answer: ToolAnswered) -> SubagentStatus | None:
 
 def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript) -> ToolRow:
     """The row with the form of its output that the agent is shown."""
-    form, asked, chooser = _output_form(row.answer_seq, answer, transcript)
-    chosen = transcript.rewrites.chosen_forms.get(row.answer_seq)
-    ends = head_and_tail(chosen.text if chosen else answer.text)
+    form, requested, chooser = _output_form(row.answer_seq, answer, transcript)
+    choice = transcript.rewrites.chosen_forms.get(row.answer_seq)
+    ends = head_and_tail(choice.text if choice else answer.text)
     return replace(
         row,
         head=ends.head,
         tail=ends.tail,
         lines=ends.lines,
-        tokens=chosen.tokens if chosen else answer.tokens,
+        tokens=choice.tokens if choice else answer.tokens,
         form=form,
-        instructions=asked,
+        instructions=requested,
         chosen_by=chooser,
-        form_cost=form_cost_text(chosen or answer),
-        form_note="" if chosen else answer.intake_note,
+        form_cost=form_cost_text(choice or answer),
+        form_note="" if choice else answer.intake_note,
     )
 
 
 def _output_form(seq: int, answer: ToolAnswered, transcript: Transcript) -> tuple[Form, str, FormChooser]:
     """The form of an output, what was asked for in a compact one, and who chose."""
-    chosen = transcript.rewrites.chosen_forms.get(seq)
-    if chosen is not None:
-        return chosen.form, chosen.asked, "user"
+    choice = transcript.rewrites.chosen_forms.get(seq)
+    if choice is not None:
+        return choice.form, choice.asked, "user"
     in_part = not answer.whole and not answer.recalled
     form: Form = "preview" if answer.form == "full" and in_part else answer.form
     return form, answer.asked, answer.chosen
@@ -224,21 +224,21 @@ def form_cost_text(event: FormChosen | ToolAnswered) -> str:
 
 def head_and_tail(text: str, head_lines: int = HEAD_LINES, tail_lines: int = TAIL_LINES) -> HeadAndTail:
     """The first lines of a text, its last ones as far as they are others, and how many lines it has."""
-    whole = text.removesuffix("\n")
-    if not whole:
+    stripped = text.removesuffix("\n")
+    if not stripped:
         return HeadAndTail()
-    lines = whole.count("\n") + 1
+    lines = stripped.count("\n") + 1
     left = min(tail_lines, lines - head_lines)
-    last = "\n".join(whole.rsplit("\n", left)[-left:]) if left > 0 else ""
-    return HeadAndTail("\n".join(whole.split("\n", head_lines)[:head_lines]), last, lines)
+    last = "\n".join(stripped.rsplit("\n", left)[-left:]) if left > 0 else ""
+    return HeadAndTail("\n".join(stripped.split("\n", head_lines)[:head_lines]), last, lines)
 
 
 def call_target(call: ToolCall) -> str:
     """What a call is about, read from its arguments; empty when they do not say."""
     try:
-        given = json.loads(call.arguments)
+        args = json.loads(call.arguments)
     except ValueError:
         return ""
-    if not isinstance(given, dict):
+    if not isinstance(args, dict):
         return ""
-    return next((str(given[name]) for name in _TARGET_NAMES if given.get(name)), "")
+    return next((str(args[name]) for name in _TARGET_NAMES if args.get(name)), "")

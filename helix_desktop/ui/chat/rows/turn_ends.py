@@ -52,7 +52,7 @@ class TurnEnds:
             recorded.seq,
             is_quiet=True,
             details=tuple(text for text in details if text),
-            replaces=tuple(one.key for one in gone),
+            replaces=tuple(attempt.key for attempt in gone),
         )
         self._end = self._answer = None
         return row

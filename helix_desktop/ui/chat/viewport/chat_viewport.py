@@ -227,8 +227,8 @@ class Spinner(QObject):
 
     def _busy(self) -> list[RowWidget]:
         deck = self._chat_viewport.widget_pool
-        shown = deck.visible.values() if deck is not None else ()
-        return [widget for widget in shown if widget.item is not None and widget.item.is_busy]
+        visible = deck.visible.values() if deck is not None else ()
+        return [widget for widget in visible if widget.item is not None and widget.item.is_busy]
 
     def _update_timer(self) -> None:
         if not self._busy():

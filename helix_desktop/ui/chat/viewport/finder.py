@@ -67,7 +67,7 @@ class ChatFinder(QObject):
         """Ranges of what is built of a sheet that hold the words, by number of the text."""
         if not self.query:
             return {}
-        return {text.number: found for text in item.built_texts if (found := text.find_all(self.query))}
+        return {text.number: ranges for text in item.built_texts if (ranges := text.find_all(self.query))}
 
     def _search_order(self) -> Iterator[tuple[int, TextPosition | None]]:
         """All rows once around; the row of the present hit first beyond it, and at last as a whole."""
@@ -116,9 +116,9 @@ class ChatFinder(QObject):
     def _count_matches(self, index: int, up_to: TextPosition | None = None) -> int:
         """The hits that a row shows, or those up to a spot with it; nothing is built for them."""
         hits = 0
-        for one in self._chat_viewport.item(index).block_texts():
-            text = one.text.lower()
-            if up_to is not None and one.number == up_to.text:
+        for block_text in self._chat_viewport.item(index).block_texts():
+            text = block_text.text.lower()
+            if up_to is not None and block_text.number == up_to.text:
                 return hits + text[: up_to.position + len(self.query)].count(self.query)
             hits += text.count(self.query)
         return hits
@@ -127,17 +127,17 @@ class ChatFinder(QObject):
         """The nearest hit of a row; only texts that hold the words are built for it."""
         sheet = self._chat_viewport.item(index)
         words = sheet.block_texts()
-        for one in words if self._forward else reversed(list(words)):
+        for text in words if self._forward else reversed(list(words)):
             passed = origin is not None and (
-                one.number < origin.text if self._forward else one.number > origin.text
+                text.number < origin.text if self._forward else text.number > origin.text
             )
-            if passed or self.query not in one.text.lower():
+            if passed or self.query not in text.text.lower():
                 continue
-            found = [
-                TextPosition(index, one.number, start)
-                for start, _ in sheet.text(one.number).find_all(self.query)
+            positions = [
+                TextPosition(index, text.number, start)
+                for start, _ in sheet.text(text.number).find_all(self.query)
             ]
-            for spot in found if self._forward else reversed(found):
+            for spot in positions if self._forward else reversed(positions):
                 if origin is None or (spot > origin if self._forward else spot < origin):
                     return spot
         return None

@@ -127,15 +127,15 @@ class RowInteractions(QObject):
         self._chat_viewport.repaint()
 
     def _marks(self, index: int, item: RowItem) -> dict[int, list[TextMark]]:
-        look, theme = self._chat_viewport.style, self._chat_viewport.style.theme
+        style, theme = self._chat_viewport.style, self._chat_viewport.style.theme
         marks: dict[int, list[TextMark]] = {}
-        for number, found in self._finder.matches(item).items():
-            marks[number] = [TextMark(*span, look.color(theme.warn_soft)) for span in found]
+        for number, ranges in self._finder.matches(item).items():
+            marks[number] = [TextMark(*span, style.color(theme.warn_soft)) for span in ranges]
         current = self._finder.current
         if current is not None and current[0].row == index:
             spot, length = current
-            hit = TextMark(spot.position, spot.position + length, look.color(theme.text_selection))
+            hit = TextMark(spot.position, spot.position + length, style.color(theme.text_selection))
             marks.setdefault(spot.text, []).append(hit)
         for number, span in self._selection.ranges(index, item).items():
-            marks.setdefault(number, []).append(TextMark(*span, look.color(theme.text_selection)))
+            marks.setdefault(number, []).append(TextMark(*span, style.color(theme.text_selection)))
         return marks

@@ -62,7 +62,7 @@ class ItemCache:
         self._tools.highlighter.clear()
         sheets = self._items.items()
         self._markdown_by_key |= {
-            key: one.lazy_markdown() for key, one in sheets if isinstance(one, AssistantMessageItem)
+            key: item.lazy_markdown() for key, item in sheets if isinstance(item, AssistantMessageItem)
         }
         self._tools = ItemTools(style, DocumentWriter(style), self._tools.highlighter)
         self._items.clear()
@@ -108,14 +108,14 @@ class ItemCache:
 
     def select_option(self, key: str, group: str, name: str) -> None:
         """Choose one of a group in a row, in the place of the one that was chosen."""
-        others = {one for one in self._expanded.get(key, ()) if not one.startswith(f"{group}:")}
+        others = {option for option in self._expanded.get(key, ()) if not option.startswith(f"{group}:")}
         self._expanded[key] = frozenset({*others, f"{group}:{name}"})
 
     def selected_option(self, key: str, group: str) -> str:
         """Which of a group is chosen in a row; empty while nobody chose."""
         begin = f"{group}:"
         opened = self._expanded.get(key, frozenset())
-        return next((one.removeprefix(begin) for one in opened if one.startswith(begin)), "")
+        return next((name.removeprefix(begin) for name in opened if name.startswith(begin)), "")
 
     def gap(self, index: int) -> float:
         """Room above a row, pixels."""

@@ -180,8 +180,8 @@ class RowWidgetPool:
 
     def place(self, rows: list[tuple[PlacedRow, RowItem, float]], x: float) -> None:
         """Show these sheets; each comes with its place and the room above it."""
-        wanted = {sheet.row.key for _, sheet, _ in rows}
-        for key in [key for key in self.visible if key not in wanted]:
+        keys = {sheet.row.key for _, sheet, _ in rows}
+        for key in [key for key in self.visible if key not in keys]:
             self._recycle(key)
         for placed, sheet, gap in rows:
             widget = self.visible.get(sheet.row.key)

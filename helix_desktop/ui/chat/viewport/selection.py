@@ -77,23 +77,24 @@ class Selection:
 
     def select_row(self, index: int) -> None:
         """Select all words of one row."""
-        whole = self._row_bounds(index)
-        if whole is not None:
-            self.select(*whole)
+        bounds = self._row_bounds(index)
+        if bounds is not None:
+            self.select(*bounds)
 
     def select_all(self) -> None:
         """Select all rows."""
         last = len(self._model) - 1
         if last >= 0:
-            whole, first = self._row_bounds(last), self._row_bounds(0)
+            last_bounds, first = self._row_bounds(last), self._row_bounds(0)
             self.select(
-                first[0] if first else TextPosition(0, 0, 0), whole[1] if whole else TextPosition(last, 0, 1)
+                first[0] if first else TextPosition(0, 0, 0),
+                last_bounds[1] if last_bounds else TextPosition(last, 0, 1),
             )
 
     def is_row_selected(self, index: int) -> bool:
         """Whether exactly one row is selected as a whole."""
-        whole = self._row_bounds(index)
-        return whole is not None and self.bounds() == whole
+        bounds = self._row_bounds(index)
+        return bounds is not None and self.bounds() == bounds
 
     def text(self) -> str:
         """The selected words as they are shown, rows apart by an empty line."""
@@ -140,8 +141,8 @@ def _join_texts(selected: Iterable[BlockText]) -> str:
     after_item = False
     for words in selected:
         if any(parts):
-            usual = "\n" if after_item and words.is_list_item else "\n\n"
-            parts.append(usual if words.joiner is None else words.joiner)
+            separator = "\n" if after_item and words.is_list_item else "\n\n"
+            parts.append(separator if words.joiner is None else words.joiner)
         parts.append(words.text)
         after_item = words.is_list_item
     return "".join(parts)

@@ -30,39 +30,39 @@ _SEPARATOR = ToolAction("")
 
 def actions_for(row: ToolRow) -> list[ToolAction]:
     """What can be done with a call as it stands now."""
-    found: list[ToolAction] = []
+    actions: list[ToolAction] = []
     if row.digest and row.answer_seq:
         pinned = row.badge == "pinned"
-        found.append(
+        actions.append(
             ToolAction("unpin", "Unpin", "pin-off")
             if pinned
             else ToolAction("pin", "Pin in the window", "pin")
         )
     if row.answer_seq and row.badge in _REFORMABLE:
-        found += _form_actions(row)
+        actions += _form_actions(row)
     if row.digest:
-        found += [_SEPARATOR, ToolAction("recall", "Recall into the message", "corner-down-left")]
-        found.append(ToolAction("cache", "Open in the cache", "database"))
+        actions += [_SEPARATOR, ToolAction("recall", "Recall into the message", "corner-down-left")]
+        actions.append(ToolAction("cache", "Open in the cache", "database"))
     for number, digest in enumerate(row.arguments, 1):
         which = f" {number}" if len(row.arguments) > 1 else ""
-        found.append(ToolAction(f"argument:{digest}", f"Open the cached argument{which}", "braces"))
+        actions.append(ToolAction(f"argument:{digest}", f"Open the cached argument{which}", "braces"))
     if row.subagent_session:
-        found += [_SEPARATOR, ToolAction("subagent", "Open the subagent's session", "bot")]
+        actions += [_SEPARATOR, ToolAction("subagent", "Open the subagent's session", "bot")]
     if row.badge in _NOT_IN_WINDOW:
-        found += [_SEPARATOR, ToolAction("timeline", "Show what became of it", "history")]
-    return found[1:] if found[:1] == [_SEPARATOR] else found
+        actions += [_SEPARATOR, ToolAction("timeline", "Show what became of it", "history")]
+    return actions[1:] if actions[:1] == [_SEPARATOR] else actions
 
 
 def _form_actions(row: ToolRow) -> list[ToolAction]:
     """The other forms in which the agent could see the output from the next request on."""
-    found = []
+    actions = []
     if row.form != "full" or row.badge == "cached":
-        found.append(ToolAction("form:full", "Show the agent all of it", "maximize-2"))
+        actions.append(ToolAction("form:full", "Show the agent all of it", "maximize-2"))
     if row.size_bytes >= _MIN_FORM_BYTES:
         if row.form != "preview":
-            found.append(ToolAction("form:preview", "Show the agent a preview", "list-filter"))
-        found.append(ToolAction("form:compact", "Show the agent an extract…", "minimize-2"))
-    return [_SEPARATOR, *found] if found else []
+            actions.append(ToolAction("form:preview", "Show the agent a preview", "list-filter"))
+        actions.append(ToolAction("form:compact", "Show the agent an extract…", "minimize-2"))
+    return [_SEPARATOR, *actions] if actions else []
 
 
 class ToolMenu(QObject):
@@ -97,12 +97,12 @@ class ToolMenu(QObject):
     def fill(self, menu: QMenu, row: ToolRow) -> None:
         """Add what can be done with a call."""
         theme = self._chat_viewport.style.theme
-        for deed in actions_for(row):
-            if not deed.name:
+        for entry in actions_for(row):
+            if not entry.name:
                 menu.addSeparator()
                 continue
-            action = QAction(icon(deed.icon_name, theme.muted, 15), deed.label, menu)
+            action = QAction(icon(entry.icon_name, theme.muted, 15), entry.label, menu)
             action.triggered.connect(
-                lambda _=False, name=deed.name: self.action_triggered.emit(row.key, name)
+                lambda _=False, name=entry.name: self.action_triggered.emit(row.key, name)
             )
             menu.addAction(action)

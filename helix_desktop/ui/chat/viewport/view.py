@@ -97,9 +97,9 @@ class ChatView(QAbstractScrollArea):
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Show everything in another theme, or at another zoom (1.0 is 15 px text), at the same place."""
         self._zoom = zoom if zoom is not None else self._zoom
-        look = ChatStyle(theme, self._zoom, self.devicePixelRatioF())
-        self.chat_viewport.item_cache.set_style(look)
-        self._new_rows_button.set_style(look)
+        style = ChatStyle(theme, self._zoom, self.devicePixelRatioF())
+        self.chat_viewport.item_cache.set_style(style)
+        self._new_rows_button.set_style(style)
         self._ring.tint(theme)
         self.setStyleSheet(_style(theme))
         if self.chat_viewport.widget_pool is not None:
@@ -267,8 +267,8 @@ class ChatView(QAbstractScrollArea):
         stage.action_triggered.connect(self.action_triggered)
         stage.content_requested.connect(self.content_requested)
         stage.menu_requested.connect(self._tool_menu.open)
-        for chosen in (self._tool_menu.action_triggered, stage.tool_action_triggered):
-            chosen.connect(self.tool_action_triggered)
+        for signal in (self._tool_menu.action_triggered, stage.tool_action_triggered):
+            signal.connect(self.tool_action_triggered)
         stage.focus_leave_requested.connect(self._leave_conversation)
         self.finder.finished.connect(self.find_finished)
         self.finder.finished.connect(board.repaint)
@@ -287,9 +287,9 @@ class ChatView(QAbstractScrollArea):
 def _is_typed(event: QKeyEvent) -> bool:
     """Whether a key writes a sign; Space presses buttons."""
     keys = Qt.KeyboardModifier
-    held = event.modifiers() & (keys.ControlModifier | keys.AltModifier | keys.MetaModifier)
+    modifiers = event.modifiers() & (keys.ControlModifier | keys.AltModifier | keys.MetaModifier)
     # AltGr is Control and Alt at once on some systems, and writes.
-    writes = held in (keys.NoModifier, keys.ControlModifier | keys.AltModifier)
+    writes = modifiers in (keys.NoModifier, keys.ControlModifier | keys.AltModifier)
     return writes and event.text().isprintable() and bool(event.text().strip())
 
 

@@ -46,9 +46,9 @@ class DisclosureHead(EnterActivates, QAbstractButton):
             painter.setPen(QPen(QColor(self._theme.accent), 1.5))
             painter.drawRoundedRect(self.rect().adjusted(1, 1, -1, -1), 6, 6)
         name = "chevron-down" if self.isChecked() else "chevron-right"
-        ink = self._theme.text if self.underMouse() else self._theme.faint
+        color = self._theme.text if self.underMouse() else self._theme.faint
         painter.drawPixmap(
-            QPoint(0, (self.height() - 14) // 2), pixmap(name, ink, 14, self.devicePixelRatioF())
+            QPoint(0, (self.height() - 14) // 2), pixmap(name, color, 14, self.devicePixelRatioF())
         )
         room = self.rect().adjusted(20, 0, 0, 0)
         painter.setFont(ui_font(13, 600))
@@ -89,14 +89,14 @@ class Disclosure(QWidget):
 
 def refused_disclosure(text: str, role: TextRole) -> Disclosure:
     """What a model wrote that was not used, word for word."""
-    said = DisclosureHead("Summary not used", f"{len(text):,} characters", role)
+    head = DisclosureHead("Summary not used", f"{len(text):,} characters", role)
 
     def build() -> QWidget:
         words = SelectableText(text, 13, "muted")
         words.setContentsMargins(20, 0, 0, 4)
         return words
 
-    return Disclosure(said, build)
+    return Disclosure(head, build)
 
 
 def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:

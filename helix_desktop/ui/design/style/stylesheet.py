@@ -238,8 +238,8 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
     scale = text_px / fonts.BASE_PX
     tokens: dict[str, object] = {key: value for key, value in asdict(theme).items() if isinstance(value, str)}
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
-    for ink in ("error", "warn", "accent"):
-        tokens[f"{ink}_edge"] = _blend(str(tokens[f"{ink}_soft"]), str(tokens[ink]), 0.3)
+    for token in ("error", "warn", "accent"):
+        tokens[f"{token}_edge"] = _blend(str(tokens[f"{token}_soft"]), str(tokens[token]), 0.3)
     # Three tones that differ in more than brightness between the themes.
     tokens["segment_on"] = theme.hover if theme.dark else theme.surface
     tokens["tile"] = theme.hover if theme.dark else theme.seg_free

@@ -95,12 +95,12 @@ class PagedContent:
         needle = query.encode()
         if not needle:
             return
-        pattern, overlap, found = re.compile(re.escape(needle), re.IGNORECASE), len(needle) - 1, 0
+        pattern, overlap, count = re.compile(re.escape(needle), re.IGNORECASE), len(needle) - 1, 0
         for begin in range(0, len(self.data), _SEARCH_STEP_BYTES):
             for hit in pattern.finditer(self.data, begin, begin + _SEARCH_STEP_BYTES + overlap):
                 yield self._match(hit.start(), hit.end())
-                found += 1
-                if found >= MATCH_LIMIT:
+                count += 1
+                if count >= MATCH_LIMIT:
                     return
             yield None
 
@@ -162,5 +162,5 @@ def _is_binary(data: bytes) -> bool:
 
 def _hex_row(data: bytes, offset: int) -> str:
     chunk = data[offset : offset + HEX_WIDTH]
-    shown = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in chunk)  # noqa: PLR2004 - printable ASCII
-    return f"{offset:08x}  {chunk.hex(' '):<{3 * HEX_WIDTH - 1}}  {shown}"
+    printable = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in chunk)  # noqa: PLR2004 - printable ASCII
+    return f"{offset:08x}  {chunk.hex(' '):<{3 * HEX_WIDTH - 1}}  {printable}"

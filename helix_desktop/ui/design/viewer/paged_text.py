@@ -100,8 +100,8 @@ class PagedText(QPlainTextEdit):
         if self.page_of(match) != self._page_index:
             self.show_page(self.page_of(match))
         first = self._page_index * PAGE_LINES
-        here = [one for one in others if first <= one.row < first + len(self._rows)]
-        marks = [self._highlight_selection(one, one == match) for one in here]
+        here = [other for other in others if first <= other.row < first + len(self._rows)]
+        marks = [self._highlight_selection(other, other == match) for other in here]
         self.setExtraSelections(marks)
         cursor = self._cursor(match)
         cursor.clearSelection()
@@ -202,8 +202,8 @@ class PagedText(QPlainTextEdit):
     def _highlight_selection(self, match: Match, is_current: bool) -> QTextEdit.ExtraSelection:
         mark = QTextEdit.ExtraSelection()
         mark.cursor = self._cursor(match)
-        ground = self._theme.seg_output if is_current else self._theme.warn_soft
-        mark.format.setBackground(QColor(ground))
+        background = self._theme.seg_output if is_current else self._theme.warn_soft
+        mark.format.setBackground(QColor(background))
         if is_current:
             mark.format.setForeground(QColor("#1a1d24"))
         return mark

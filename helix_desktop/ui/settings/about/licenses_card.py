@@ -48,22 +48,22 @@ class LicensesCard(QWidget):
 
     def _show_list(self) -> None:
         words = self.field.text().casefold().split()
-        found = [one for one in self._licenses if all(word in _search_text(one) for word in words)]
+        matches = [entry for entry in self._licenses if all(word in _search_text(entry) for word in words)]
         self.list.clear()
-        for one in found:
-            item = QListWidgetItem(f"{one.name} {one.version}".strip() + f" · {one.license_name}")
-            item.setData(Qt.ItemDataRole.UserRole, one)
+        for entry in matches:
+            item = QListWidgetItem(f"{entry.name} {entry.version}".strip() + f" · {entry.license_name}")
+            item.setData(Qt.ItemDataRole.UserRole, entry)
             self.list.addItem(item)
-        known = len(self._licenses)
-        self.count.setText(f"{len(found)} of {known}" if words else f"{known} parts")
+        total = len(self._licenses)
+        self.count.setText(f"{len(matches)} of {total}" if words else f"{total} parts")
         self._show_text(None)
 
     def _show_text(self, item: QListWidgetItem | None) -> None:
-        chosen = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
-        self.text.setVisible(isinstance(chosen, License))
-        if isinstance(chosen, License):
-            self.text.setAccessibleName(f"The terms of {chosen.name}")
-            self.text.setPlainText(chosen.text)
+        selected = item.data(Qt.ItemDataRole.UserRole) if item is not None else None
+        self.text.setVisible(isinstance(selected, License))
+        if isinstance(selected, License):
+            self.text.setAccessibleName(f"The terms of {selected.name}")
+            self.text.setPlainText(selected.text)
 
 
 def _search_text(entry: License) -> str:

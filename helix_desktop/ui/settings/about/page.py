@@ -55,10 +55,10 @@ class AboutPage(QWidget):
             8, line(), 8, label("What is bundled, and its terms", "strong"), self.licenses,
             gap=6,
         )  # fmt: skip
-        whole, _ = scrolling_page(
+        page, _ = scrolling_page(
             "About Helix Desktop", "An agent whose context is kept small, whole, and in sight.", body
         )
-        self.setLayout(column(whole))
+        self.setLayout(column(page))
         self._copy.clicked.connect(self._copy_report)
         self._check_updates.clicked.connect(self.update_check_requested)
         self._open_release.clicked.connect(lambda: self.release_page_requested.emit(self._release_url))
@@ -109,8 +109,8 @@ class AboutPage(QWidget):
 
 
 def _selectable(role: str) -> QLabel:
-    made = label("", role, wrap=True)
-    made.setTextInteractionFlags(
+    widget = label("", role, wrap=True)
+    widget.setTextInteractionFlags(
         Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
     )
-    return made
+    return widget

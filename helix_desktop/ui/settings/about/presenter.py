@@ -42,7 +42,10 @@ class AboutPresenter:
         if not self._page.licenses.is_filled:
             parts = await origin.licenses()
             self._page.licenses.show_licenses(
-                [License(one.name, one.version, one.license_name, one.text) for one in parts]
+                [
+                    License(component.name, component.version, component.license_name, component.text)
+                    for component in parts
+                ]
             )
 
     async def _check_updates(self) -> None:
@@ -52,8 +55,8 @@ class AboutPresenter:
         self._page.show_release(_CHECKING)
         try:
             newest = await self._services.build_info.check_for_updates()
-            said, newer = update_status(newest, self._services.build_info.build.version)
-            self._page.show_release(said, newest.page if newer else "")
+            text, newer = update_status(newest, self._services.build_info.build.version)
+            self._page.show_release(text, newest.page if newer else "")
         except HelixError as error:
             self._page.show_release(f"Could not ask: {str(error).rstrip('.')}.")
         finally:

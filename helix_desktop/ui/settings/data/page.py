@@ -40,7 +40,7 @@ class DataPage(QWidget):
             self.quota.addItem(text, size)
         body = QVBoxLayout()
         body.setSpacing(12)
-        whole, self._lead = scrolling_page("Data", " ", body)
+        page, self._lead = scrolling_page("Data", " ", body)
         self._totals_card = card(
             column(self.stored, self.removable, self.trashed, self.shortfall, margins=(16, 12, 16, 13), gap=5)
         )
@@ -58,7 +58,7 @@ class DataPage(QWidget):
         self.backup = PushButton("Back up all workspaces…", "", "save")
         for part in (self._totals_card, self._rule_card, self._action_row, self._backup_card()):
             body.addWidget(part)
-        self.setLayout(column(whole))
+        self.setLayout(column(page))
         self.age.activated.connect(lambda _: self.rule_chosen.emit(self.retention_rule))
         self.quota.activated.connect(lambda _: self.rule_chosen.emit(self.retention_rule))
         clean.clicked.connect(self.clean_requested)
@@ -73,8 +73,8 @@ class DataPage(QWidget):
         return RetentionRule(self.quota.currentData(), self.age.currentData() * DAY_MS)
 
     def _backup_card(self) -> QWidget:
-        said = label(_BACKUP_NOTE, "note", wrap=True)
-        return card(column(said, row(self.backup, None), margins=(16, 12, 16, 13), gap=9))
+        note = label(_BACKUP_NOTE, "note", wrap=True)
+        return card(column(note, row(self.backup, None), margins=(16, 12, 16, 13), gap=9))
 
     def show_no_workspace(self) -> None:
         """No workspace is open."""
@@ -87,11 +87,11 @@ class DataPage(QWidget):
         self._lead.setText(f"What {workspace} keeps, and for how long.")
         trashed = plan.trashed
         count = totals.entries - trashed.entries
-        held = totals.stored_size - trashed.stored_size
-        self.stored.setText(f"{pluralize(count, 'entry', 'entries')}, {format_bytes(held)} on disk")
-        going, size = len(plan.going) + plan.spared.entries, plan.freed + plan.spared.stored_size
-        could = f"{going:,} of them could go: {format_bytes(size)} on disk"
-        self.removable.setText(could if going else "Nothing of it could go now")
+        live_size = totals.stored_size - trashed.stored_size
+        self.stored.setText(f"{pluralize(count, 'entry', 'entries')}, {format_bytes(live_size)} on disk")
+        entries, size = len(plan.going) + plan.spared.entries, plan.freed + plan.spared.stored_size
+        could = f"{entries:,} of them could go: {format_bytes(size)} on disk"
+        self.removable.setText(could if entries else "Nothing of it could go now")
         lying = f"{trashed.entries:,} more, {format_bytes(trashed.stored_size)} on disk, lie in the trash"
         self.trashed.setText(f"{lying}, each for {TRASH_DAYS} days" if trashed.entries else "")
         self.trashed.setVisible(bool(trashed.entries))

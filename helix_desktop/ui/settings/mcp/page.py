@@ -88,14 +88,14 @@ class AddServerBox(QFrame):
             self._drafts, fault = (), error_text(error)
         self._error.setText(fault)
         self._error.setVisible(bool(fault))
-        one, many = len(self._drafts) == 1, len(self._drafts) > 1
-        if one:
+        is_single, many = len(self._drafts) == 1, len(self._drafts) > 1
+        if is_single:
             (draft,) = self._drafts
             missing = tuple(name for name, value in draft.secrets.items() if not value)
             self.editor.edit(draft.entry, draft.secrets, missing)
         if many:
             self._show_multiple()
-        self.editor.setVisible(one)
+        self.editor.setVisible(is_single)
         self._multiple.setVisible(many)
         self._empty.setVisible(not self._drafts)
 
@@ -150,8 +150,8 @@ class McpPage(QWidget):
         body = column(
             self._head, self.add_box, self._error, self._undo, self._empty, self._list, self.sharing, gap=10
         )
-        whole, self._lead = scrolling_page("MCP servers", " ", body)
-        self.setLayout(column(whole))
+        page, self._lead = scrolling_page("MCP servers", " ", body)
+        self.setLayout(column(page))
         self.add_box.cancelled.connect(self.add_box.hide)
         self.show_no_workspace()
 
@@ -176,33 +176,33 @@ class McpPage(QWidget):
             "you want to use of them."
         )
         self._empty.setVisible(not reports and self.add_box.isHidden())
-        names = tuple(one.entry.name for one in reports)
+        names = tuple(status.entry.name for status in reports)
         if tuple(self.cards) != names:
             self._show_cards(names)
         for report in reports:
-            taken = tuple(name for name in names if name != report.entry.name)
-            shown = self.cards[report.entry.name]
-            shown.editor.form.secret_storage = secret_storage
-            shown.show_report(report, folder, taken)
+            used_names = tuple(name for name in names if name != report.entry.name)
+            card = self.cards[report.entry.name]
+            card.editor.form.secret_storage = secret_storage
+            card.show_report(report, folder, used_names)
 
     def _show_cards(self, names: tuple[str, ...]) -> None:
-        kept = {name: card for name, card in self.cards.items() if name in names}
+        current = {name: card for name, card in self.cards.items() if name in names}
         for name, old in self.cards.items():
             self._list.removeWidget(old)
-            if name not in kept:
+            if name not in current:
                 old.hide()
                 old.deleteLater()
         self.cards = {}
         for name in names:
-            shown = kept.get(name) or self._create_card(name)
-            self.cards[name] = shown
-            self._list.addWidget(shown)
+            server_card = current.get(name) or self._create_card(name)
+            self.cards[name] = server_card
+            self._list.addWidget(server_card)
 
     def _create_card(self, name: str) -> ServerCard:
-        made = ServerCard(name)
-        self.card_created.emit(made)
-        retint(made, self._theme)
-        return made
+        card = ServerCard(name)
+        self.card_created.emit(card)
+        retint(card, self._theme)
+        return card
 
     def open_add(self) -> None:
         """Open the place to paste in."""

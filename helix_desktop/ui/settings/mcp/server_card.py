@@ -126,8 +126,8 @@ class ServerCard(QFrame):
         """Show how the server is doing; `taken` are the other servers' names."""
         self._report, self.editor.used_names = report, used_names
         self._dot.set_color_token(STATE_COLORS[report.state])
-        named = report.reported_name if report.state == "ready" else ""
-        self._state.set_full_text(" · ".join(part for part in (state_text(report), named) if part))
+        reported_name = report.reported_name if report.state == "ready" else ""
+        self._state.set_full_text(" · ".join(part for part in (state_text(report), reported_name) if part))
         self._cost.setText(cost_text(report))
         self._cost.setVisible(bool(self._cost.text()))
         self._endpoint.set_full_text(report.entry.target_line)

@@ -93,8 +93,8 @@ class ServerForm(QWidget):
                 note="Names like API_KEY or TOKEN are kept as secrets, not in a file.",
             ),
         }  # fmt: skip
-        for one in (self._name, self._endpoint, self._cwd):
-            one.textEdited.connect(lambda _: self.edited.emit())
+        for field in (self._name, self._endpoint, self._cwd):
+            field.textEdited.connect(lambda _: self.edited.emit())
         self._variables.textChanged.connect(self.edited)
         self.setLayout(column(*self._fields.values(), self._rows, gap=8))
 
@@ -130,7 +130,7 @@ class ServerForm(QWidget):
         """What is filled in; None when something is wrong, which is then marked."""
         try:
             secrets = {name: entry.text().strip() for name, entry in self._secrets.items()}
-            found = parse_draft(
+            parsed = parse_draft(
                 self._name.text(),
                 self._endpoint.text(),
                 self._cwd.text(),
@@ -140,11 +140,11 @@ class ServerForm(QWidget):
         except InvalidInput as error:
             self._fields["reach"].show_error(error_text(error))
             return None
-        faults = validate_server(found.entry, used_names)
+        faults = validate_server(parsed.entry, used_names)
         faults["env"] = faults.get("env", "") or faults.get("headers", "")
         for name, field in self._fields.items():
             field.show_error(faults.get(name, ""))
-        return None if any(faults.values()) else found
+        return None if any(faults.values()) else parsed
 
     def errors(self) -> dict[str, str]:
         """What is marked as wrong: field and words."""

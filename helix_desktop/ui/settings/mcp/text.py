@@ -45,25 +45,31 @@ def cost_text(report: McpServerStatus) -> str:
     """How many tools the model is told of, and what they cost; empty when nothing is known of them."""
     if not report.tools:
         return "no tools" if report.state == "ready" else ""
-    told, known = len(report.exposed_tools), len(report.tools)
-    tools = pluralize(known, "tool") if told == known else f"{told} of {pluralize(known, 'tool')}"
+    exposed, total = len(report.exposed_tools), len(report.tools)
+    tools = pluralize(total, "tool") if exposed == total else f"{exposed} of {pluralize(total, 'tool')}"
     return f"{tools} · {format_tokens(report.tokens)} tokens in each request"
 
 
 def total_text(reports: tuple[McpServerStatus, ...]) -> str:
     """What all servers together cost."""
-    told, tokens = sum(len(one.exposed_tools) for one in reports), sum(one.tokens for one in reports)
-    return f"{pluralize(told, 'tool')}, {format_tokens(tokens)} tokens in each request" if told else ""
+    exposed, tokens = (
+        sum(len(report.exposed_tools) for report in reports),
+        sum(report.tokens for report in reports),
+    )
+    return f"{pluralize(exposed, 'tool')}, {format_tokens(tokens)} tokens in each request" if exposed else ""
 
 
 def consent_text(entry: McpServerConfig, folder: str) -> tuple[str, str]:
     """What the person is to agree to: in a sentence, and exactly."""
     pairs, secret = (entry.headers, entry.secret_headers) if entry.url else (entry.env, entry.secret_env)
-    given = [*(f"{key}={value}" for key, value in pairs.items()), *(f"{key}=••• (kept)" for key in secret)]
-    exactly = "\n".join([entry.target_line, *given])
+    variables = [
+        *(f"{key}={value}" for key, value in pairs.items()),
+        *(f"{key}=••• (kept)" for key in secret),
+    ]
+    exactly = "\n".join([entry.target_line, *variables])
     if entry.url:
         return (
-            "It would connect to this address, with these headers:" if given else "It would connect to:",
+            "It would connect to this address, with these headers:" if variables else "It would connect to:",
             exactly,
         )
     where = f"It would start in {entry.cwd or folder}, with your rights and outside the sandbox:"
@@ -87,10 +93,10 @@ def parse_draft(name: str, endpoint: str, cwd: str, variables: str, secrets: dic
     Variables with the name of a secret become one. Raises InputUnusable.
     """
     (read,) = parse_server_configs(endpoint) if endpoint.strip() else (ServerDraft(McpServerConfig(name="")),)
-    given = {**read.entry.env, **_parse_variables(variables)}
-    hidden = {key: value for key, value in given.items() if is_secret_name(key)}
+    variable_values = {**read.entry.env, **_parse_variables(variables)}
+    hidden = {key: value for key, value in variable_values.items() if is_secret_name(key)}
     values = {**read.secrets, **secrets, **hidden}
-    plain = {key: value for key, value in given.items() if key not in values}
+    plain = {key: value for key, value in variable_values.items() if key not in values}
     over_http = bool(read.entry.url)
     entry = McpServerConfig(
         name=name.strip(),
@@ -107,7 +113,7 @@ def parse_draft(name: str, endpoint: str, cwd: str, variables: str, secrets: dic
 
 
 def _parse_variables(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in text.splitlines():
         if not line.strip():
             continue
@@ -116,8 +122,8 @@ def _parse_variables(text: str) -> dict[str, str]:
             raise InvalidInput(
                 f"{line.strip()[:60]!r} is no variable.", fix="Write NAME=value, one per line."
             )
-        found[pair[1]] = pair[2].strip()
-    return found
+        values[pair[1]] = pair[2].strip()
+    return values
 
 
 def error_text(error: HelixError) -> str:

@@ -51,7 +51,7 @@ class ToolList(QWidget):
         self._tools = tools
         self._search.setVisible(len(tools) >= _MIN_SEARCHABLE)
         clear_layout(self._rows)
-        self._lines = {one.tool: self._line(one) for one in tools}
+        self._lines = {tool.tool: self._line(tool) for tool in tools}
         for line in self._lines.values():
             self._rows.addWidget(line)
         self._filter(self._search.text())
@@ -63,12 +63,12 @@ class ToolList(QWidget):
         switch.setEnabled(not status.refusal)
         switch.setFixedWidth(_SWITCH_PX)
         switch.toggled.connect(lambda on, tool=status.tool: self._switch(tool, on))
-        said = ElidedLabel(
+        note = ElidedLabel(
             status.refusal or status.description.replace("\n", " "), "warn" if status.refusal else "faint"
         )
-        said.setToolTip(status.description)
+        note.setToolTip(status.description)
         name = ElidedLabel(status.tool)
-        parts = row(switch, name, said, gap=10, margins=(0, 1, 0, 1))
+        parts = row(switch, name, note, gap=10, margins=(0, 1, 0, 1))
         parts.setStretch(1, 2)
         parts.setStretch(2, 3)
         reads = IconLabel(
@@ -84,19 +84,19 @@ class ToolList(QWidget):
         cost.setToolTip("" if status.refusal else "Tokens in each request")
         parts.addWidget(reads)
         parts.addWidget(cost)
-        shown = QWidget()
-        shown.setLayout(parts)
-        return shown
+        line = QWidget()
+        line.setLayout(parts)
+        return line
 
     def _switch(self, tool: str, is_enabled: bool) -> None:
-        off = {one.tool for one in self._tools if not one.is_enabled} - {tool}
+        off = {status.tool for status in self._tools if not status.is_enabled} - {tool}
         self.switched.emit(sorted(off if is_enabled else off | {tool}))
 
     def _filter(self, query: str) -> None:
-        wanted = query.casefold().split()
-        for one in self._tools:
-            text = f"{one.tool} {one.description}".casefold()
-            self._lines[one.tool].setVisible(all(word in text for word in wanted))
+        words = query.casefold().split()
+        for tool in self._tools:
+            text = f"{tool.tool} {tool.description}".casefold()
+            self._lines[tool.tool].setVisible(all(word in text for word in words))
 
     def tint(self, theme: Theme) -> None:
         """Take the colours of a theme for lines that come later."""

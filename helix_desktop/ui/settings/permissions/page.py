@@ -66,10 +66,10 @@ class RuleForm(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self.effect, self.kind, self.pattern = Combo(), Combo(), QLineEdit()
-        for effect, said in _EFFECTS:
-            self.effect.addItem(said, effect)
-        for kind, said, _ in _KINDS:
-            self.kind.addItem(said, kind)
+        for effect, text in _EFFECTS:
+            self.effect.addItem(text, effect)
+        for kind, text, _ in _KINDS:
+            self.kind.addItem(text, kind)
         self.effect.setAccessibleName("What the rule does")
         self.kind.setAccessibleName("What the rule is about")
         self.pattern.setAccessibleName("Which ones")
@@ -123,8 +123,8 @@ class PermissionsPage(QWidget):
             self._trust, 6, self.sandbox, 14, self._heading, self._undo, self._rules, self._demo, 10,
             label("Write a rule", "strong"), self.form, label(_PRECEDENCE_NOTE, "note", wrap=True), gap=8,
         )  # fmt: skip
-        whole, self._lead = scrolling_page("Permissions", " ", body)
-        self.setLayout(column(whole))
+        page, self._lead = scrolling_page("Permissions", " ", body)
+        self.setLayout(column(page))
 
     def _undo_line(self) -> QFrame:
         self._undo_text = label("", "muted", wrap=True)
@@ -158,12 +158,14 @@ class PermissionsPage(QWidget):
     def show_trust(self, path: str, trusted: bool) -> None:
         """Show whether the folder is trusted."""
         clear_layout(self._trust)
-        icon, ink = ("shield-check", "ok") if trusted else ("shield-question-mark", "accent_text")
-        said = "You trust this folder" if trusted else "You have not trusted this folder: nothing runs in it"
+        icon, color = ("shield-check", "ok") if trusted else ("shield-question-mark", "accent_text")
+        text = "You trust this folder" if trusted else "You have not trusted this folder: nothing runs in it"
         change = PushButton("Take trust back" if trusted else "Trust…", "danger" if trusted else "primary")
         change.clicked.connect(lambda: self.trust_requested.emit(not trusted))
-        words = column(label(said, wrap=True), label(path, "faint", wrap=True), gap=3)
-        parts = row(IconLabel(icon, px=18, color_token=ink), words, change, margins=(14, 10, 10, 10), gap=12)
+        words = column(label(text, wrap=True), label(path, "faint", wrap=True), gap=3)
+        parts = row(
+            IconLabel(icon, px=18, color_token=color), words, change, margins=(14, 10, 10, 10), gap=12
+        )
         parts.setStretch(1, 1)
         self._trust.addWidget(card(parts))
 
@@ -191,10 +193,10 @@ class PermissionsPage(QWidget):
         revoke = PushButton("Revoke", "danger")
         revoke.setAccessibleName(f"Revoke: {rule.rule}")
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
-        icon, ink = _ICONS[rule.effect]
+        icon, color = _ICONS[rule.effect]
         about = " · ".join(part for part in (rule.saved, rule.used) if part)
         words = column(_rule_label(rule.rule), label(about, "faint", wrap=True), gap=3)
-        parts = row(IconLabel(icon, px=18, color_token=ink), words, margins=(14, 10, 10, 10), gap=12)
+        parts = row(IconLabel(icon, px=18, color_token=color), words, margins=(14, 10, 10, 10), gap=12)
         parts.setStretch(1, 1)
         if rule.session:
             parts.addWidget(Badge("This session", "accent"))
@@ -204,11 +206,11 @@ class PermissionsPage(QWidget):
 
 def _rule_label(rule: str) -> QLabel:
     """A rule as it is, with its hidden signs in sight; a very long one by its ends, whole in the tooltip."""
-    shown = escape_invisible(rule)
-    cut = len(shown) > _MAX_RULE_CHARS
-    ends = f"{shown[: _MAX_RULE_CHARS // 2]} … {shown[-_MAX_RULE_CHARS // 2 :]}" if cut else shown
+    escaped = escape_invisible(rule)
+    cut = len(escaped) > _MAX_RULE_CHARS
+    ends = f"{escaped[: _MAX_RULE_CHARS // 2]} … {escaped[-_MAX_RULE_CHARS // 2 :]}" if cut else escaped
     # A word longer than the page would widen it: let it break anywhere.
-    whole = label(_BREAK_POINTS.sub("\\1\u200b", ends), "mono", wrap=True)
-    whole.setToolTip(shown if cut else "")
-    whole.setAccessibleName(shown)
-    return whole
+    rule_label = label(_BREAK_POINTS.sub("\\1\u200b", ends), "mono", wrap=True)
+    rule_label.setToolTip(escaped if cut else "")
+    rule_label.setAccessibleName(escaped)
+    return rule_label

@@ -44,8 +44,8 @@ def policy_form(
 def policy_error_text(error: ValueError, form: PolicyForm) -> str:
     """Why a policy was refused, with its fields by the names that they have in the form."""
     labels = {field.key: f"“{field.label}”" for field in form.fields}
-    said = _NAMES.sub(lambda found: labels.get(found[0], found[0]), str(error))
-    return f"{said[:1].upper()}{said[1:]}."
+    text = _NAMES.sub(lambda match: labels.get(match[0], match[0]), str(error))
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _field(
@@ -60,9 +60,9 @@ def _field(
     choices: tuple[str, ...] = (),
 ) -> PolicyField:
     value: PolicyValue = getattr(policy, key)
-    usual: PolicyValue = getattr(PROFILES[policy.profile], key)
+    default: PolicyValue = getattr(PROFILES[policy.profile], key)
     percent = unit.startswith("%")
-    return PolicyField(key, label, value, unit, note, minimum, maximum, choices, usual, percent)
+    return PolicyField(key, label, value, unit, note, minimum, maximum, choices, default, percent)
 
 
 def _general(policy: ContextPolicy) -> PolicyGroup:

@@ -58,7 +58,7 @@ class ProfileChoice(QWidget):
 
         `restorable` counts, by profile, the changes that can be restored.
         """
-        if list(self._buttons) != [one.name for one in profiles]:
+        if list(self._buttons) != [profile.name for profile in profiles]:
             self._build(profiles)
         for name, button in self._buttons.items():
             own = ""
@@ -82,21 +82,21 @@ class ProfileChoice(QWidget):
         clear_layout(self._rows)
         self._buttons.clear()
         self._restore.clear()
-        for one in profiles:
-            button = QRadioButton(one.name.capitalize())
-            button.setAccessibleDescription(one.description)
-            button.clicked.connect(lambda _=False, name=one.name: self.profile_selected.emit(name))
+        for profile in profiles:
+            button = QRadioButton(profile.name.capitalize())
+            button.setAccessibleDescription(profile.description)
+            button.clicked.connect(lambda _=False, name=profile.name: self.profile_selected.emit(name))
             self._group.addButton(button)
-            self._buttons[one.name] = button
-            words = label(one.description, "faint", wrap=True)
+            self._buttons[profile.name] = button
+            words = label(profile.description, "faint", wrap=True)
             words.setContentsMargins(25, 0, 0, 0)
             restore = PushButton("", "link", "undo-2", px=13)
-            restore.setObjectName(f"restore:{one.name}")
-            restore.setAccessibleName(f"Restore my changes to {one.name.capitalize()}")
-            restore.setToolTip(f"Use {one.name.capitalize()} with the values you had set there")
-            restore.clicked.connect(lambda _=False, name=one.name: self.restore_requested.emit(name))
+            restore.setObjectName(f"restore:{profile.name}")
+            restore.setAccessibleName(f"Restore my changes to {profile.name.capitalize()}")
+            restore.setToolTip(f"Use {profile.name.capitalize()} with the values you had set there")
+            restore.clicked.connect(lambda _=False, name=profile.name: self.restore_requested.emit(name))
             restore.tint(self._theme)
-            self._restore[one.name] = restore
+            self._restore[profile.name] = restore
             self._rows.addLayout(column(row(button, restore, None, gap=8), words, gap=1))
 
 
@@ -110,9 +110,9 @@ class PolicyFieldInput(FormField):
         self.control = self._create_control(field)
         self._reset_button = PushButton("", "link", "undo-2", px=13)
         self._reset_button.clicked.connect(self._reset)
-        beside = QWidget()
-        beside.setLayout(row(label(field.unit, "faint") if field.unit else None, self._reset_button, gap=6))
-        super().__init__(field.label, self.control, note=field.note, trailing=beside)
+        trailing = QWidget()
+        trailing.setLayout(row(label(field.unit, "faint") if field.unit else None, self._reset_button, gap=6))
+        super().__init__(field.label, self.control, note=field.note, trailing=trailing)
         self.show_value(field)
 
     def show_value(self, field: PolicyField) -> None:
@@ -197,12 +197,12 @@ class PolicyPage(QWidget):
         self._groups = QVBoxLayout()
         self._groups.setSpacing(12)
         head = card(column(label("Profile", "strong"), self.profiles, margins=(16, 13, 16, 14), gap=9))
-        whole, self._lead = scrolling_page(
+        page, self._lead = scrolling_page(
             "Context policy", " ", column(self._file_card, head, 6, self._groups, gap=6)
         )
         self._inputs: dict[str, PolicyFieldInput] = {}
         self._managed_cards: list[QFrame] = []
-        self.setLayout(column(whole))
+        self.setLayout(column(page))
 
     def _error_card(self) -> QFrame:
         open_file, replace = PushButton("Open file"), PushButton("Replace file")
@@ -261,10 +261,10 @@ class PolicyPage(QWidget):
             if group.lead:
                 body.addWidget(label(group.lead, "faint", wrap=True))
             for field in group.fields:
-                shown = PolicyFieldInput(field)
-                shown.changed.connect(self.changed)
-                self._inputs[field.key] = shown
-                body.addWidget(shown)
+                field_input = PolicyFieldInput(field)
+                field_input.changed.connect(self.changed)
+                self._inputs[field.key] = field_input
+                body.addWidget(field_input)
             framed = card(body)
             retint(framed, self._theme)
             self._groups.addWidget(framed)

@@ -65,12 +65,12 @@ class _StepRow(QWidget):
         self._icon.show_icon(*_STATE_ICONS[step.state])
         restyle(self._name, "role", "strong" if step.state == "failed" else "")
         restyle(self._details, "role", "error" if step.state == "failed" else "faint")
-        said = " ".join(part for part in (step.detail, step.why) if part)
-        self._details.setText(said)
+        text = " ".join(part for part in (step.detail, step.why) if part)
+        self._details.setText(text)
         self._fix.setText(step.fix)
         self._fix.setVisible(bool(step.fix))
-        spoken = f"{STEP_NAMES[step.name]}: {_STATE_TEXTS[step.state]}. {said} {step.fix}"
-        self.setAccessibleName(spoken.strip().removesuffix("."))
+        accessible_text = f"{STEP_NAMES[step.name]}: {_STATE_TEXTS[step.state]}. {text} {step.fix}"
+        self.setAccessibleName(accessible_text.strip().removesuffix("."))
 
 
 class _ScrollContent(QWidget):
@@ -109,9 +109,9 @@ class ProviderCheckView(QWidget):
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        whole = row(self._scroll, self._close, margins=(28, 10, 16, 2), gap=6)
-        whole.setAlignment(self._close, Qt.AlignmentFlag.AlignTop)
-        self.setLayout(whole)
+        layout = row(self._scroll, self._close, margins=(28, 10, 16, 2), gap=6)
+        layout.setAlignment(self._close, Qt.AlignmentFlag.AlignTop)
+        self.setLayout(layout)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         self.clear()
 
@@ -148,13 +148,13 @@ class ProviderCheckView(QWidget):
             face = IconLabel(*_STATE_ICONS[line.state][:1], px=15, color_token=_STATE_ICONS[line.state][1])
             face.tint(self._theme)
             words = " · ".join(part for part in (line.name, line.detail) if part)
-            told = label(words, "error" if line.state == "failed" else "note", wrap=True)
-            parts = row(face, told, gap=8)
+            notice = label(words, "error" if line.state == "failed" else "note", wrap=True)
+            parts = row(face, notice, gap=8)
             parts.setStretch(1, 1)
-            shown = QWidget()
-            shown.setLayout(parts)
-            shown.setAccessibleName(f"{line.name}: {line.state}. {line.detail}")
-            self._notices.addWidget(shown)
+            line_widget = QWidget()
+            line_widget.setLayout(parts)
+            line_widget.setAccessibleName(f"{line.name}: {line.state}. {line.detail}")
+            self._notices.addWidget(line_widget)
         self.setVisible(bool(notices))
         self._fit()
 

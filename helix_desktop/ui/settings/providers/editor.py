@@ -159,8 +159,8 @@ class ProviderEditor(QWidget):
 
     def errors(self) -> dict[str, str]:
         """What is marked as wrong: field name and words."""
-        found = {name: field.error_text() for name, field in self._fields.items()}
-        return {name: words for name, words in {**found, "models": self.models.error_text()}.items() if words}
+        texts = {name: field.error_text() for name, field in self._fields.items()}
+        return {name: words for name, words in {**texts, "models": self.models.error_text()}.items() if words}
 
     def _suggest(self) -> None:
         """Offer the names that are published for this server, until it lists its own."""

@@ -143,8 +143,8 @@ class ModelChecklist(QWidget):
         return [item.text(0) for item in self._items() if _is_new(item) and item.checkState(0) == _CHECKED]
 
     def _items(self) -> list[QTreeWidgetItem]:
-        found = (self.list.topLevelItem(place) for place in range(self.list.topLevelItemCount()))
-        return [item for item in found if item is not None]
+        items = (self.list.topLevelItem(place) for place in range(self.list.topLevelItemCount()))
+        return [item for item in items if item is not None]
 
     def _filter(self, text: str) -> None:
         words = text.casefold().split()
@@ -157,26 +157,26 @@ class ModelChecklist(QWidget):
 
     def _check_all(self) -> None:
         """Check every model that the filter shows; where all are, uncheck them."""
-        shown = [item for item in self._visible_items() if _is_new(item)]
-        state = _UNCHECKED if all(item.checkState(0) == _CHECKED for item in shown) else _CHECKED
-        for item in shown:
+        new_items = [item for item in self._visible_items() if _is_new(item)]
+        state = _UNCHECKED if all(item.checkState(0) == _CHECKED for item in new_items) else _CHECKED
+        for item in new_items:
             item.setCheckState(0, state)
 
     def _update_buttons(self) -> None:
-        count, shown = len(self.checked()), self._visible_items()
-        new = [item for item in shown if _is_new(item)]
+        count, visible = len(self.checked()), self._visible_items()
+        new = [item for item in visible if _is_new(item)]
         every = bool(new) and all(item.checkState(0) == _CHECKED for item in new)
         self.add.setText(f"Add {count:,} {'model' if count == 1 else 'models'}" if count else "Add models")
         self.add.setEnabled(bool(count))
         self._all.setText("Clear selection" if every else "Select all")
         self._all.setEnabled(bool(new))
-        self.list.setVisible(bool(shown))
-        self._no_match.setVisible(not shown)
+        self.list.setVisible(bool(visible))
+        self._no_match.setVisible(not visible)
 
 
 def _item(name: str, spec: ResolvedModelSpec, exists: bool) -> QTreeWidgetItem:
-    shown = ModelRow(name, False, spec)
-    item = QTreeWidgetItem([cell_text(shown, place) for place in _CELLS])
+    model_row = ModelRow(name, False, spec)
+    item = QTreeWidgetItem([cell_text(model_row, place) for place in _CELLS])
     for place, text in enumerate(_placeholders(spec), 1):
         if text is not None:
             item.setText(place, text)

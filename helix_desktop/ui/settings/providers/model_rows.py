@@ -84,8 +84,8 @@ def price_text(spec: ResolvedModelSpec) -> str:
 
 def origins_text(spec: ResolvedModelSpec) -> str:
     """Who gave the figures that matter most, nearest first."""
-    found = {spec.values[name].origin for name in _FIGURES_BY_COLUMN[-1] if name in spec.values}
-    return ", ".join(words for origin, words in ORIGIN_TEXTS.items() if origin in found)
+    origins = {spec.values[name].origin for name in _FIGURES_BY_COLUMN[-1] if name in spec.values}
+    return ", ".join(words for origin, words in ORIGIN_TEXTS.items() if origin in origins)
 
 
 def source_text(fact: SourcedValue) -> str:

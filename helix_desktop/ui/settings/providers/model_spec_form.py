@@ -75,11 +75,11 @@ class ModelSpecForm(QWidget):
 
     def _add(self, grid: QGridLayout, name: str, title: str, control: QWidget, unit: str) -> None:
         line = grid.rowCount()
-        told = label(title, "muted")
-        told.setBuddy(control)
+        title_label = label(title, "muted")
+        title_label.setBuddy(control)
         control.setAccessibleName(f"{title}, {unit}" if unit else title)
         self._sources[name] = ElidedLabel(role="faint")
-        for place, part in enumerate((told, control, label(unit, "faint"), self._sources[name])):
+        for place, part in enumerate((title_label, control, label(unit, "faint"), self._sources[name])):
             grid.addWidget(part, line, place)
 
     def show_model(

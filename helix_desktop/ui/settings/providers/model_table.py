@@ -47,7 +47,7 @@ class _ModelTableModel(QAbstractTableModel):
         """What a cell shows."""
         row, column = self.rows[index.row()], index.column()
         first = column == 0
-        told: dict[int, Callable[[], object]] = {
+        getters: dict[int, Callable[[], object]] = {
             Qt.ItemDataRole.DisplayRole: lambda: cell_text(row, column),
             Qt.ItemDataRole.ToolTipRole: lambda: tooltip_text(row, column) or None,
             Qt.ItemDataRole.TextAlignmentRole: lambda: _alignment(column),
@@ -55,8 +55,8 @@ class _ModelTableModel(QAbstractTableModel):
             Qt.ItemDataRole.DecorationRole: lambda: self._star(row) if first else None,
             Qt.ItemDataRole.AccessibleTextRole: lambda: _accessible_text(row, column),
         }
-        asked = told.get(role)
-        return asked() if asked is not None else None
+        getter = getters.get(role)
+        return getter() if getter is not None else None
 
     def _star(self, row: ModelRow) -> QIcon:
         return icon("star", self.theme.accent_text if row.is_default else self.theme.border_strong, 14)
@@ -149,10 +149,10 @@ class ModelTable(QTableView):
         """By the table's own width, not by what its bars leave: these come and go with the result."""
         count = self._model.rowCount()
         upright, flat = self.verticalScrollBar(), self.horizontalScrollBar()
-        beside = upright.sizeHint().width() if count > _MAX_ROWS else 0
-        left = self.width() - beside - 2 * self.frameWidth() - sum(_WIDTHS)
+        scroll_bar_width = upright.sizeHint().width() if count > _MAX_ROWS else 0
+        left = self.width() - scroll_bar_width - 2 * self.frameWidth() - sum(_WIDTHS)
         narrow = left < _MIN_NAME_PX
-        self.setVerticalScrollBarPolicy(_ON if beside else _OFF)
+        self.setVerticalScrollBarPolicy(_ON if scroll_bar_width else _OFF)
         self.setHorizontalScrollBarPolicy(_ON if narrow else _OFF)
         self.setColumnWidth(0, max(_MIN_NAME_PX, left))
         below = flat.sizeHint().height() if narrow else 0
@@ -174,8 +174,8 @@ class ModelTable(QTableView):
 
 
 def _accessible_text(row: ModelRow, column: int) -> str:
-    usual = ", the usual one" if row.is_default and column == 0 else ""
-    return f"{COLUMNS[column]}: {cell_text(row, column)}{usual}"
+    default_note = ", the usual one" if row.is_default and column == 0 else ""
+    return f"{COLUMNS[column]}: {cell_text(row, column)}{default_note}"
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:

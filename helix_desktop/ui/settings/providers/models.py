@@ -165,10 +165,10 @@ class ProviderModels(QWidget):
         self.table.select_model(name)
 
     def _with_offered_spec(self, entry: ModelEntry) -> ModelEntry:
-        said = self._offered.get(entry.name)
-        if said is None:
+        offered = self._offered.get(entry.name)
+        if offered is None:
             return entry
-        return msgspec.structs.replace(entry, told=said.spec, told_by=said.source)
+        return msgspec.structs.replace(entry, told=offered.spec, told_by=offered.source)
 
     def _add(self) -> None:
         self.add(self.name_field.currentText().strip())

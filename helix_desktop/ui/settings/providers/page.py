@@ -56,7 +56,7 @@ class ProvidersPage(QWidget):
         self._stack = QStackedWidget()
         self._stack.addWidget(self.editor)
         self._stack.addWidget(self._demo_page())
-        whole, _ = scrolling_page(
+        page, _ = scrolling_page(
             "Model providers",
             "A key is sent to its own server and nowhere else. Proxy and certificates are the system's.",
             column(
@@ -68,7 +68,7 @@ class ProvidersPage(QWidget):
                 gap=8,
             ),
         )
-        self.setLayout(column(whole, self.editor.footer, gap=0))
+        self.setLayout(column(page, self.editor.footer, gap=0))
         self._use_demo_button.hide()
         self._show_editor(False)
         self.set_catalog(ModelCatalog())
@@ -108,12 +108,12 @@ class ProvidersPage(QWidget):
 
     def _add_vendor_action(self, vendor: Vendor) -> None:
         action = QAction(vendor.title, self._menu)
-        action.triggered.connect(lambda _=False, chosen=vendor: self.add_vendor(chosen))
+        action.triggered.connect(lambda _=False, clicked_vendor=vendor: self.add_vendor(clicked_vendor))
         self._menu.addAction(action)
 
     def show_providers(self, forms: Sequence[ProviderForm], states: Sequence[ProviderStatus]) -> None:
         """Show these providers; the chosen one stays chosen, at first it is the one in use."""
-        chosen = self._selected_id()
+        selected_id = self._selected_id()
         self._forms = {form.id: form for form in forms}
         self._states = {state.id: state for state in states}
         self.list.blockSignals(True)
@@ -131,8 +131,8 @@ class ProvidersPage(QWidget):
         self.list.setFixedHeight(min(_LINES, max(1, len(forms))) * line + 12)
         used = next((state.id for state in states if state.in_use), "")
         names = [form.id for form in forms]
-        found = (names.index(name) for name in (chosen, used) if name in names)
-        self.list.setCurrentRow(next(found, 0))
+        rows = (names.index(name) for name in (selected_id, used) if name in names)
+        self.list.setCurrentRow(next(rows, 0))
 
     def add(self) -> None:
         """Begin a new provider."""
@@ -141,8 +141,8 @@ class ProvidersPage(QWidget):
     def add_vendor(self, vendor: Vendor) -> None:
         """Begin a provider with what is known of a vendor, so that only its key is missing."""
         models = tuple(ModelEntry(name=name) for name in vendor.begin)
-        usual = vendor.begin[0] if vendor.begin else ""
-        self._start_editing(ProviderForm("", vendor.name, vendor.base_url, vendor.dialect, models, usual))
+        default = vendor.begin[0] if vendor.begin else ""
+        self._start_editing(ProviderForm("", vendor.name, vendor.base_url, vendor.dialect, models, default))
         self.editor.require_key(vendor.key)
 
     def _start_editing(self, form: ProviderForm) -> None:
@@ -166,9 +166,9 @@ class ProvidersPage(QWidget):
     def _new_key_location(self) -> str:
         """Where the others' keys are or would be; empty when nothing is known of it."""
         states = self._states.values()
-        kept = (f"in the {state.key_text}" for state in states if state.key_place == "keychain")
+        locations = (f"in the {state.key_text}" for state in states if state.key_place == "keychain")
         would = (state.key_text for state in states if state.key_place == "none" and state.key_text)
-        return next(chain(kept, would), "")
+        return next(chain(locations, would), "")
 
     def _selected_id(self) -> str:
         item = self.list.currentItem()

@@ -50,21 +50,23 @@ class RolesCard(QWidget):
                 self.default_model_chosen,
             ),
         )
-        for side, (title, choices, where, chosen) in enumerate(sides):
+        for side, (title, choices, where, signal) in enumerate(sides):
             grid.addWidget(title, 0, side)
             grid.setColumnStretch(side, 1)
             for place, (role, name, _) in enumerate(ROLES):
                 choices[role] = choice = _choice(f"{name}, {where}")
                 choice.activated.connect(
-                    lambda _, role=role, choices=choices, chosen=chosen: chosen.emit(
+                    lambda _, role=role, choices=choices, signal=signal: signal.emit(
                         role, choices[role].currentData()
                     )
                 )
                 grid.addWidget(choice, 2 * place + 2, side)
         for place, (_, name, words) in enumerate(ROLES):
-            told = row(label(name, "strong"), label(words, "faint", wrap=True), margins=(0, 7, 0, 0), gap=8)
-            told.setStretch(1, 1)
-            grid.addLayout(told, 2 * place + 1, 0, 1, 2)
+            heading = row(
+                label(name, "strong"), label(words, "faint", wrap=True), margins=(0, 7, 0, 0), gap=8
+            )
+            heading.setStretch(1, 1)
+            grid.addLayout(heading, 2 * place + 1, 0, 1, 2)
         self.setLayout(column(card(grid)))
 
     def show_roles(

@@ -164,8 +164,8 @@ class Rail(QFrame):
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
         """Show exactly these workspaces in this order; a square that stays keeps its focus."""
-        wanted = {workspace.id for workspace in workspaces}
-        for gone in self._buttons.keys() - wanted:
+        ids = {workspace.id for workspace in workspaces}
+        for gone in self._buttons.keys() - ids:
             button = self._buttons.pop(gone)
             self._button_layout.removeWidget(button)
             button.hide()

@@ -86,12 +86,12 @@ def default_initials(name: str) -> str:
 
 def distinct_colors(ids: Iterable[str]) -> dict[str, str]:
     """The colours of workspaces that look alike otherwise: different ones, as long as there are enough."""
-    chosen: dict[str, str] = {}
-    for one in sorted(ids):
-        first = WORKSPACE_COLORS.index(default_color(one))
+    colors: dict[str, str] = {}
+    for workspace_id in sorted(ids):
+        first = WORKSPACE_COLORS.index(default_color(workspace_id))
         turned = (*WORKSPACE_COLORS[first:], *WORKSPACE_COLORS[:first])
-        chosen[one] = next((color for color in turned if color not in chosen.values()), turned[0])
-    return chosen
+        colors[workspace_id] = next((color for color in turned if color not in colors.values()), turned[0])
+    return colors
 
 
 def disambiguate(paths: Sequence[str]) -> list[str]:
@@ -140,17 +140,17 @@ def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[Sess
     top: list[SessionItem] = []
     for item in newest_first(items):
         (below.setdefault(item.parent, []) if item.parent else top).append(item)
-    shown: list[SessionItem] = []
+    visible: list[SessionItem] = []
     for item in top:
-        children = sorted(below.get(item.id, []), key=lambda one: (one.created_ms, one.title))
-        found = [one for one in children if matches_query(needle, one.title, one.subtitle)]
+        children = sorted(below.get(item.id, []), key=lambda child: (child.created_ms, child.title))
+        matches = [child for child in children if matches_query(needle, child.title, child.subtitle)]
         if needle:
-            shown += [item, *found] if found or matches_query(needle, item.title, item.subtitle) else []
-        elif item.active or any(one.active or one.running for one in children):
-            shown += [item, *children]
+            visible += [item, *matches] if matches or matches_query(needle, item.title, item.subtitle) else []
+        elif item.active or any(child.active or child.running for child in children):
+            visible += [item, *children]
         else:
-            shown.append(item)
-    return shown
+            visible.append(item)
+    return visible
 
 
 def newest_first(items: Iterable[SessionItem]) -> list[SessionItem]:

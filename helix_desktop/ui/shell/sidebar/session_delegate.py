@@ -36,13 +36,13 @@ class SessionDelegate(QStyledItemDelegate):
         entry = index.data(ITEM_ROLE)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        whole = QRectF(option.rect)
+        bounds = QRectF(option.rect)
         if isinstance(entry, str):
             painter.setFont(fonts.sized(self._base(), 11, QFont.Weight.DemiBold))
             painter.setPen(QColor(self.theme.faint))
-            painter.drawText(whole.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, entry)
+            painter.drawText(bounds.adjusted(20, 8, 0, 0), Qt.AlignmentFlag.AlignVCenter, entry)
         elif isinstance(entry, SessionItem):
-            box = whole.adjusted(24 if entry.parent else 8, 1, -8, -1)
+            box = bounds.adjusted(24 if entry.parent else 8, 1, -8, -1)
             self._paint_background(painter, box, entry, option.state)
             if entry.parent:
                 self._paint_nested(painter, box, entry)
@@ -71,30 +71,30 @@ class SessionDelegate(QStyledItemDelegate):
     def _paint_background(
         self, painter: QPainter, box: QRectF, item: SessionItem, state: QStyle.StateFlag
     ) -> None:
-        ground = ""
+        background = ""
         if item.active:
-            ground = self.theme.selection
+            background = self.theme.selection
         elif state & (QStyle.StateFlag.State_MouseOver | QStyle.StateFlag.State_Selected):
-            ground = self.theme.hover
+            background = self.theme.hover
         focused = (
             state & QStyle.StateFlag.State_HasFocus and state & QStyle.StateFlag.State_KeyboardFocusChange
         )
         painter.setPen(QPen(QColor(self.theme.accent), 2) if focused else Qt.PenStyle.NoPen)
-        painter.setBrush(QColor(ground) if ground else Qt.BrushStyle.NoBrush)
-        if ground or focused:
+        painter.setBrush(QColor(background) if background else Qt.BrushStyle.NoBrush)
+        if background or focused:
             painter.drawRoundedRect(box.adjusted(1, 1, -1, -1) if focused else box, 9, 9)
 
     def _paint_nested(self, painter: QPainter, box: QRectF, item: SessionItem) -> None:
         """A subagent's session on one line: icon, title, and a dot while it works."""
-        ink = self.theme.text if item.active else self.theme.muted
+        color = self.theme.text if item.active else self.theme.muted
         side = 14
         ratio = painter.device().devicePixelRatioF()
         top = box.center().y() - side / 2
-        painter.drawPixmap(QPointF(box.x() + 9, top), pixmap("bot", ink, side, ratio))
+        painter.drawPixmap(QPointF(box.x() + 9, top), pixmap("bot", color, side, ratio))
         busy = item.running or item.waiting
         font = fonts.sized(self._base(), 12, QFont.Weight.Medium if item.active else QFont.Weight.Normal)
         painter.setFont(font)
-        painter.setPen(QColor(ink))
+        painter.setPen(QColor(color))
         room = box.width() - 31 - (26 if busy else 12)
         title = QFontMetricsF(font).elidedText(item.title, Qt.TextElideMode.ElideRight, room)
         place = QRectF(box.x() + 31, box.y(), room, box.height())

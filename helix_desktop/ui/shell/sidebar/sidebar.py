@@ -42,9 +42,9 @@ class _NameButton(PushButton):
     def show_name(self, name: str) -> None:
         self._full_name = name
         self.setAccessibleName(f"Workspace {name}. Switch workspace" if name else "Choose a workspace")
-        shown = name or "No workspace"
-        self.setText(self.fontMetrics().elidedText(shown, Qt.TextElideMode.ElideRight, 150))
-        self.setToolTip(f"{shown}\nSwitch workspace (Ctrl+K)")
+        title = name or "No workspace"
+        self.setText(self.fontMetrics().elidedText(title, Qt.TextElideMode.ElideRight, 150))
+        self.setToolTip(f"{title}\nSwitch workspace (Ctrl+K)")
 
     def tint(self, theme: Theme) -> None:
         self.setIcon(icon("chevron-down", theme.muted, 15))

@@ -54,16 +54,16 @@ class _Delegate(LineDelegate):
         x = box.x() + 53
         room = right - x - 12
         right_end, middle = Qt.TextElideMode.ElideRight, Qt.TextElideMode.ElideMiddle
-        for text, px, weight, ink, top, side in (
+        for text, px, weight, color, top, side in (
             (workspace.name, 13, QFont.Weight.DemiBold, self.theme.text, 0.14, right_end),
             (workspace.path, 12, QFont.Weight.Normal, self.theme.muted, 0.5, middle),
         ):
             font = fonts.sized(self.view.font(), px, weight)
             painter.setFont(font)
-            painter.setPen(QColor(ink))
+            painter.setPen(QColor(color))
             place = QRectF(x, box.y() + box.height() * top, room, box.height() * 0.36)
-            shown = QFontMetricsF(font).elidedText(text, side, room)
-            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, shown)
+            elided = QFontMetricsF(font).elidedText(text, side, room)
+            painter.drawText(place, Qt.AlignmentFlag.AlignVCenter, elided)
 
 
 class Switcher(QuickPicker):
@@ -107,8 +107,8 @@ class Switcher(QuickPicker):
 
     def initial_row(self, needle: str) -> int:
         """With nothing typed, Enter goes to another workspace than the one that is open."""
-        found = self.matching_workspaces()
-        return 1 if not needle and found[0].active and len(found) > 1 else 0
+        matches = self.matching_workspaces()
+        return 1 if not needle and matches[0].active and len(matches) > 1 else 0
 
     def accept_item(self, index: QModelIndex) -> None:
         """Go to the workspace of a line."""

@@ -17,11 +17,11 @@ def paint_workspace_badge(
     painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme, reference: QFont
 ) -> None:
     """Paint square and initials; a workspace whose folder is missing turns grey."""
-    ground = QColor(workspace.display_color())
+    background = QColor(workspace.display_color())
     missing = workspace.badge == "missing"
     sweep = QLinearGradient(rect.topLeft(), rect.bottomRight())
-    sweep.setColorAt(0, ground)
-    sweep.setColorAt(1, ground.darker(114))
+    sweep.setColorAt(0, background)
+    sweep.setColorAt(1, background.darker(114))
     painter.setPen(Qt.PenStyle.NoPen)
     painter.setBrush(QColor(theme.seg_free) if missing else sweep)
     painter.drawRoundedRect(rect, rect.width() * 0.29, rect.width() * 0.29)

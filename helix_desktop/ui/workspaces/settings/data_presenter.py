@@ -24,14 +24,14 @@ class DataPresenter:
         self._page.rule_chosen.connect(
             lambda rule: start(self._save_rule(rule), "keep the rule of a clean-up")
         )
-        for asked, work in (
+        for signal, work in (
             (self._page.clean_requested, tidying.clean_up),
             (self._page.trash_requested, tidying.show_trash),
             (self._page.redact_requested, tidying.redact),
             (self._page.backup_requested, workspace_controller.backup.back_up),
         ):
-            asked.connect(dialog.hide)  # never one dialog above another
-            asked.connect(lambda work=work: start(work(), "data"))
+            signal.connect(dialog.hide)  # never one dialog above another
+            signal.connect(lambda work=work: start(work(), "data"))
 
     async def show(self) -> None:
         """Show the figures and the rule as they are now."""

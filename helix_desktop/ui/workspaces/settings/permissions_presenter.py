@@ -58,7 +58,7 @@ class PermissionsPresenter(QObject):
         page.form.submitted.connect(self._add_rule)
         page.sandbox.changed.connect(lambda name, on: async_actions.start(self._grant(name, on), "grant"))
         page.demo_calls_changed.connect(self._set_demo_calls)
-        page.trust_requested.connect(lambda wanted: async_actions.start(self._trust(wanted), "trust"))
+        page.trust_requested.connect(lambda trusted: async_actions.start(self._trust(trusted), "trust"))
 
     async def show(self) -> None:
         """Show the page as things are now; what takes counting comes a moment later."""
@@ -142,11 +142,11 @@ class PermissionsPresenter(QObject):
         identity = self._workspace_controller.active_workspace_id
         if identity not in self._services.open_workspaces:
             return
-        said, held = await self._services.tools.sandbox_status(identity)
+        text, is_confined = await self._services.tools.sandbox_status(identity)
         if identity == self._workspace_controller.active_workspace_id:
             record = self._services.registry.get(identity)
             on = {"sandbox": record.sandbox, "network": record.network, "fetch": record.fetch}
-            self._page.sandbox.show_sandbox(on, said, held)
+            self._page.sandbox.show_sandbox(on, text, is_confined)
 
     async def _grant(self, name: Grant, is_granted: bool) -> None:
         await self._services.tools.set_grant(self._workspace_controller.active_workspace_id, name, is_granted)
@@ -163,23 +163,23 @@ class PermissionsPresenter(QObject):
 
 async def _read_usage(workspace: OpenWorkspace, rules: Iterable[PermissionRule]) -> dict[str, RuleUsage]:
     """How often each rule answered, by its text, in all sessions of a workspace."""
-    wanted = {name: rule.text for rule in rules for name in rule_names(rule)}
-    uses = {text: RuleUsage() for text in wanted.values()}
-    here = {one.session.id: one.session.log for one in workspace.conversations}
+    rules_by_name = {name: rule.text for rule in rules for name in rule_names(rule)}
+    uses = {text: RuleUsage() for text in rules_by_name.values()}
+    here = {conversation.session.id: conversation.session.log for conversation in workspace.conversations}
     for session in await workspace.store.sessions():
         log = here.get(session.id)
-        _count_usage(await workspace.store.events(session.id) if log is None else log, wanted, uses)
+        _count_usage(await workspace.store.events(session.id) if log is None else log, rules_by_name, uses)
     return uses
 
 
 def _count_usage(
     log: Iterable[RecordedEvent], text_by_name: dict[str, str], usage: dict[str, RuleUsage]
 ) -> None:
-    for one in log:
-        if isinstance(one.event, ApprovalGiven) and one.event.rule in text_by_name:
-            use = usage[text_by_name[one.event.rule]]
+    for entry in log:
+        if isinstance(entry.event, ApprovalGiven) and entry.event.rule in text_by_name:
+            use = usage[text_by_name[entry.event.rule]]
             use.count += 1
-            use.last_at_ms = max(use.last_at_ms, one.at)
+            use.last_at_ms = max(use.last_at_ms, entry.at)
 
 
 def _permission_row(key: str, rule: PermissionRule, usage: RuleUsage | None) -> PermissionRow:

@@ -140,7 +140,7 @@ class PolicyPresenter(QObject):
 
     def _watched_paths(self, workspace: OpenWorkspace) -> list[str]:
         path = self._policy_file(workspace).path
-        return [str(one) for one in (path, path.parent) if one.exists()]
+        return [str(watched) for watched in (path, path.parent) if watched.exists()]
 
     def _reload_edited(self) -> None:
         for room in tuple(self._services.open_workspaces.values()):
@@ -210,7 +210,7 @@ class PolicyPresenter(QObject):
 def _file_stamp(path: Path) -> tuple[int, int, int]:
     """Tell one version of a file from another: when it was written, its size and inode; zeros without one."""
     try:
-        found = os.stat(path)
+        stat = os.stat(path)
     except OSError:
         return (0, 0, 0)
-    return (found.st_mtime_ns, found.st_size, found.st_ino)
+    return (stat.st_mtime_ns, stat.st_size, stat.st_ino)

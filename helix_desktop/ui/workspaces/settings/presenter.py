@@ -92,13 +92,13 @@ class SettingsPresenter(QObject):
         self._apply_appearance()
         composer.model_clicked.connect(self._choose_model)
         window.welcome.provider_requested.connect(lambda: self._open("providers"))
-        found = window.welcome.found_servers
+        found_servers = window.welcome.found_servers
         window.welcome.scan_requested.connect(
-            lambda: async_actions.start(self._pages.providers.scan(found), "find local servers")
+            lambda: async_actions.start(self._pages.providers.scan(found_servers), "find local servers")
         )
-        found.add_requested.connect(
+        found_servers.add_requested.connect(
             lambda server: async_actions.start(
-                self._pages.providers.add_and_use(server, found), "add a local server"
+                self._pages.providers.add_and_use(server, found_servers), "add a local server"
             )
         )
         window.commands.settings.triggered.connect(lambda: self._open("providers"))

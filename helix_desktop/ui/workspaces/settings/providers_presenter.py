@@ -139,7 +139,7 @@ class ProvidersPresenter:
         self._editor.focus_key()
 
     def _select(self, name: str) -> None:
-        names = [DEMO, *(one.name for one in self._services.settings.providers)]
+        names = [DEMO, *(provider.name for provider in self._services.settings.providers)]
         if name in names:  # else it was removed meanwhile
             self._page.list.setCurrentRow(names.index(name))
 
@@ -147,8 +147,8 @@ class ProvidersPresenter:
         """The label of the model that answers here, as long as the provider still has it."""
         room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
         model = room.model.info.name if room is not None else ""
-        kept = model in {entry.name for entry in provider.models}
-        return f"{provider.name}/{model if kept else provider.resolve_model_name()}"
+        is_listed = model in {entry.name for entry in provider.models}
+        return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
 
     def _update_references(self, previous_name: str, provider: Provider | None) -> None:
         """Let a changed provider's models work where the former's did; where it is gone, the usual ones."""
@@ -162,13 +162,15 @@ class ProvidersPresenter:
         """Let a model answer in the workspace on screen; `label` may be a provider's name alone."""
         name = label.partition("/")[0]
         provider = self._services.settings.provider(name)
-        wanted = f"{name}/{provider.resolve_model_name(label.partition('/')[2])}" if provider else ""
+        new_label = f"{name}/{provider.resolve_model_name(label.partition('/')[2])}" if provider else ""
         if self._workspace_controller.active_workspace_id:
             await self._services.use_model(
-                self._workspace_controller.active_workspace_id, wanted or "demo/offline"
+                self._workspace_controller.active_workspace_id, new_label or "demo/offline"
             )
         if not self._workspace_controller.active_workspace_id or name != DEMO:
-            await self._services.save_settings(msgspec.structs.replace(self._services.settings, model=wanted))
+            await self._services.save_settings(
+                msgspec.structs.replace(self._services.settings, model=new_label)
+            )
         self._workspace_controller.session_controller.model_selected.emit()
         await self._workspace_controller.session_controller.show_model()
         await self.refresh()
@@ -199,8 +201,8 @@ class ProvidersPresenter:
         """Five ticks, live; then what the server says now of its models: a local one has loaded one."""
         if previous_test is not None:
             await asyncio.wait((previous_test,))  # its last words would cover ours
-        chosen = self._editor.models.selected_model
-        model = chosen if chosen in {entry.name for entry in form.models} else form.default_model
+        selected = self._editor.models.selected_model
+        model = selected if selected in {entry.name for entry in form.models} else form.default_model
         provider = provider_from_form(form)
         self._editor.show_testing(True)
         try:
@@ -222,7 +224,7 @@ class ProvidersPresenter:
         """Look for model servers on this machine's usual ports."""
         view.show_scanning()
         servers = await self._services.models.find_local_servers()
-        view.show_servers(servers, [one.base_url for one in self._services.settings.providers])
+        view.show_servers(servers, [provider.base_url for provider in self._services.settings.providers])
 
     async def add_and_use(self, server: LocalServer, view: FoundServerList) -> None:
         """Add a server that was found on the first run: its model answers from now on, in all workspaces."""
@@ -253,31 +255,33 @@ def updated_label(label: str, previous_name: str, provider: Provider | None) -> 
         return label
     if provider is None:
         return ""
-    kept = model if model in {entry.name for entry in provider.models} else provider.resolve_model_name()
-    return f"{provider.name}/{kept}"
+    model_name = (
+        model if model in {entry.name for entry in provider.models} else provider.resolve_model_name()
+    )
+    return f"{provider.name}/{model_name}"
 
 
 def provider_from_server(server: LocalServer, settings: Settings) -> Provider:
     """A provider made of a server that was found; of its own name, or of one with a number."""
     base = re.sub(r"[\s/]+", "-", server.title).lower()
-    taken = {one.name for one in settings.providers} | {DEMO}
+    used_names = {provider.name for provider in settings.providers} | {DEMO}
     names = (base, *(f"{base}-{number}" for number in range(2, 100)))
-    name = next((one for one in names if one not in taken), base)
+    name = next((candidate for candidate in names if candidate not in used_names), base)
     models = tuple(
         ModelEntry(name=model.name, told=model.spec, told_by=model.source) for model in server.models
     )
     loaded = next((model.name for model in server.models if model.is_loaded), "")
-    usual = loaded or next((model.name for model in server.models), "")
-    return Provider(name=name, base_url=server.base_url, models=models, default_model=usual)
+    default = loaded or next((model.name for model in server.models), "")
+    return Provider(name=name, base_url=server.base_url, models=models, default_model=default)
 
 
 def form_from_provider(provider: Provider) -> ProviderForm:
     """A provider as it is filled in."""
-    usual = provider.default_model or next((entry.name for entry in provider.models), "")
+    default = provider.default_model or next((entry.name for entry in provider.models), "")
     entries = provider.models
-    if usual and usual not in {entry.name for entry in entries}:
-        entries = (ModelEntry(name=usual), *entries)
-    return ProviderForm(provider.name, provider.name, provider.base_url, provider.dialect, entries, usual)
+    if default and default not in {entry.name for entry in entries}:
+        entries = (ModelEntry(name=default), *entries)
+    return ProviderForm(provider.name, provider.name, provider.base_url, provider.dialect, entries, default)
 
 
 def provider_from_form(form: ProviderForm) -> Provider:

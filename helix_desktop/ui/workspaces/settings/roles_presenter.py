@@ -60,7 +60,7 @@ def model_labels(settings: Settings) -> tuple[str, ...]:
         for name in dict.fromkeys(
             (
                 *([provider.default_model] if provider.default_model else []),
-                *(one.name for one in provider.models),
+                *(entry.name for entry in provider.models),
             )
         )
     )
