@@ -1,4 +1,4 @@
-"""The purse: what a session may spend on model calls, and what it has spent, its subagents included."""
+"""Session budgets: what a session may spend on model calls and has spent, its subagents included."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _HOW_TO_RAISE = (
 
 
 class SessionBudget:
-    """Asked before each model call of one session; `above` gives the purse that pays for a subagent's."""
+    """The budget of one session, checked before each model call.
+
+    `parent` returns the budget of the session that a subagent works for; None if there is none.
+    """
 
     def __init__(
         self,
@@ -31,68 +34,68 @@ class SessionBudget:
         parent: Callable[[], SessionBudget | None] = lambda: None,
     ) -> None:
         self._session, self._settings, self._parent = session, settings, parent
-        self.subagent_spending: dict[str, Spending] = {}  # of subagents, by their sessions
+        self.subagent_spending: dict[str, Spending] = {}  # by the subagent's session id
 
     @property
     def limit(self) -> Budget:
-        """What may be spent: as the person has said for this session, else what the policy says.
+        """The limit that the user set for this session, else the policy's.
 
-        A subagent has one of its own only if the person has given it one.
+        A subagent has a limit of its own only if the user set one.
         """
-        known = self._session.transcript
-        if known.budget is not None or known.parent:
-            return known.budget or Budget()
+        transcript = self._session.transcript
+        if transcript.budget is not None or transcript.parent:
+            return transcript.budget or Budget()
         policy, _, _ = self._settings()
         return Budget(policy.budget_tokens, policy.budget_cost)
 
     @property
     def spent(self) -> Spending:
-        """What all model calls took so far."""
+        """The total spent on model calls so far, subagents included."""
         return sum(self.subagent_spending.values(), self._session.transcript.spending)
 
     @property
     def is_exhausted(self) -> bool:
-        """Whether no model may be called."""
-        above = self._parent()
-        return self.limit.share(self.spent) >= 1 or (above is not None and above.is_exhausted)
+        """True if no model may be called: this budget or its parent's is spent."""
+        parent = self._parent()
+        return self.limit.share(self.spent) >= 1 or (parent is not None and parent.is_exhausted)
 
     def can_afford(self, estimate: CostEstimate) -> bool:
-        """Return whether a budget is set, here or above, and what is left of each covers an estimate.
+        """Return True if a limit is set, here or in the parent, and each remainder covers the estimate.
 
-        A budget in money covers nothing whose price is not known.
+        A limit in US dollars covers nothing whose price is unknown.
         """
-        above = self._parent()
-        limits = [(self.limit, self.spent)] + ([(above.limit, above.spent)] if above is not None else [])
-        limits = [one for one in limits if one[0].tokens or one[0].cost]
+        parent = self._parent()
+        limits = [(self.limit, self.spent)] + ([(parent.limit, parent.spent)] if parent is not None else [])
+        limits = [pair for pair in limits if pair[0].tokens or pair[0].cost]
         return bool(limits) and all(_covers(budget, spent, estimate) for budget, spent in limits)
 
     def require_available(self) -> None:
-        """Raise BudgetSpent when no model may be called."""
+        """Raise BudgetExhausted if no model may be called."""
         if self.limit.share(self.spent) >= 1:
             why = f"{self.limit.usage_text(self.spent)} are spent, subagents and summaries included."
             raise BudgetExhausted("The budget of this session is spent.", why, _HOW_TO_RAISE)
-        above = self._parent()
-        if above is not None and above.is_exhausted:
-            why = f"{above.limit.usage_text(above.spent)} are spent."
+        parent = self._parent()
+        if parent is not None and parent.is_exhausted:
+            why = f"{parent.limit.usage_text(parent.spent)} are spent."
             raise BudgetExhausted(
                 "The budget of the session that this one works for is spent.", why, _HOW_TO_RAISE
             )
 
     async def ensure_available(self) -> None:
-        """Put on record, once, that most of the budget is spent. Raises BudgetSpent when all of it is."""
+        """Record, once, that most of the budget is spent. Raises BudgetExhausted if all of it is."""
         self.require_available()
 
-        def neared() -> list[Event]:
+        def decide() -> list[Event]:
             budget, spent = self.limit, self.spent
             if budget.share(spent) < WARNING_SHARE or self._session.transcript.warned_budget == budget:
                 return []
             return [BudgetNeared(spent.tokens, spent.cost, budget.tokens, budget.cost)]
 
-        if neared():
-            await self._session.record_decided(neared)
+        if decide():
+            await self._session.record_decided(decide)
 
     async def set_limit(self, limit: Budget) -> None:
-        """Say what the session may spend."""
+        """Set what the session may spend."""
         await self._session.record(BudgetSet(limit.tokens, limit.cost))
 
 
@@ -104,33 +107,33 @@ def _covers(budget: Budget, spent: Spending, estimate: CostEstimate) -> bool:
 
 
 class BudgetedModel:
-    """A model that is called only while there is a budget for it."""
+    """A model that raises BudgetExhausted instead of running without budget."""
 
     def __init__(self, model: Model, budget: SessionBudget) -> None:
         self._model, self._budget = model, budget
 
     @property
     def info(self) -> ModelInfo:
-        """The model's name and room."""
+        """The model's name, window and prices."""
         return self._model.info
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """What the model streams. Raises ModelError, BudgetSpent."""
+        """Stream the model's answer. Raises ModelError, BudgetExhausted."""
         self._budget.require_available()
-        async with aclosing(self._model.stream(request)) as arrivals:
-            async for arrival in arrivals:
-                yield arrival
+        async with aclosing(self._model.stream(request)) as items:
+            async for item in items:
+                yield item
 
 
 class BudgetedSettings:
-    """Settings whose models, whatever they are called for, ask the purse of one session first."""
+    """Run settings whose models, in every role, check one session's budget before each call."""
 
     def __init__(self, settings: RunSettingsSource, budget: SessionBudget) -> None:
         self._settings, self._budget = settings, budget
         self._cached: tuple[ModelRoles, ModelRoles] | None = None
 
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
-        """Policy, frame and models; the same objects until one changes."""
+        """Return policy, frame and models; the same objects until one changes."""
         policy, frame, roles = self._settings()
         if self._cached is None or self._cached[0] is not roles:
             self._cached = roles, self._budgeted(roles)

@@ -1,4 +1,4 @@
-"""What a room's store holds, as a person asks for it: found, verified, brought into a message."""
+"""Content access: find, verify and attach the contents of one workspace's store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from helix_desktop.domain.store.entries import Content
 
 
 class VerifyResult(msgspec.Struct, frozen=True):
-    """What became of verifying one content."""
+    """The result of verifying one content."""
 
     digest: str
     is_valid: bool
@@ -23,20 +23,20 @@ class VerifyResult(msgspec.Struct, frozen=True):
 
 
 class ContentAccess:
-    """The contents of one workspace's store."""
+    """Access to the contents of one workspace's store."""
 
     def __init__(self, store: Store, counter: TokenCounter) -> None:
         self.store, self._counter = store, counter
 
     async def resolve(self, prefix: str) -> str:
-        """The one digest that begins with `prefix`. Raises DigestUnknown, DigestAmbiguous."""
+        """Return the one digest that begins with `prefix`. Raises DigestUnknown, DigestAmbiguous."""
         plain = prefix.strip().lower()
-        found = await self.store.find(plain, 6) if is_digest_prefix(plain) else []
-        if len(found) == 1:
-            return found[0]
-        if not found and is_digest(plain):
-            await self.store.entry(plain)  # says so when it was forgotten
-        if not found:
+        digests = await self.store.find(plain, 6) if is_digest_prefix(plain) else []
+        if len(digests) == 1:
+            return digests[0]
+        if not digests and is_digest(plain):
+            await self.store.entry(plain)  # raises with the reason if it was redacted
+        if not digests:
             raise DigestUnknown(
                 f"No cached output begins with {prefix[:64]!r}.",
                 "This workspace's cache holds no such hash.",
@@ -44,13 +44,13 @@ class ContentAccess:
             )
         raise DigestAmbiguous(
             f"Several cached outputs begin with {plain!r}.",
-            ", ".join(one[:16] for one in found),
+            ", ".join(digest[:16] for digest in digests),
             "Give more digits.",
-            near=tuple(found),
+            near=tuple(digests),
         )
 
     async def verify(self, digest: str) -> VerifyResult:
-        """Read a content again and compare its SHA-256 with its name."""
+        """Read a content again and compare its SHA-256 with its digest."""
         try:
             data = await self.store.get(digest)
         except ContentDamaged as error:
@@ -58,7 +58,7 @@ class ContentAccess:
         return VerifyResult(digest, True, f"{len(data):,} bytes match their SHA-256")
 
     async def attach(self, digest: str, first_line: int = 0, last_line: int = 0) -> Attachment:
-        """A content, or its lines `first` to `last` (from 1), ready to be recalled into a message."""
+        """Return a content, or its lines `first_line` to `last_line` (from 1), as an attachment."""
         data = await self.store.get(digest)
         entry = await self.store.entry(digest)
         label = " ".join(part for part in (entry.tool, entry.target) if part) or digest[:12]
@@ -71,9 +71,9 @@ class ContentAccess:
         return Attachment(digest, label, text, await self.count_tokens(text), len(data))
 
     async def attach_image(self, session: str, data: bytes, label: str) -> Attachment:
-        """An image the person brought along, stored and ready to go into a message.
+        """Store an image from the user and return it as an attachment.
 
-        Raises InputUnusable for what is no image, or too large for one.
+        Raises InvalidInput if `data` is not an image, or is too large for one.
         """
         image = identify_image(data, digest_of(data), label)
         if image is None or len(data) > MAX_IMAGE_BYTES:
@@ -94,12 +94,12 @@ class ContentAccess:
         return Attachment(image.digest, image.label, "", tokens, image.size, image, marker_tokens)
 
     async def count_tokens(self, text: str) -> int:
-        """Tokens of a text."""
+        """Return the number of tokens in a text."""
         (tokens,) = await self._counter.count([text])
         return tokens
 
 
 def _lines(data: bytes, first_line: int, last_line: int) -> str:
-    """The text of a content, or its lines from `first` (0: all of it) to `last` (0: the end)."""
+    """Return the text of a content, or its lines `first_line` (0: all) to `last_line` (0: the end)."""
     text = data.decode("utf-8", "replace")
     return "\n".join(text.splitlines()[first_line - 1 : last_line or None]) if first_line else text

@@ -1,4 +1,4 @@
-"""A conversation: everything a person can do with one session."""
+"""A conversation: every action on one session."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ from helix_desktop.system.task_scope import TaskScope
 
 
 class SessionServices:
-    """What the conversations of one workspace share.
+    """The services that the conversations of one workspace share.
 
-    `prompts` holds what models are told, by name and without their version lines; `versions` what events call
-    each. `trusted` says whether the person trusts the workspace's folder, `delegate`, set before the first
-    conversation, is the tool that starts subagents, as the model is told of it.
+    `prompts` holds the prompts by name, without their version lines; `versions` holds the version that events
+    record for each. `is_trusted` returns True if the user trusts the workspace's folder. `delegate_spec`, set
+    before the first conversation, is the spec of the tool that starts subagents.
     """
 
     def __init__(
@@ -73,24 +73,24 @@ class SessionServices:
         self.interactive_approver = InteractiveApprover()
         self.approver = approver or self.interactive_approver
         self.is_unattended = approver is not None
-        """Whether nobody is there to answer: what background work may read is decided by the budget."""
+        """True if no user is there to answer: then the budget decides what background work may read."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """What the model is told that it can do."""
+        """The tool specs sent to the model."""
         return (*self.tools.specs, *([self.delegate_spec] if self.delegate_spec else []))
 
     def for_subagents(self) -> SessionServices:
-        """The same without the tool that starts subagents; their model is also told the prompt `subagent`."""
-        twin = copy(self)
-        twin.tools, twin.delegate_spec = NonDelegatingTools(self.tools), None
-        told = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
-        twin.prompts = {**self.prompts, "system": "\n\n".join(told)}
-        return twin
+        """Return a copy without the delegate tool, whose system prompt includes the prompt `subagent`."""
+        services = copy(self)
+        services.tools, services.delegate_spec = NonDelegatingTools(self.tools), None
+        system_prompts = [self.prompts[name] for name in ("system", "subagent") if name in self.prompts]
+        services.prompts = {**self.prompts, "system": "\n\n".join(system_prompts)}
+        return services
 
 
 class Conversation(ManualActions):
-    """One session with its engine. Everything runs in its own scope and ends with `close`."""
+    """One session with its turn engine. Everything runs in its own task scope and ends with `close`."""
 
     def __init__(
         self,
@@ -103,9 +103,10 @@ class Conversation(ManualActions):
         is_subagent: bool = False,
         parent_budget: Callable[[], SessionBudget | None] = lambda: None,
     ) -> None:
-        """Without a nursery the conversation can start no subagents; `led` by another's leeway it is one.
+        """Without a `subagent_factory` the conversation cannot start subagents.
 
-        `above` gives the purse that pays for a subagent.
+        `is_subagent` is True if it works under another session's `permissions`; `parent_budget` then returns
+        the budget that pays for it, None if there is none.
         """
         self.permissions = permissions or SessionPermissions()
         self._is_subagent = is_subagent
@@ -117,8 +118,8 @@ class Conversation(ManualActions):
         self._stopping: asyncio.Task[TurnEnded] | None = None
         counter, clock = services.counter, services.clock
         extractor = Extractor(counter, services.prompts["extract"], settings)
-        question = FormPrompt(session, counter, clock, services.prompts["intake"], settings)
-        gate = IntakeGate(session, Intake(counter), question, extractor, clock, settings)
+        form_prompt = FormPrompt(session, counter, clock, services.prompts["intake"], settings)
+        gate = IntakeGate(session, Intake(counter), form_prompt, extractor, clock, settings)
         approvals = ApprovalService(
             *(
                 services.permissions,
@@ -180,14 +181,14 @@ class Conversation(ManualActions):
         return self._engine.retry_state
 
     def retry_now(self) -> None:
-        """Ask the model again at once, if that is waited for."""
+        """Skip the wait of a pending retry of the model call, if there is one."""
         self._engine.retry_now()
 
     async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
-        """Begin a turn; while one runs, keep the message for after it, or to `steer` it at its next step.
+        """Start a turn; while one runs, queue the message for after it, or to `steer` it at its next step.
 
-        Nothing typed is dropped. Raises StoreError when the waiting message could not be kept,
-        WorkspaceUntrusted, ModelUnchosen.
+        Nothing typed is dropped. Raises StoreError if the queued message could not be stored,
+        WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
         self.require_model()
@@ -198,7 +199,7 @@ class Conversation(ManualActions):
         self._begin(text, attachments)
 
     async def run(self, text: str) -> TurnEnded:
-        """Run one turn to its end in the caller's time. Raises WorkspaceUntrusted."""
+        """Run one turn and return how it ended. Raises WorkspaceUntrusted."""
         require_trust(self._services.is_trusted)
         self._begin(text)
         assert self._turn is not None
@@ -209,9 +210,9 @@ class Conversation(ManualActions):
         self._start(lambda: self._engine.run_turn(repair_surrogates(text), attachments, queued))
 
     def _start(self, turn: Callable[[], Awaitable[TurnEnded]]) -> None:
-        opened = self._engine.started = asyncio.Event()  # its own: the former turn's end may come after this
+        started = self._engine.started = asyncio.Event()  # its own: the previous turn may end later
         self._turn = self._scope.start(self._run(turn), f"turn {self.session.id}")
-        self._turn.add_done_callback(lambda _: opened.set())
+        self._turn.add_done_callback(lambda _: started.set())
 
     async def _run(self, turn: Callable[[], Awaitable[TurnEnded]]) -> TurnEnded:
         try:
@@ -223,16 +224,16 @@ class Conversation(ManualActions):
         return ended
 
     def send_next_queued(self) -> None:
-        """Send the first message that waits, unless a turn runs; after a stop they wait for this."""
-        waiting = self.session.transcript.queued_messages
-        if waiting and not self.is_running and not self.blocked_model and self._services.is_trusted():
-            seq, message = next(iter(waiting.items()))
+        """Send the first queued message, unless a turn runs; after a stop, messages wait for this call."""
+        queued = self.session.transcript.queued_messages
+        if queued and not self.is_running and not self.blocked_model and self._services.is_trusted():
+            seq, message = next(iter(queued.items()))
             self._begin(message.text, message.attachments, seq)
 
     async def continue_turn(self, text: str) -> None:
-        """Begin a turn before what waits, unless one runs: to go on with one that was cut off.
+        """Start a turn ahead of the queue, unless one runs: to continue a turn that was cut off.
 
-        Raises WorkspaceUntrusted, ModelUnchosen.
+        Raises WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
         self.require_model()
@@ -240,9 +241,9 @@ class Conversation(ManualActions):
             self._begin(text)
 
     async def retry(self) -> None:
-        """Repeat the last step of the newest turn, unless that turn is done or one runs.
+        """Repeat the last step of the newest turn, unless that turn is done or a turn runs.
 
-        What waits is sent afterwards. Raises WorkspaceUntrusted, ModelUnchosen.
+        Queued messages are sent afterwards. Raises WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
         self.require_model()
@@ -251,14 +252,14 @@ class Conversation(ManualActions):
             self._start(self._engine.retry_turn)
 
     async def retry_without_images(self) -> None:
-        """Like `retry`, with text and hash in the place of the images that the server refused."""
+        """Like `retry`, with text and hash in place of the images that the server rejected."""
         refused = self.session.transcript.image_refusal
         if refused is not None and not self.is_running:
             await self._context_manager.mask_messages(refused.images)
         await self.retry()
 
     async def stop(self) -> None:
-        """Stop the running turn as soon as the person's words are on record, and its subagents.
+        """Stop the running turn, once the user's message is recorded, and its subagents.
 
         Returns when all have ended and their transcripts are valid.
         """
@@ -272,20 +273,20 @@ class Conversation(ManualActions):
         await self.subagents.stop()
 
     def decide(self, call_id: str, answer: ApprovalDecision | ApprovalReply) -> bool:
-        """Answer the question a call waits with; False when it is no longer open."""
+        """Answer a call's approval request. Return False if it is no longer open."""
         reply = answer if isinstance(answer, ApprovalReply) else ApprovalReply(answer)
         own = self._services.interactive_approver.answer(self.session.id, call_id, reply)
         return own or self.subagents.decide(call_id, reply)
 
     @property
     def mode(self) -> PermissionMode:
-        """How freely the agent acts."""
+        """The session's permission mode."""
         return self.permissions.mode
 
     async def set_mode(self, mode: PermissionMode) -> None:
-        """Let the agent act so from now on, what waits and its subagents included.
+        """Set the permission mode, also for open approval requests and for subagents.
 
-        The model is told with the next message. Raises InputUnusable for a subagent at work, StoreError.
+        The model learns of it with the next message. Raises InvalidInput for a running subagent, StoreError.
         """
         if self._is_subagent:
             raise InvalidInput(
@@ -300,14 +301,14 @@ class Conversation(ManualActions):
         self._services.interactive_approver.reevaluate(lambda session, _: session in concerned)
 
     async def rename(self, title: str) -> None:
-        """Give the session a title."""
+        """Set the session's title."""
         await self.session.record(SessionRenamed(repair_surrogates(title)))
 
     async def close(self) -> None:
-        """End whatever runs, and wait for it; a turn that is cut off can be continued at the next start."""
+        """Stop everything that runs and wait; an interrupted turn can be continued at the next start."""
         self._engine.cancelled_as = self.subagents.cancelled_as = "interrupted"
         await self.stop()
         await self._scope.close()
         self._engine.cancelled_as = self.subagents.cancelled_as = (
-            "stopped"  # a subagent's may be opened meanwhile
+            "stopped"  # a subagent's conversation may be opened again meanwhile
         )

@@ -1,4 +1,4 @@
-"""The engine: one turn from the person's words to the end of the agent's answer."""
+"""The turn engine: runs one turn, from the user's message to the end of the agent's answer."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from helix_desktop.domain.tools import PermissionMode
 
 
 class TurnEngine:
-    """Runs the turns of one session."""
+    """The loop that runs the turns of one session: request, tool calls, next request."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class TurnEngine:
         mode: Callable[[], PermissionMode] = lambda: "ask",
         is_unattended: bool = False,
     ) -> None:
-        """`unattended` says that nobody is there who could decide what to do about a refused image."""
+        """`is_unattended` is True if no user is there to decide what to do about a rejected image."""
         self._is_unattended = is_unattended
         self._session, self._tools, self._context_manager, self._budget = (
             session,
@@ -75,35 +75,35 @@ class TurnEngine:
         )
         self._counter, self._clock, self._settings, self._mode = counter, clock, settings, mode
         self._intake = Intake(counter)
-        self.partial_text, self._request_tokens = "", 0  # and the tokens of the request that it answers
+        self.partial_text, self._request_tokens = "", 0  # tokens of the request being answered
         self._retry_state: tuple[ResponseReset, float] | None = (
-            None  # and by the loop's clock, when that will be
+            None  # the retry, and when it is due by the event loop's clock (seconds)
         )
         self._skip_wait: Callable[[], None] = no_wait
-        self.started = asyncio.Event()  # set when the person's words are on record, or could not be
+        self.started = asyncio.Event()  # set once the user's message was recorded, or failed to be
         self.cancelled_as: TurnOutcome = (
-            "stopped"  # what a cancelled turn ended by; closing the app interrupts it
+            "stopped"  # the outcome of a cancelled turn; closing the app sets "interrupted"
         )
 
     @property
     def retry_state(self) -> ResponseReset | None:
-        """That the model is about to be asked again, with the seconds left; None once it answers."""
+        """The pending retry of the model call with the seconds left; None once the model answers."""
         if self._retry_state is None:
             return None
-        told, at = self._retry_state
-        return msgspec.structs.replace(told, wait_s=max(0.0, at - asyncio.get_running_loop().time()))
+        state, retries_at = self._retry_state
+        return msgspec.structs.replace(state, wait_s=max(0.0, retries_at - asyncio.get_running_loop().time()))
 
     async def run_turn(
         self, text: str, attachments: Sequence[Attachment] = (), queued_seq: int = 0
     ) -> TurnEnded:
-        """Run one turn to its end, whatever that is; being cancelled is the person's stop.
+        """Run one turn and return how it ended. Cancelling the call is the user's stop.
 
-        Errors become the turn's end with what, why and what to do; nothing recorded is lost.
+        A HelixError becomes the turn's end with what, why and fix; nothing recorded is lost.
         """
         return await self._run(lambda: self._start(text, attachments, queued_seq))
 
     async def retry_turn(self) -> TurnEnded:
-        """Repeat the last step of a turn that was not done, and go on from there to the turn's end."""
+        """Repeat the last step of an unfinished turn and run on to the turn's end."""
         return await self._run(self._restart)
 
     async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
@@ -148,13 +148,13 @@ class TurnEngine:
             note = mode_note(self._session.transcript.announced_mode, mode)
             tokens = sum(await self._counter.count([note, text] if note else [text]))
             titled = _first_title(self._session.transcript, text)
-            said = UserSpoke(text, tokens, tuple(attachments), queued_seq, mode, note)
-            await self._session.record(*titled, said)
+            event = UserSpoke(text, tokens, tuple(attachments), queued_seq, mode, note)
+            await self._session.record(*titled, event)
         finally:
             self.started.set()
 
     async def _omit_refused_images(self) -> None:
-        """Send no image again that the same model's server refused: it would refuse every request."""
+        """Mask the images that this model's server rejected: it would reject every request with them."""
         refused = self._session.transcript.image_refusal
         if refused is not None and refused.refused_by == self._settings()[1].info.label:
             await self._context_manager.mask_messages(refused.images)
@@ -164,13 +164,13 @@ class TurnEngine:
         try:
             await self._session.close_interrupted()
 
-            def retried() -> list[TurnRetried]:
-                found = self._session.transcript.retry_event()
-                if found is None:
+            def decide() -> list[TurnRetried]:
+                event = self._session.transcript.retry_event()
+                if event is None:
                     raise InvalidInput("There is no turn to retry.", "The newest turn is done.")
-                return [found]
+                return [event]
 
-            await self._session.record_decided(retried)
+            await self._session.record_decided(decide)
         finally:
             self.started.set()
 
@@ -182,78 +182,84 @@ class TurnEngine:
                 return
 
     async def _apply_steering(self) -> bool:
-        """Let what the person sent to steer the turn into the window, now that a step is closed.
+        """Record the queued steering messages, now that a step is closed. Return True if there were any.
 
-        All of it at once and in its order; whether there was any. What comes a moment later waits for the
-        next step, or begins a turn.
+        They are recorded together, in order. A message that arrives later waits for the next step, or starts
+        a turn.
         """
-        waiting = [(seq, one) for seq, one in self._session.transcript.queued_messages.items() if one.steer]
-        if not waiting:
+        queued = [
+            (seq, message)
+            for seq, message in self._session.transcript.queued_messages.items()
+            if message.steer
+        ]
+        if not queued:
             return False
         mode = self._mode()
         note = mode_note(self._session.transcript.announced_mode, mode)
-        told, *counts = await self._counter.count([note, *(one.text for _, one in waiting)])
+        note_tokens, *counts = await self._counter.count([note, *(message.text for _, message in queued)])
 
-        def said() -> list[UserSpoke]:
-            now = (
+        def decide() -> list[UserSpoke]:
+            still_queued = (
                 self._session.transcript.queued_messages
-            )  # it may have been changed, or taken back, meanwhile
-            spoken = [
-                UserSpoke(one.text, tokens, one.attachments, seq, mode, steered=True)
-                for (seq, one), tokens in zip(waiting, counts, strict=True)
-                if now.get(seq) == one
+            )  # a message may have been changed or withdrawn meanwhile
+            events = [
+                UserSpoke(message.text, tokens, message.attachments, seq, mode, steered=True)
+                for (seq, message), tokens in zip(queued, counts, strict=True)
+                if still_queued.get(seq) == message
             ]
-            if note and spoken:
-                spoken[0] = msgspec.structs.replace(spoken[0], note=note, tokens=spoken[0].tokens + told)
-            return spoken
+            if note and events:
+                events[0] = msgspec.structs.replace(
+                    events[0], note=note, tokens=events[0].tokens + note_tokens
+                )
+            return events
 
-        return bool(await self._session.record_decided(said))
+        return bool(await self._session.record_decided(decide))
 
     async def _run_step(self) -> ModelResponse:
         await self._budget.ensure_available()
-        began = self._clock()
+        started_at_ms = self._clock()
         window, answer = await self._request()
         _, frame, _ = self._settings()
-        took = max(0, self._clock() - began)
-        spoken, contents = await self._intake.from_response(answer, frame.info, window.estimate, took)
+        duration_ms = max(0, self._clock() - started_at_ms)
+        event, contents = await self._intake.from_response(answer, frame.info, window.estimate, duration_ms)
         self.partial_text = ""
-        await self._session.record(spoken, contents=contents)
+        await self._session.record(event, contents=contents)
         return answer
 
     async def _request(self) -> tuple[Window, ModelResponse]:
-        """Ask the model; when it says that the request does not fit, make room and ask once more.
+        """Call the model; if it rejects the request as too large, make room and call once more.
 
-        Of a refused image, text and hash are sent where nobody is there to decide it.
+        In an unattended run, rejected images are replaced by text and hash.
         """
         overflowed = False
         while True:
             window = await self._context_manager.prepare_window()
             try:
                 return window, await self._stream_answer(window)
-            except ContextWindowExceeded as refused:
-                if overflowed or not await self._context_manager.make_room_after_overflow(refused):
+            except ContextWindowExceeded as error:
+                if overflowed or not await self._context_manager.make_room_after_overflow(error):
                     raise
                 overflowed = True
-            except ImagesRejected as refused:
-                await self._omit_images(refused)
+            except ImagesRejected as error:
+                await self._omit_images(error)
 
     async def _omit_images(self, rejection: ImagesRejected) -> None:
-        """Let text stand for the images that were refused, unattended; else raise which they may be."""
+        """Mask rejected images in an unattended run; else raise ImagesRejected naming the suspects."""
         policy, frame, _ = self._settings()
         transcript = self._session.transcript
-        found = suspect_messages(transcript, frame.info.label)
-        error = describe_rejection(rejection, found, transcript, frame.info)
+        suspects = suspect_messages(transcript, frame.info.label)
+        error = describe_rejection(rejection, suspects, transcript, frame.info)
         if not (error.seqs and self._is_unattended and policy.enabled):
             raise error from rejection
-        await self._context_manager.mask_messages(error.seqs)  # each time fewer images are left, so this ends
+        await self._context_manager.mask_messages(error.seqs)  # fewer images each time, so retries end
 
     async def _stream_answer(self, window: Window) -> ModelResponse:
         _, _, roles = self._settings()
         self.partial_text, self._request_tokens, self._retry_state = "", window.estimate, None
-        async with aclosing(roles.main.stream(window.request)) as arrivals:
-            async for arrival in arrivals:
+        async with aclosing(roles.main.stream(window.request)) as items:
+            async for item in items:
                 self._retry_state = None
-                match arrival:
+                match item:
                     case TextDelta(text=text):
                         self.partial_text += text
                         self._session.publish(ResponseDelta(text))
@@ -275,13 +281,16 @@ class TurnEngine:
         self._session.publish(retry_state)
 
     def retry_now(self) -> None:
-        """Make a call that failed again at once, if one waits for that."""
+        """Skip the wait of a pending retry, if there is one."""
         if self._retry_state is not None:
             self._publish_retry(msgspec.structs.replace(self._retry_state[0], wait_s=0.0))
             self._skip_wait()
 
     async def _end(self, ended: TurnEnded) -> TurnEnded:
-        """Record what was said so far, answers for open calls, the end; a full disk is told, not raised."""
+        """Record the partial answer, answers for open calls, and the turn's end.
+
+        A failure to record, such as a full disk, is published and not raised.
+        """
         try:
             if self.partial_text.strip():
                 await self._record_partial()
@@ -297,7 +306,7 @@ class TurnEngine:
         (tokens,) = await self._counter.count([self.partial_text])
         _, frame, _ = self._settings()
         info = frame.info
-        said = AssistantSpoke(
+        event = AssistantSpoke(
             self.partial_text,
             info.label,
             tokens,
@@ -307,11 +316,11 @@ class TurnEngine:
             window=info.window,
         )
         self.partial_text = ""
-        await self._session.record(msgspec.structs.replace(said, cost=step_cost(info, said)))
+        await self._session.record(msgspec.structs.replace(event, cost=step_cost(info, event)))
 
 
 def _first_title(transcript: Transcript, text: str) -> list[SessionRenamed]:
-    """A session that nobody named yet is named after its first message."""
+    """Return the event that titles an untitled session after its first message; empty if it has a title."""
     title = title_line(text)
     if transcript.turns or transcript.title not in ("", NEW_TITLE) or not title:
         return []

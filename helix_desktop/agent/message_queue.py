@@ -1,4 +1,4 @@
-"""The queue: messages that wait for the agent, in the person's hands until they are sent."""
+"""The message queue: messages that wait for the agent and can be edited until they are sent."""
 
 from __future__ import annotations
 
@@ -15,56 +15,62 @@ _Change = Callable[[list[QueuedMessage], int], list[QueuedMessage]]
 
 
 class MessageQueue:
-    """What waits in one session. A message that is sent already is left alone, and False says so."""
+    """The queued messages of one session. Changing one that was already sent does nothing, returns False."""
 
     def __init__(self, session: Session) -> None:
         self._session = session
-        self.sending_seq = 0  # the one that is about to begin a turn
+        self.sending_seq = 0  # seq of the message that is about to start a turn
 
     @property
     def pending(self) -> list[QueuedMessage]:
-        """The messages in the order in which they are sent."""
-        return [one for one in self._queued_messages() if one.seq != self.sending_seq]
+        """The queued messages in sending order."""
+        return [message for message in self._queued_messages() if message.seq != self.sending_seq]
 
     def _queued_messages(self) -> list[QueuedMessage]:
         queued = self._session.transcript.queued_messages
-        return [QueuedMessage(seq, one.text, one.steer) for seq, one in queued.items()]
+        return [QueuedMessage(seq, message.text, message.steer) for seq, message in queued.items()]
 
     async def edit(self, seq: int, text: str) -> bool:
-        """Give a message other words."""
-        said = repair_surrogates(text)
+        """Replace a message's text."""
+        repaired = repair_surrogates(text)
         return await self._change(
-            seq, lambda line, at: _replace_at(line, at, msgspec.structs.replace(line[at], text=said))
+            seq,
+            lambda messages, index: _replace_at(
+                messages, index, msgspec.structs.replace(messages[index], text=repaired)
+            ),
         )
 
     async def steer(self, seq: int, enabled: bool = True) -> bool:
-        """Let a message steer the running turn at its next step, or wait for the end of the turn."""
+        """Make a message steer the running turn at its next step, or wait for the end of the turn."""
         return await self._change(
-            seq, lambda line, at: _replace_at(line, at, msgspec.structs.replace(line[at], steer=enabled))
+            seq,
+            lambda messages, index: _replace_at(
+                messages, index, msgspec.structs.replace(messages[index], steer=enabled)
+            ),
         )
 
     async def move(self, seq: int, offset: int) -> bool:
-        """Send a message earlier (negative) or later by so many places, as far as there are any."""
-        return await self._change(seq, lambda line, at: _move_by(line, at, offset))
+        """Move a message by `offset` places, negative for earlier; stop at the ends of the queue."""
+        return await self._change(seq, lambda messages, index: _move_by(messages, index, offset))
 
     async def remove(self, seq: int) -> bool:
-        """Take a message away: it is not sent."""
-        return await self._change(seq, lambda line, at: [*line[:at], *line[at + 1 :]])
+        """Remove a message: it is not sent."""
+        return await self._change(seq, lambda messages, index: [*messages[:index], *messages[index + 1 :]])
 
     async def _change(self, seq: int, change: _Change) -> bool:
-        found = False
+        is_queued = False
 
-        def decided() -> list[Event]:
-            nonlocal found
-            first = [one for one in self._queued_messages() if one.seq == self.sending_seq]
-            line = self.pending
-            at = next((place for place, one in enumerate(line) if one.seq == seq), None)
-            found = at is not None
-            changed = line if at is None else change(line, at)
-            return [] if changed == line else [QueueChanged((*first, *changed))]
+        def decide() -> list[Event]:
+            nonlocal is_queued
+            sending = [message for message in self._queued_messages() if message.seq == self.sending_seq]
+            messages = self.pending
+            index = next((i for i, message in enumerate(messages) if message.seq == seq), None)
+            is_queued = index is not None
+            changed = messages if index is None else change(messages, index)
+            return [] if changed == messages else [QueueChanged((*sending, *changed))]
 
-        await self._session.record_decided(decided)
-        return found
+        await self._session.record_decided(decide)
+        return is_queued
 
 
 def _replace_at(messages: list[QueuedMessage], index: int, message: QueuedMessage) -> list[QueuedMessage]:
@@ -72,6 +78,6 @@ def _replace_at(messages: list[QueuedMessage], index: int, message: QueuedMessag
 
 
 def _move_by(messages: list[QueuedMessage], index: int, offset: int) -> list[QueuedMessage]:
-    rest = [*messages[:index], *messages[index + 1 :]]
-    place = min(max(index + offset, 0), len(rest))
-    return [*rest[:place], messages[index], *rest[place:]]
+    others = [*messages[:index], *messages[index + 1 :]]
+    new_index = min(max(index + offset, 0), len(others))
+    return [*others[:new_index], messages[index], *others[new_index:]]

@@ -1,4 +1,4 @@
-"""A room: one open workspace with its store, its sessions and its model."""
+"""An open workspace: its store, its sessions and its models."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ log = logging.getLogger(__name__)
 
 
 class OpenWorkspace(ContentAccess):
-    """An open workspace. Its conversations run whether or not anybody looks.
+    """An open workspace. Its conversations run whether or not a view shows them.
 
-    `reading` says that its folder is not there, so that it can be looked at and no more.
+    `is_read_only` is True if the folder is missing, so that its sessions can only be read.
     """
 
     def __init__(
@@ -58,25 +58,25 @@ class OpenWorkspace(ContentAccess):
         self.is_read_only = is_read_only
         self.policy = policy
         self._services = services
-        self.is_trusted = services.is_trusted  # whether something may run here, or be sent
+        self.is_trusted = services.is_trusted  # returns True if tools may run here and requests may be sent
         self._ratios: dict[str, float] = {}
         self.run_settings = RunSettings(services, lambda: self.policy, models, self._ratios)
-        """What conversations run under now, with the models and their roles."""
+        """The settings that conversations run under now, with the models and their roles."""
         self._open: dict[str, Conversation] = {}
         self._subagents: dict[str, Conversation] = {}
         self._subagent_settings: dict[
             str, tuple[RunSettings, ModelRole]
-        ] = {}  # of subagents that answer by a role, by session
-        self._session_settings: dict[str, SessionRunSettings] = {}  # of sessions that a user works in
+        ] = {}  # of subagents that use the model of a role, by session id
+        self._session_settings: dict[str, SessionRunSettings] = {}  # of top-level sessions, by session id
         self.resolve_roles: RolesResolver | None = None
-        """Resolves the model that is chosen for one session; without it sessions follow the room."""
-        self._overrides_choices = False  # whether one model answers whatever sessions have chosen
+        """Resolves the model chosen for one session; if None, sessions follow the workspace."""
+        self._overrides_choices = False  # True if one model answers in every session
         self._listeners: list[Callable[[str, Update], None]] = []
         self._uncountable: set[str] = set()  # sessions whose logs cannot be read
-        self._chosen_models: dict[str, ModelInfo] = {}  # of the models that listed sessions have chosen
+        self._chosen_models: dict[str, ModelInfo] = {}  # by label, of models chosen in listed sessions
 
     def clock(self) -> int:
-        """Milliseconds since 1970."""
+        """Return the time in milliseconds since 1970."""
         return self._services.clock()
 
     @property
@@ -85,24 +85,24 @@ class OpenWorkspace(ContentAccess):
         return self.run_settings.model
 
     async def set_models(self, models: Model | ModelRoles) -> None:
-        """Let other models work from the next step on; subagents at work go on with those they began with.
+        """Use other models from the next step on; running subagents keep theirs.
 
-        A model alone is the new main one, beside the others as they are; it answers in every session, also
-        where another one was chosen.
+        A single model becomes the main one and the other roles stay; it answers in every session, even where
+        another one was chosen.
         """
         self._overrides_choices = not isinstance(models, ModelRoles)
         await self.run_settings.set_models(models)
         self._chosen_models.clear()
-        for session in (*self._session_settings, *self._subagent_settings):
-            known = self.find_open(session)
-            if known is not None:
-                await self._apply_choice(known)
+        for session_id in (*self._session_settings, *self._subagent_settings):
+            conversation = self.find_open(session_id)
+            if conversation is not None:
+                await self._apply_choice(conversation)
         self._publish_request_changed()
 
     async def choose_model(self, session: str, label: str) -> None:
-        """Let the model PROVIDER/NAME answer one open session from now on; empty: the workspace's default.
+        """Use the model PROVIDER/NAME in one open session from now on; empty: the workspace's default.
 
-        Raises HelixError when it is not set up, StoreError.
+        Raises HelixError if it is not set up, StoreError.
         """
         conversation = self._open[session]
         if label and self.resolve_roles is not None:
@@ -112,20 +112,20 @@ class OpenWorkspace(ContentAccess):
         self._publish_request_changed()
 
     async def _apply_choice(self, conversation: Conversation) -> None:
-        """Let the model answer that a session has chosen; a subagent at work goes on with the one it has."""
-        session, transcript = conversation.session.id, conversation.session.transcript
-        chosen = await self._chosen_roles(transcript.chosen_model)
-        if (own := self._session_settings.get(session)) is not None:
-            if chosen is None:
-                own.follow_workspace()
+        """Apply the model that a session has chosen; a running subagent keeps the one it has."""
+        session_id, transcript = conversation.session.id, conversation.session.transcript
+        roles = await self._chosen_roles(transcript.chosen_model)
+        if (session_settings := self._session_settings.get(session_id)) is not None:
+            if roles is None:
+                session_settings.follow_workspace()
             else:
-                await own.choose_models(chosen)
-        elif session in self._subagent_settings and not conversation.is_running:
-            terms, role = self._subagent_settings[session]
-            await terms.set_models(chosen or _roles_for_subagent(self.run_settings.roles, role))
+                await session_settings.choose_models(roles)
+        elif session_id in self._subagent_settings and not conversation.is_running:
+            subagent_settings, role = self._subagent_settings[session_id]
+            await subagent_settings.set_models(roles or _roles_for_subagent(self.run_settings.roles, role))
 
     async def _chosen_roles(self, label: str) -> ModelRoles | None:
-        """Return the roles under a chosen model; None without one, or when it is not set up any more."""
+        """Return the roles under a chosen model; None if none is chosen, or it is no longer set up."""
         if not label or self._overrides_choices or self.resolve_roles is None:
             return None
         try:
@@ -135,10 +135,10 @@ class OpenWorkspace(ContentAccess):
             return None
 
     async def refresh_tools(self) -> None:
-        """Let the model know of changed tools from the next step on; subagents keep those they began with."""
+        """Send changed tools to the model from the next step on; subagents keep those they started with."""
         await self.run_settings.refresh_tools()
-        for own in tuple(self._session_settings.values()):
-            await own.refresh_tools()
+        for session_settings in tuple(self._session_settings.values()):
+            await session_settings.refresh_tools()
         self._publish_request_changed()
 
     def _publish_request_changed(self) -> None:
@@ -146,13 +146,13 @@ class OpenWorkspace(ContentAccess):
             conversation.session.publish(RequestChanged())
 
     async def sessions(self, parent: str = "") -> list[SessionSummary]:
-        """All sessions that a person began, or the subagents of one, last used first."""
-        return [one for one in await self.store.sessions() if one.parent == parent]
+        """Return the top-level sessions, or the subagents of `parent`, last used first."""
+        return [summary for summary in await self.store.sessions() if summary.parent == parent]
 
     def usage_of(self, summary: SessionSummary) -> UsageGauge | None:
-        """How full the next request of a listed session would be; None until `recount` has counted it.
+        """Return the usage of a listed session's next request; None until `recount_missing` has counted it.
 
-        None also for a subagent's while it is not open: it has a model and a policy of its own.
+        None also for a subagent's session that is not open: it has a model and a policy of its own.
         """
         conversation = self.find_open(summary.id)
         if conversation is not None:
@@ -168,14 +168,19 @@ class OpenWorkspace(ContentAccess):
         return usage_from_count(summary.count, self.policy, replace(frame, info=info, ratio=ratio))
 
     async def recount_missing(self) -> bool:
-        """Count the listed sessions for which there is no `gauge`, from their logs; whether there were any.
+        """Count the listed sessions without `usage_of` from their logs. Return True if any was counted.
 
-        Those of an older version, and those whose handover quotes more or less under another policy or model.
+        These are sessions of an older version, and those whose handover quotes more or less under another
+        policy or model.
         """
         counted = False
-        for one in await self.sessions():
-            if self.run_settings.is_ready and one.id not in self._uncountable and self.usage_of(one) is None:
-                counted = await self._recount(one) or counted
+        for summary in await self.sessions():
+            if (
+                self.run_settings.is_ready
+                and summary.id not in self._uncountable
+                and self.usage_of(summary) is None
+            ):
+                counted = await self._recount(summary) or counted
         return counted
 
     async def _recount(self, summary: SessionSummary) -> bool:
@@ -192,7 +197,7 @@ class OpenWorkspace(ContentAccess):
             used = usage_from_count(count, self.policy, frame).used
             counted = replace(summary, count=count, used=used, window=info.window)
             if summary not in await self.store.sessions() or self.find_open(summary.id) is not None:
-                return False  # it was opened or changed meanwhile: whoever does that counts
+                return False  # opened or changed meanwhile: that code counts it
             await self.store.commit(summary.id, summary=counted)
         except StoreError as error:
             log.info("the session %s could not be counted again: %s", summary.id, error)
@@ -201,7 +206,7 @@ class OpenWorkspace(ContentAccess):
         return True
 
     async def _resolve_model(self, label: str) -> ModelInfo:
-        """The model that answers where one of this label is chosen; empty: the workspace's."""
+        """Return the model used where `label` is chosen; empty: the workspace's."""
         roles = await self._chosen_roles(label)
         info = (roles or self.run_settings.roles).main.info
         if label:
@@ -209,17 +214,17 @@ class OpenWorkspace(ContentAccess):
         return info
 
     async def create_session(self, title: str = NEW_TITLE) -> Conversation:
-        """Begin a session."""
+        """Create a session and return its conversation."""
         conversation = await self.open_session(uuid.uuid4().hex)
         await conversation.session.record(SessionStarted(title))
         return conversation
 
     async def open_session(self, session: str) -> Conversation:
-        """The conversation of a session, opened once; a turn that a crash cut off is marked interrupted."""
-        known = self.find_open(session)
-        if known is not None:
-            self._open[session] = known
-            return known
+        """Return a session's conversation, opened once; a turn cut off by a crash is marked interrupted."""
+        conversation = self.find_open(session)
+        if conversation is not None:
+            self._open[session] = conversation
+            return conversation
         if not self.run_settings.is_ready:
             await self.set_models(self.run_settings.roles)
         log = await self.store.events(session)
@@ -228,57 +233,68 @@ class OpenWorkspace(ContentAccess):
         if session in self._open:
             return self._open[session]
         scope = TaskScope()
-        opened = Session(session, self.store, self._services.clock, scope, log, transcript)
-        for one in listed:
-            for label, ratio in one.ratios.items():
+        session_state = Session(session, self.store, self._services.clock, scope, log, transcript)
+        for summary in listed:
+            for label, ratio in summary.ratios.items():
                 self._ratios.setdefault(label, ratio)  # the newest session comes first
-        this = next((one for one in listed if one.id == session), None)
-        opened.ratios = dict(this.ratios) if this else {}
-        conversation = await self._create_conversation(opened, scope)
+        own_summary = next((summary for summary in listed if summary.id == session), None)
+        session_state.ratios = dict(own_summary.ratios) if own_summary else {}
+        conversation = await self._create_conversation(session_state, scope)
         conversation.budget.subagent_spending = {
-            one.id: Spending(one.spent, one.cost) for one in listed if one.parent == session
+            summary.id: Spending(summary.spent, summary.cost)
+            for summary in listed
+            if summary.parent == session
         }
-        if session in self._open:  # by somebody else meanwhile
+        if session in self._open:  # opened by another task meanwhile
             return self._open[session]
         self._open[session] = conversation
-        opened.listen(lambda update: self._on_update(opened, update))
-        mended = await opened.close_interrupted()
-        if this is not None and not mended:
-            with suppress(StoreError):  # another process writes it: its line is that one's to correct
-                await opened.correct_summary(this)
+        session_state.listen(lambda update: self._on_update(session_state, update))
+        was_interrupted = await session_state.close_interrupted()
+        if own_summary is not None and not was_interrupted:
+            with suppress(StoreError):  # another process writes it and corrects its summary
+                await session_state.correct_summary(own_summary)
         return conversation
 
     async def _create_conversation(self, session: Session, scope: TaskScope) -> Conversation:
-        """A session's conversation; a subagent's goes on under its own terms, with what subagents may do."""
-        known = session.transcript
-        leeway = SessionPermissions(known.mode)
-        chosen = await self._chosen_roles(known.chosen_model)
-        if not known.parent:
-            own = RunSettings(self._services, lambda: self.policy, self.run_settings.roles, self._ratios)
-            shared = SessionRunSettings(self.run_settings, own)
-            if chosen is not None:
-                await shared.choose_models(chosen)
-            if session.id not in self._open:  # else it was opened meanwhile, with terms of its own
-                self._session_settings[session.id] = shared
-            return Conversation(
-                session, scope, self._services, shared, _SubagentFactory(self, leeway, shared), leeway
+        """Create a session's conversation; a subagent's gets its own settings and a subagent's tools."""
+        transcript = session.transcript
+        permissions = SessionPermissions(transcript.mode)
+        chosen_roles = await self._chosen_roles(transcript.chosen_model)
+        if not transcript.parent:
+            own_settings = RunSettings(
+                self._services, lambda: self.policy, self.run_settings.roles, self._ratios
             )
-        parts = self._services.for_subagents()
-        roles = chosen or _roles_for_subagent(self.run_settings.roles, known.model_role)
-        terms = RunSettings(parts, lambda: known.session_policy or self.policy, roles, self._ratios)
-        await terms.set_models(roles)
-        self._subagent_settings[session.id] = (terms, known.model_role)
+            session_settings = SessionRunSettings(self.run_settings, own_settings)
+            if chosen_roles is not None:
+                await session_settings.choose_models(chosen_roles)
+            if session.id not in self._open:  # else it was opened meanwhile, with its own settings
+                self._session_settings[session.id] = session_settings
+            return Conversation(
+                session,
+                scope,
+                self._services,
+                session_settings,
+                _SubagentFactory(self, permissions, session_settings),
+                permissions,
+            )
+        services = self._services.for_subagents()
+        roles = chosen_roles or _roles_for_subagent(self.run_settings.roles, transcript.model_role)
+        settings = RunSettings(
+            services, lambda: transcript.session_policy or self.policy, roles, self._ratios
+        )
+        await settings.set_models(roles)
+        self._subagent_settings[session.id] = (settings, transcript.model_role)
         return Conversation(
             session,
             scope,
-            parts,
-            terms,
-            permissions=leeway,
-            parent_budget=lambda: self._parent_budget(known.parent),
+            services,
+            settings,
+            permissions=permissions,
+            parent_budget=lambda: self._parent_budget(transcript.parent),
         )
 
     def _parent_budget(self, parent: str) -> SessionBudget | None:
-        """The purse of the session that a subagent works for, while that is open."""
+        """Return the budget of a subagent's parent session; None while that is not open."""
         return self._open[parent].budget if parent in self._open else None
 
     def _on_update(self, session: Session, update: Update) -> None:
@@ -287,10 +303,10 @@ class OpenWorkspace(ContentAccess):
                 model in session.ratios
             ):
                 self._ratios[model] = session.ratios[model]
-        payer = self._parent_budget(session.transcript.parent)
-        if payer is not None:
-            payer.subagent_spending[session.id] = session.transcript.spending
-        if session.id in self._open:  # of a subagent that nobody looks at, its parent tells
+        parent_budget = self._parent_budget(session.transcript.parent)
+        if parent_budget is not None:
+            parent_budget.subagent_spending[session.id] = session.transcript.spending
+        if session.id in self._open:  # else it is a subagent, whose parent reports
             for listener in tuple(self._listeners):
                 listener(session.id, update)
 
@@ -302,20 +318,20 @@ class OpenWorkspace(ContentAccess):
         permissions: SessionPermissions,
         roles: ModelRoles,
     ) -> Conversation:
-        """A subagent's conversation, without a log yet; by the room's policy if none is given.
+        """Create a subagent's conversation, without a log yet; the default policy is the workspace's.
 
-        Without a model the one of its role among `roles` answers.
+        If `model` is None, the model of `role` among `roles` answers.
         """
-        parts, scope = self._services.for_subagents(), TaskScope()
+        services, scope = self._services.for_subagents(), TaskScope()
         roles = roles.with_main(model) if model is not None else _roles_for_subagent(roles, role)
-        terms = RunSettings(parts, lambda: policy or self.policy, roles, self._ratios)
-        await terms.set_models(terms.roles)
-        session = Session(uuid.uuid4().hex, self.store, parts.clock, scope, [], Transcript())
+        settings = RunSettings(services, lambda: policy or self.policy, roles, self._ratios)
+        await settings.set_models(settings.roles)
+        session = Session(uuid.uuid4().hex, self.store, services.clock, scope, [], Transcript())
         if model is None:
-            self._subagent_settings[session.id] = (terms, role)
+            self._subagent_settings[session.id] = (settings, role)
         session.listen(lambda update: self._on_update(session, update))
         self._subagents[session.id] = Conversation(
-            *(session, scope, parts, terms),
+            *(session, scope, services, settings),
             permissions=permissions,
             is_subagent=True,
             parent_budget=lambda: self._parent_budget(session.transcript.parent),
@@ -323,14 +339,14 @@ class OpenWorkspace(ContentAccess):
         return self._subagents[session.id]
 
     async def release_subagent(self, session: str) -> None:
-        """Let go of a subagent that has ended, unless somebody has opened its session."""
+        """Release a subagent that has ended, unless its session was opened."""
         if session not in self._open:
             await self._subagents[session].close()
             self._subagent_settings.pop(session, None)
         del self._subagents[session]
 
     async def close_session(self, session: str) -> None:
-        """End what runs in a session and let go of it: the next `open` reads it anew from the store."""
+        """Stop what runs in a session and release it: `open_session` then reads it from the store again."""
         conversation = self._open.get(session)
         if conversation is not None:
             await conversation.close()
@@ -339,36 +355,36 @@ class OpenWorkspace(ContentAccess):
             self._session_settings.pop(session, None)
 
     def listen(self, listener: Callable[[str, Update], None]) -> Callable[[], None]:
-        """Hear the updates of every open session, and of subagents what their parents tell of them.
+        """Subscribe to the updates of every open session; for subagents, their parents' reports.
 
-        Call the returned function to stop.
+        Call the returned function to unsubscribe.
         """
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def find_open(self, session: str) -> Conversation | None:
-        """The conversation of a session that is open, or works for another one; None when it is neither."""
+        """Return the conversation of an open session or a running subagent; None if it is neither."""
         return self._open.get(session) or self._subagents.get(session)
 
     def publish_external_change(self, session: str) -> None:
-        """Tell the listeners that another process stored something of a session (empty: of any)."""
+        """Notify listeners that another process stored something in a session (empty: in any)."""
         for listener in tuple(self._listeners):
             listener(session, ExternalChange())
 
     @property
     def conversations(self) -> tuple[Conversation, ...]:
-        """The conversations that are open."""
+        """The open conversations."""
         return tuple(self._open.values())
 
     async def close(self) -> None:
-        """End every turn, then close the store."""
+        """Stop every turn, then close the store."""
         for conversation in (*self._open.values(), *self._subagents.values()):
             await conversation.close()
         await self.store.close()
 
 
 class _SubagentFactory:
-    """Where the subagents of one conversation come from: they act as freely as it does, and no more."""
+    """A factory of one conversation's subagents: they share its permissions."""
 
     def __init__(
         self, workspace: OpenWorkspace, permissions: SessionPermissions, run_settings: SessionRunSettings
@@ -378,16 +394,16 @@ class _SubagentFactory:
     async def create_subagent(
         self, policy: ContextPolicy | None, model: Model | None, role: ModelRole = "main"
     ) -> Conversation:
-        """A subagent's conversation, without a log yet."""
+        """Create a subagent's conversation, without a log yet."""
         return await self._workspace.create_subagent(
             policy, model, role, self._permissions, self._run_settings.roles
         )
 
     async def release_subagent(self, session: str) -> None:
-        """Let go of a subagent that has ended."""
+        """Release a subagent that has ended."""
         await self._workspace.release_subagent(session)
 
 
 def _roles_for_subagent(roles: ModelRoles, role: ModelRole) -> ModelRoles:
-    """Return the roles with the model of one role as the main one; where none is set for it, unchanged."""
+    """Return the roles with the model of `role` as the main one; unchanged if that role is not set."""
     return roles.with_main({"main": None, "fast": roles.fast, "long": roles.long}[role] or roles.main)

@@ -1,4 +1,4 @@
-"""Everything the agent needs of the outside world, on one page."""
+"""Ports: the interfaces through which the agent uses models, stores, tools and the user."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ from helix_desktop.domain.tools import (
 )
 
 Clock = Callable[[], int]
-"""Milliseconds since 1970."""
+"""Returns the time in milliseconds since 1970."""
 
 OnProgress = Callable[[int, int], None]
-"""Hears how many of how many contents were looked through."""
+"""Called with the number of contents searched, and the total."""
 
 
 class Model(Protocol):
@@ -52,11 +52,11 @@ class Model(Protocol):
 
     @property
     def info(self) -> ModelInfo:
-        """Its name and its room."""
+        """The model's name, window and prices."""
         ...
 
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Ask it; yields pieces as they arrive and an `Answer` last.
+        """Call the model; yield deltas as they arrive and a `ModelResponse` last.
 
         Raises ModelError. Closing the generator or cancelling the task ends the call.
         """
@@ -64,123 +64,123 @@ class Model(Protocol):
 
 
 class TokenCounter(Protocol):
-    """Counts tokens."""
+    """A token counter."""
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text, counted off the calling thread."""
+        """Return the number of tokens of each text, counted off the calling thread."""
         ...
 
 
 class StoreHealth(Protocol):
-    """How sound a store is."""
+    """The integrity of one store."""
 
     @property
     def report(self) -> RepairReport | None:
-        """What had to be mended when the store was opened, until somebody was told; usually None."""
+        """What was repaired when the store was opened, until it is acknowledged; usually None."""
         ...
 
     async def acknowledge(self) -> None:
-        """Somebody was told what the report says."""
+        """Mark the report as shown to the user."""
         ...
 
     def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
-        """Hear of each damaged content once, with what to do. Call the returned function to stop."""
+        """Subscribe to damaged contents, each reported once. Call the returned function to unsubscribe."""
         ...
 
     async def check(self, progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
-        """Check every content and every row; `progress` hears contents verified, and of how many.
+        """Check every content and row; `progress` is called with contents verified and their total.
 
-        Others are served meanwhile. Cancelled, it ends soon. What is wrong is mended at the next opening.
+        Other calls are served meanwhile. Cancelling ends it soon. Damage is repaired at the next opening.
         """
         ...
 
 
 class StoreRetention(Protocol):
-    """What stays in a workspace's store and what goes. All may raise StoreClosed, StoreUnreadable."""
+    """Retention and trash of a workspace's store. Every method may raise StoreClosed, StoreUnreadable."""
 
     async def references(self, digest: str) -> list[ContentReference]:
-        """The events that name a content. Raises ValueError for what is no digest."""
+        """Return the events that name a content. Raises ValueError if `digest` is not a digest."""
         ...
 
     async def named(self, session: str) -> list[str]:
-        """The contents that a session names, each once, in the order of their first event."""
+        """Return the contents that a session names, each once, in the order of their first event."""
         ...
 
     async def pin(self, digest: str, pinned: bool) -> None:
-        """Keep a content whatever a clean-up says, or no longer. Raises DigestUnknown."""
+        """Pin a content against clean-ups, or unpin it. Raises DigestUnknown."""
         ...
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
-        """What a clean-up would do now; changes nothing."""
+        """Return what a clean-up would do now, without doing it."""
         ...
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
-        """Move contents of a plan to the trash, as far as they still may go. Raises StoreWriteFailed."""
+        """Move contents of a plan to the trash, where that is still allowed. Raises StoreWriteFailed."""
         ...
 
     async def trash(self) -> TrashContents:
-        """What lies in the trash: still readable, and back as soon as it is stored, named or recalled."""
+        """Return what is in the trash: still readable, restored when stored, named or recalled again."""
         ...
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
-        """Bring contents back from the trash. Raises StoreWriteFailed."""
+        """Restore contents from the trash. Raises StoreWriteFailed."""
         ...
 
     async def trash_session(self, session: str) -> tuple[str, ...]:
-        """Move a session and its subagents' to the trash; the ids that went. Raises StoreWriteFailed."""
+        """Move a session and its subagents' to the trash; return their ids. Raises StoreWriteFailed."""
         ...
 
     async def restore_session(self, session: str) -> tuple[str, ...]:
-        """Bring a session and its subagents' back from the trash; the ids that came back."""
+        """Restore a session and its subagents' from the trash; return their ids."""
         ...
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Remove for good what went to the trash before `before` (milliseconds since 1970; 0: all of it).
+        """Delete what was trashed before `before_ms` (milliseconds since 1970; 0: all of it).
 
-        The contents that only removed sessions named stay until the next clean-up.
+        Contents named only by deleted sessions stay until the next clean-up.
         """
         ...
 
 
 class StoreRedaction(Protocol):
-    """Removes a secret from a workspace's store on the person's word, for good. All may raise StoreClosed."""
+    """Redaction: removes a secret from a workspace's store for good. Every method may raise StoreClosed."""
 
     async def preview(self, request: RedactionRequest, on_progress: OnProgress = ...) -> RedactionMatches:
-        """Where it stands; changes nothing. Raises InputUnusable."""
+        """Return where the secret occurs, without changing anything. Raises InvalidInput."""
         ...
 
     async def carry_out(self, request: RedactionRequest, on_progress: OnProgress = ...) -> RedactionMatches:
-        """Remove it everywhere in the store, also from its files; what was changed.
+        """Remove the secret everywhere in the store, files included; return what was changed.
 
-        Open conversations still hold it until they are read anew. Raises InputUnusable, StoreWriteFailed.
+        Open conversations still hold it until they are read again. Raises InvalidInput, StoreWriteFailed.
         """
         ...
 
     async def when(self, digest: str) -> int:
-        """When a content was forgotten, in milliseconds since 1970; 0 when it was not, or may come back."""
+        """Return when a content was redacted, in milliseconds since 1970; 0 if it was not, or was lifted."""
         ...
 
     async def lift(self, digest: str) -> bool:
-        """Let a forgotten content be stored again; whether it was forgotten."""
+        """Allow a redacted content to be stored again. Return True if it was redacted."""
         ...
 
 
 class Store(Protocol):
-    """One workspace's durable memory. Every method may raise StoreClosed."""
+    """The durable store of one workspace. Every method may raise StoreClosed."""
 
     @property
     def redaction(self) -> StoreRedaction:
-        """How a secret is removed."""
+        """The removal of secrets."""
         ...
 
     @property
     def retention(self) -> StoreRetention:
-        """What stays and what goes."""
+        """Retention and trash."""
         ...
 
     @property
     def health(self) -> StoreHealth:
-        """What was mended, what damage is met, and the full check."""
+        """The repair report, damage notices, and the full check."""
         ...
 
     async def commit(
@@ -191,31 +191,31 @@ class Store(Protocol):
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
     ) -> None:
-        """Store all of it, or nothing, durably: contents, events, references, recall counts, summary.
+        """Store all of it durably, or nothing: contents, events, references, recall counts, summary.
 
-        Returns when it would survive a power cut. Raises StoreWriteFailed, ContentTooLarge; ValueError when
+        Returns once it would survive a power cut. Raises StoreWriteFailed, ContentTooLarge; ValueError if
         the events do not continue the session's log.
         """
         ...
 
     async def events(self, session: str) -> list[RecordedEvent]:
-        """A session's whole log, in order; empty when there is none."""
+        """Return a session's whole log, in order; empty if there is none."""
         ...
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions but those in the trash, last updated first."""
+        """Return all sessions except those in the trash, last updated first."""
         ...
 
     async def get(self, digest: str) -> bytes:
-        """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
+        """Return a full digest's verified bytes. Raises DigestUnknown (with near matches), ContentDamaged."""
         ...
 
     async def entry(self, digest: str) -> CacheEntry:
-        """What is known of a content. Raises DigestUnknown."""
+        """Return a content's metadata. Raises DigestUnknown."""
         ...
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """The digests that begin with `prefix` (1 to 64 hex digits), in order, at most `limit`."""
+        """Return the digests that begin with `prefix` (1 to 64 hex digits), in order, at most `limit`."""
         ...
 
     async def page(
@@ -226,7 +226,7 @@ class Store(Protocol):
         prefix: str = "",
         entry_filter: EntryFilter = DEFAULT_FILTER,
     ) -> EntryPage:
-        """Entries that pass a filter, in an order or (with a prefix) by digest, from a cursor on.
+        """Return entries that match a filter, in an order or (with a prefix) by digest, from a cursor on.
 
         Raises ValueError for the cursor of another order.
         """
@@ -235,11 +235,11 @@ class Store(Protocol):
     async def digests(
         self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
     ) -> bytes:
-        """The digests of all entries that pass, in order: 32 bytes each, joined."""
+        """Return the digests of all entries that match, in order: 32 bytes each, joined."""
         ...
 
     async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored, in order."""
+        """Return the names of all tools that stored an entry, in order."""
         ...
 
     async def search(
@@ -250,36 +250,36 @@ class Store(Protocol):
         cursor: str = "",
         should_continue: Callable[[int], bool] = lambda _: True,
     ) -> SearchResults:
-        """The newest contents that hold all words of a query, from a cursor on; each was read to see them.
+        """Return the newest contents that hold all words of a query, from a cursor on; each is read.
 
-        It ends at `limit` hits or when `going`, asked with the size of the next content, says no. Raises
-        InputUnusable for a query without words, ValueError for what is no cursor.
+        Ends at `limit` hits or when `should_continue`, called with the size of the next content, returns
+        False. Raises InvalidInput for a query without words, ValueError for an invalid cursor.
         """
         ...
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
-        """The newest handovers that hold all words of a query. Raises InputUnusable."""
+        """Return the newest handovers that hold all words of a query. Raises InvalidInput."""
         ...
 
     async def totals(self) -> StoreTotals:
-        """Counts and sizes of the whole store."""
+        """Return the counts and sizes of the whole store."""
         ...
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Save what was typed and attached, and not sent; nothing of both deletes it."""
+        """Save the unsent text and attachments; if both are empty, delete the draft."""
         ...
 
     async def draft(self, session: str) -> Draft:
-        """Return what was typed and attached, and not sent."""
+        """Return the unsent text and attachments."""
         ...
 
     async def close(self) -> None:
-        """Write what is queued, then let go of the files. Calls after it raise StoreClosed."""
+        """Write what is queued, then close the files. Later calls raise StoreClosed."""
         ...
 
 
 class Tools(Protocol):
-    """What the agent can do in a workspace."""
+    """The tools that the agent can call in a workspace."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -287,25 +287,25 @@ class Tools(Protocol):
         ...
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """The question a call raises before it may run; None when it needs no approval.
+        """Return the approval request of a call; None if it needs no approval.
 
-        Raises ToolError when the call is refused whatever the person says.
+        Raises ToolError if the call is refused whatever the user would answer.
         """
         ...
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+        """Run a call; `on_output` gets its output as it comes. Raises ToolError with the agent's text.
 
-        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        Cancelling stops it; with the message STOPPED, the output so far may be returned as the result.
         """
         ...
 
 
 class Approver(Protocol):
-    """The person, asked."""
+    """Decides approval requests, usually by asking the user."""
 
     async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply | None:
-        """Wait for the person's answer to one question; None when it is to be looked at again."""
+        """Wait for the reply to one approval request; None if it must be evaluated again."""
         ...
 
 
@@ -313,11 +313,11 @@ class WorkspacePermissions(Protocol):
     """A workspace's saved approvals."""
 
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
-        """The rules that hold, in order; `demo` says that the offline demo model makes the call."""
+        """Return the active rules, in order; `demo` is True if the offline demo model makes the call."""
         ...
 
     def note_allowed(self, demo: bool) -> bool:
-        """Hear that the user allowed a call. Return True if more calls are allowed by that."""
+        """Note that the user allowed a call. Return True if that allows more calls."""
         ...
 
     async def add(self, rule: PermissionRule) -> None:

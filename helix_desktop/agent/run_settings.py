@@ -1,4 +1,4 @@
-"""Terms: what conversations run under now: the policy for their model's window, its frame, the models."""
+"""Run settings: the policy for the model's window, the prompt frame and the models of conversations."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from helix_desktop.domain.messages import ToolSpec
 
 
 class RunSettings:
-    """The settings of a room's conversations, or of one subagent; called anew before each step.
+    """The settings of a workspace's conversations, or of one subagent; called before each step.
 
-    `policy` gives the policy of the moment; `ratios` holds, by model, what earlier sessions found of the
-    provider's tokens per token of our count.
+    `policy` returns the current policy; `ratios` maps model labels to the provider's tokens per token of our
+    count, as measured in earlier sessions.
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class RunSettings:
         ratios: Mapping[str, float],
     ) -> None:
         self.roles = models if isinstance(models, ModelRoles) else ModelRoles(models)
-        """The models as they were given: they ask nobody whether the folder is trusted."""
+        """The models as passed in, without the trust check."""
         self._services, self._policy, self._ratios = services, policy, ratios
         self._frame: PromptFrame | None = None
         self._roles = self.roles
@@ -42,21 +42,21 @@ class RunSettings:
 
     @property
     def model(self) -> Model:
-        """The model that answers."""
+        """The main model."""
         return self.roles.main
 
     async def set_models(self, models: Model | ModelRoles) -> None:
-        """Let other models work from the next step on; needed once before the first.
+        """Use other models from the next step on; must be called once before the first step.
 
-        A model alone is the new main one, beside the others as they are.
+        A single model becomes the main one; the other roles stay.
         """
         async with self._frame_lock:
             await self._set_models(models if isinstance(models, ModelRoles) else self.roles.with_main(models))
 
     async def refresh_tools(self) -> None:
-        """Tell the model of the tools as they are now, from the next step on; nothing if they are the same.
+        """Send the current tools from the next step on; do nothing if they are unchanged.
 
-        Whatever the provider has cached of a session is void then: the tools stand before everything else.
+        A change voids the provider's prompt cache: the tools come first in the request.
         """
         async with self._frame_lock:
             if self._frame is not None and self._frame.tools != self._services.specs:
@@ -64,9 +64,9 @@ class RunSettings:
 
     async def _set_models(self, roles: ModelRoles) -> None:
         system, tools = self._services.prompts["system"], self._services.specs
-        far = [spec for spec in tools if spec.is_mcp]
+        mcp_tools = [spec for spec in tools if spec.is_mcp]
         counts = await self._services.counter.count(
-            [system, _schemas_json(tools), *([_schemas_json(far)] if far else [])]
+            [system, _schemas_json(tools), *([_schemas_json(mcp_tools)] if mcp_tools else [])]
         )
         self.roles = roles
         self._frame = PromptFrame(
@@ -75,16 +75,16 @@ class RunSettings:
         self._roles = roles.map_models(self._wrap_model)
 
     def _wrap_model(self, model: Model) -> Model:
-        """A model that is sent nothing of a folder that is not trusted, and sees the pictures it may see."""
+        """Return the model with the trust check, and with the images it may see."""
         return ImageLoadingModel(TrustGatedModel(model, self._services.is_trusted), self._services.store)
 
     @property
     def is_ready(self) -> bool:
-        """Whether `use` has been called."""
+        """True if `set_models` has been called."""
         return self._frame is not None
 
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
-        """Policy, frame and models. The same objects until one changes: what was measured with them holds."""
+        """Return policy, frame and models; the same objects until one changes, so measurements stay valid."""
         assert self._frame is not None  # set before the first conversation opens
         ratio = self._ratios.get(self._frame.info.label, 1.0)
         if ratio != self._frame.ratio:
@@ -103,29 +103,29 @@ class RunSettings:
 
 
 class SessionRunSettings:
-    """The settings of one session: its room's, until a model is chosen for this session alone."""
+    """The settings of one session: its workspace's, until a model is chosen for this session alone."""
 
     def __init__(self, shared: RunSettings, own: RunSettings) -> None:
-        """Start with the room's; `own` is used once `choose` has been called."""
+        """Start with the shared settings; `own` is used once `choose_models` has been called."""
         self._shared, self._own, self._uses_own = shared, own, False
 
     async def choose_models(self, roles: ModelRoles) -> None:
-        """Let these models work in this session from the next step on."""
+        """Use these models in this session from the next step on."""
         await self._own.set_models(roles)
         self._uses_own = True
 
     def follow_workspace(self) -> None:
-        """Follow the room's models from the next step on."""
+        """Follow the workspace's models from the next step on."""
         self._uses_own = False
 
     async def refresh_tools(self) -> None:
-        """Tell the session's own model of changed tools; the room tells its own."""
+        """Send changed tools to the session's own model; the workspace refreshes the shared settings."""
         if self._uses_own:
             await self._own.refresh_tools()
 
     @property
     def roles(self) -> ModelRoles:
-        """The models that work now."""
+        """The models in use now."""
         return self._own.roles if self._uses_own else self._shared.roles
 
     def __call__(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:

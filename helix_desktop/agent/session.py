@@ -1,4 +1,4 @@
-"""A session: the only place where events are made. Store first, then apply, then publish."""
+"""A session: the only place that records events. Store first, then apply, then publish."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _UNANSWERED_TEXTS = {
 
 
 class Session:
-    """One conversation's log and its state."""
+    """The event log of one conversation and its state."""
 
     def __init__(
         self,
@@ -41,11 +41,11 @@ class Session:
         log: list[RecordedEvent],
         transcript: Transcript,
     ) -> None:
-        """`transcript` is the reduction of `log`; both are the session's own from now on."""
+        """`transcript` is the reduction of `log`; the session owns both from now on."""
         self.id = session_id
         self.log, self.transcript = log, transcript
         self.settings: RunSettingsSource | None = None
-        """What its requests are made under, once a conversation says so."""
+        """The run settings of its requests; None until a conversation sets them."""
         self.ratios: dict[str, float] = {}
         self._store, self._clock, self._scope = store, clock, scope
         self._lock = asyncio.Lock()
@@ -53,15 +53,15 @@ class Session:
         self._listeners: list[Listener] = []
 
     async def redacted_at(self, digest: str) -> int:
-        """When the person had a content removed for good, in milliseconds since 1970; 0: they did not."""
+        """Return when the user redacted a content, in milliseconds since 1970; 0 if it was not redacted."""
         return await self._store.redaction.when(digest)
 
     async def record(
         self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
     ) -> list[RecordedEvent]:
-        """Make events facts: durable, applied, published. Being cancelled does not undo or halve that.
+        """Record events: durable, applied, published. Cancelling the call does not undo or split that.
 
-        Raises StoreError when the store refused; then nothing was applied.
+        Raises StoreError if the store failed; then nothing was applied.
         """
         return await self.record_decided(lambda: events, contents, recalls)
 
@@ -71,9 +71,9 @@ class Session:
         contents: Sequence[Content] = (),
         recalls: Sequence[str] = (),
     ) -> list[RecordedEvent]:
-        """Like `record`, of the events that `decide` names while nobody else can record (none: do nothing).
+        """Record the events that `decide` returns under the lock; do nothing if it returns none.
 
-        Raises the HelixError by which `decide` refuses.
+        See `record`. Raises the HelixError that `decide` raises.
         """
         task = self._scope.start(self._record(decide, contents, recalls), f"record {self.id}")
         self._pending.add(task)
@@ -84,7 +84,7 @@ class Session:
         return outcome
 
     async def drain(self) -> None:
-        """Wait until all that was given to `record` is a fact or refused, whatever became of its callers."""
+        """Wait until every pending `record` has succeeded or failed, even if its caller was cancelled."""
         while self._pending:
             await asyncio.wait(tuple(self._pending))
 
@@ -94,28 +94,28 @@ class Session:
         async with self._lock:
             try:
                 events = decide()
-            except HelixError as refused:  # a value, not a failed task: the caller expects it
-                return refused
+            except HelixError as error:  # a value, not a failed task: the caller expects it
+                return error
             if not (events or contents or recalls):
                 return []
             now = self._clock()
             first = self.transcript.last_seq + 1
             recorded = [RecordedEvent(first + n, now, event) for n, event in enumerate(events)]
-            after = self.transcript.fork()
-            for one in recorded:
-                after.apply(one)
-            summary = self._summary(after, now)
+            next_state = self.transcript.fork()
+            for recorded_event in recorded:
+                next_state.apply(recorded_event)
+            summary = self._summary(next_state, now)
             await self._store.commit(self.id, recorded, contents, recalls, summary)
-            for one in recorded:
-                self.transcript.apply(one)
-                self.log.append(one)
+            for recorded_event in recorded:
+                self.transcript.apply(recorded_event)
+                self.log.append(recorded_event)
             self.ratios = summary.ratios
-        for one in recorded:
-            self.publish(EventRecorded(one))
+        for recorded_event in recorded:
+            self.publish(EventRecorded(recorded_event))
         return recorded
 
     def _summary(self, state: Transcript, now_ms: int) -> SessionSummary:
-        """What the list shows of the session in a state, its figures from where the gauge has them."""
+        """Return the session's summary for the session list, with usage counted as the gauge counts it."""
         count, used, window, answering = None, 0, 0, ""
         if self.settings is not None:
             policy, frame, _ = self.settings()
@@ -134,28 +134,28 @@ class Session:
             model=state.last_model or answering,
             events=state.last_seq,
             parent=state.parent,
-            ratios=self.ratios | {label: one.ratio for label, one in reports.items()},
+            ratios=self.ratios | {label: report.ratio for label, report in reports.items()},
             spent=state.spending.tokens,
             cost=state.spending.cost,
             count=count,
         )
 
     async def correct_summary(self, summary: SessionSummary) -> None:
-        """Store the list's line of this session anew where the log says another one."""
+        """Store the session's summary again if it differs from what the log says."""
         figures = {"used": 0, "window": 0, "model": "", "ratios": {}}  # also depend on models and tools
         async with self._lock:
-            made = self._summary(self.transcript, summary.updated)
-            made = replace(  # a log that was damaged may not begin with its beginning
-                made,
-                title=made.title or summary.title,
+            corrected = self._summary(self.transcript, summary.updated)
+            corrected = replace(  # a damaged log may have lost its first events
+                corrected,
+                title=corrected.title or summary.title,
                 created=self.transcript.created_at_ms or summary.created,
-                parent=made.parent or summary.parent,
+                parent=corrected.parent or summary.parent,
             )
-            if replace(made, **figures) != replace(summary, **figures):
-                await self._store.commit(self.id, summary=made)
+            if replace(corrected, **figures) != replace(summary, **figures):
+                await self._store.commit(self.id, summary=corrected)
 
     async def close_interrupted(self) -> bool:
-        """Close what a crash left open: unanswered calls and an unended turn; whether there was any."""
+        """Close calls and a turn that a crash left open. Return True if there were any."""
         await self.drain()
         if not (self.transcript.turn_open or self.transcript.open_calls):
             return False
@@ -164,9 +164,9 @@ class Session:
         return True
 
     async def close_calls(self, reason: TurnOutcome) -> None:
-        """Answer every open call, so that the transcript stays valid.
+        """Record an answer for every open call, so that the transcript stays valid.
 
-        What had come and was held gets its preview, the others are interrupted.
+        An output that arrived and was held gets its preview; other calls are recorded as interrupted.
         """
         text = _UNANSWERED_TEXTS.get(reason, INTERRUPTED)
 
@@ -182,15 +182,15 @@ class Session:
         await self.record_decided(lambda: [answer(call) for call in self.transcript.open_calls.values()])
 
     async def end_turn(self, ended: TurnEnded) -> bool:
-        """Record the end of the turn, once; whether there was a turn to end."""
+        """Record the end of the turn, once. Return True if a turn was open."""
         return bool(await self.record_decided(lambda: [ended] if self.transcript.turn_open else []))
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Hear every update from now on; call the returned function to stop."""
+        """Subscribe to every update. Call the returned function to unsubscribe."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def publish(self, update: Update) -> None:
-        """Tell all listeners."""
+        """Send an update to all listeners."""
         for listener in tuple(self._listeners):
             listener(update)

@@ -1,4 +1,4 @@
-"""Approval of spending: background work that would read much waits for the user's yes, or for a budget."""
+"""Spend approvals: expensive background work waits for the user's approval, or for a budget."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from helix_desktop.agent.updates import EventRecorded, SpendAsksChanged, SpendDe
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate, SpendRequest
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
-_GROWTH_LIMIT = 1.1  # times what the user agreed to; above it they are asked again
+_GROWTH_LIMIT = 1.1  # times the approved estimate; above it the user is asked again
 ApproveSpending = Callable[[CostEstimate], None]
-"""Called before the first model call of some work. Raises SpendUnapproved."""
+"""Called before the first model call of background work. Raises SpendNotApproved."""
 
 
 class SpendNotApproved(Exception):
-    """The work may not begin now: nobody has agreed to what it takes."""
+    """The work may not start now: its cost was not approved."""
 
 
 def approve_any(_: CostEstimate) -> None:
-    """Let any work begin: the user asked for it with its price in sight."""
+    """Approve any work: the user started it with its price shown."""
 
 
 class SpendApprovals:
-    """The questions of one session about what background work may read; they wait for as long as it takes.
+    """The spend requests of one session's background work; they stay open until answered or withdrawn.
 
-    `unattended` says that nobody is there to answer: then the session's budget decides.
+    `is_unattended` is True if no user is there to answer: then the session's budget decides.
     """
 
     def __init__(
@@ -47,15 +47,15 @@ class SpendApprovals:
 
     @property
     def asks(self) -> tuple[SpendRequest, ...]:
-        """The open questions, oldest first."""
+        """The open spend requests, oldest first."""
         return tuple(self._asks.values())
 
     def is_blocked(self, work: BackgroundWork, subject: Hashable, size: int, refresh: bool = False) -> bool:
-        """Return whether some work is not to be tried: it is being asked about, or was refused.
+        """Return True if work must not be tried: its request is open, or was refused.
 
-        `about` says which history it is about, `size` how many tokens that has; a refusal holds for the same
-        history until it has grown by what may be read unasked. With `renew` an open question about what has
-        changed since does not block: trying it brings its figures up to date.
+        `subject` identifies the history it covers, `size` is its tokens; a refusal holds for the same history
+        until it has grown by the tokens that may be read without approval. With `refresh`, an open request
+        whose subject has changed does not block: trying the work updates the request's figures.
         """
         changed = self._subjects.get(work) != (subject, size)
         self._subjects[work] = (subject, size)
@@ -68,7 +68,7 @@ class SpendApprovals:
         return refused[0] == subject and size < refused[1] + limit
 
     def check(self, work: BackgroundWork, estimate: CostEstimate) -> None:
-        """Let some work begin, or ask about it. Raises SpendUnapproved while it may not."""
+        """Approve work, or open a spend request for it. Raises SpendNotApproved if it may not start."""
         policy, frame, _ = self._settings()
         limit = policy.unattended_tokens(frame.info.window)
         agreed = self._agreed.pop(work, 0)
@@ -87,7 +87,7 @@ class SpendApprovals:
             raise SpendNotApproved
 
     def answer(self, work: BackgroundWork, allowed: bool) -> bool:
-        """Take the user's answer to an open question; whether there was one."""
+        """Apply the user's answer to an open spend request. Return True if there was one."""
         ask = self._asks.get(work)
         if ask is None:
             return False
@@ -99,7 +99,7 @@ class SpendApprovals:
         return True
 
     def withdraw(self, work: BackgroundWork) -> None:
-        """Take a question back: the work is not due any more, or was done otherwise."""
+        """Withdraw a spend request: the work is no longer due, or was done otherwise."""
         if self._asks.pop(work, None) is not None:
             self._publish()
 

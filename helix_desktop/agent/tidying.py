@@ -1,4 +1,4 @@
-"""What a workspace does by itself when it is opened: empty what lay long in the trash, keep to its quota."""
+"""Housekeeping when a workspace is opened: empty old trash, keep to the quota."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupResu
 
 
 async def run_housekeeping(workspace: OpenWorkspace, rule: RetentionRule) -> CleanupResult:
-    """Empty the trash of what lay there for 30 days, then move there what the workspace's rule names.
+    """Delete what was in the trash for 30 days, then trash what the workspace's rule selects.
 
-    What went to the trash. Without a quota or an age nothing goes there by itself. Raises StoreError.
+    Return what was trashed: nothing if the rule has no quota and no age. Raises StoreError.
     """
-    keep = workspace.store.retention
-    await keep.empty_trash(workspace.clock() - TRASH_DAYS * DAY_MS)
+    retention = workspace.store.retention
+    await retention.empty_trash(workspace.clock() - TRASH_DAYS * DAY_MS)
     if not (rule.quota or rule.unused_ms):
         return CleanupResult()
-    plan = await keep.plan(rule)
-    return await keep.collect([one.digest for one in plan.going])
+    plan = await retention.plan(rule)
+    return await retention.collect([entry.digest for entry in plan.going])

@@ -1,4 +1,4 @@
-"""Trust: until the person trusts a workspace's folder, no tool runs in it and no request leaves for it."""
+"""Trust: until the user trusts a workspace's folder, no tool runs in it and no request is sent."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, T
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 
 IsTrusted = Callable[[], bool]
-"""Whether the person trusts the folder now."""
+"""Returns True if the user trusts the folder now."""
 
 
 def require_trust(is_trusted: IsTrusted) -> None:
-    """Raises WorkspaceUntrusted unless the folder is trusted."""
+    """Raise WorkspaceUntrusted unless the folder is trusted."""
     if not is_trusted():
         raise WorkspaceUntrusted(
             "This folder is not trusted yet.",
@@ -25,42 +25,42 @@ def require_trust(is_trusted: IsTrusted) -> None:
 
 
 class TrustGatedModel:
-    """A model that is only asked for a trusted folder."""
+    """A model that is called only if the folder is trusted."""
 
     def __init__(self, model: Model, is_trusted: IsTrusted) -> None:
         self._model, self._is_trusted = model, is_trusted
 
     @property
     def info(self) -> ModelInfo:
-        """The model's name and room."""
+        """The model's name, window and prices."""
         return self._model.info
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """What the model streams. Raises ModelError, WorkspaceUntrusted."""
+        """Stream the model's answer. Raises ModelError, WorkspaceUntrusted."""
         require_trust(self._is_trusted)
-        async with aclosing(self._model.stream(request)) as arrivals:
-            async for arrival in arrivals:
-                yield arrival
+        async with aclosing(self._model.stream(request)) as items:
+            async for item in items:
+                yield item
 
 
 class TrustGatedTools:
-    """Tools that only work in a trusted folder."""
+    """Tools that run only if the folder is trusted."""
 
     def __init__(self, tools: Tools, is_trusted: IsTrusted) -> None:
         self._tools, self._is_trusted = tools, is_trusted
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them."""
+        """The tool specs sent to the model."""
         return self._tools.specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """The question a call raises before it may run. Raises ToolError."""
+        """Return the approval request of a call; None if it needs none. Raises ToolError."""
         self._require_trust()
         return await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `told` hears its output while it runs. Raises ToolError."""
+        """Run a call; `on_output` gets its output while it runs. Raises ToolError."""
         self._require_trust()
         return await self._tools.run(call, on_output)
 

@@ -1,4 +1,4 @@
-"""Updates: what a session tells its listeners. Recorded facts must arrive; the rest may coalesce."""
+"""Updates that a session sends its listeners. Recorded events must arrive; the rest may coalesce."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class EventRecorded(msgspec.Struct, frozen=True):
 
 
 class ResponseDelta(msgspec.Struct, frozen=True):
-    """A piece of the model's answer."""
+    """A chunk of the model's answer."""
 
     text: str
     is_reasoning: bool = False
 
 
 class ResponseReset(msgspec.Struct, frozen=True):
-    """What arrived of this answer does not count: the call is made again after `wait_s` seconds."""
+    """The partial answer is void: the call is repeated after `wait_s` seconds."""
 
     attempt: int
     wait_s: float
@@ -38,34 +38,34 @@ class ResponseReset(msgspec.Struct, frozen=True):
 
 
 class ApprovalRequested(msgspec.Struct, frozen=True):
-    """A call waits for the person's answer."""
+    """A call waits for the user's approval."""
 
     ask: ApprovalRequest
 
 
 class CallStarted(msgspec.Struct, frozen=True):
-    """A call was allowed and runs now."""
+    """An approved call started."""
 
     call: ToolCall
 
 
 class CallOutput(msgspec.Struct, frozen=True):
-    """A piece of what a running call puts out."""
+    """A chunk of a running call's output."""
 
     call_id: str
     text: str
 
 
 class TurnChanged(msgspec.Struct, frozen=True):
-    """A turn began or ended."""
+    """A turn started or ended."""
 
     running: bool
 
 
 class CompactionProgress(msgspec.Struct, frozen=True):
-    """A handover entered a phase; `text` is what the summary says so far.
+    """A handover entered a phase; `text` is the summary so far.
 
-    `estimate` is what it will take, once that is known and a model is asked.
+    `estimate` is its cost estimate, once a model is called.
     """
 
     phase: Phase
@@ -74,9 +74,9 @@ class CompactionProgress(msgspec.Struct, frozen=True):
 
 
 class IntakeProgress(msgspec.Struct, frozen=True):
-    """How these large outputs are to stand in the window is being chosen, or some are being extracted from.
+    """The forms of large outputs are being chosen ("ask"), or extracts written ("extract").
 
-    `calls` are the calls that gave them; with "idle" it is done.
+    `call_ids` are the calls that returned them; "idle" means done.
     """
 
     phase: Literal["idle", "ask", "extract"]
@@ -84,7 +84,7 @@ class IntakeProgress(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """What is going on, for people; empty when nothing is."""
+        """The display text of the phase; empty when idle."""
         outputs = f"{len(self.call_ids)} large output" + ("" if len(self.call_ids) == 1 else "s")
         return {
             "idle": "",
@@ -94,7 +94,7 @@ class IntakeProgress(msgspec.Struct, frozen=True):
 
 
 class ObservationProgress(msgspec.Struct, frozen=True):
-    """Observations, or a reflection, entered a phase; `text` and `estimate` are as of handovers."""
+    """Observations, or a reflection, entered a phase; `text` and `estimate` as in CompactionProgress."""
 
     phase: Phase
     text: str = ""
@@ -102,25 +102,25 @@ class ObservationProgress(msgspec.Struct, frozen=True):
 
 
 class SpendAsksChanged(msgspec.Struct, frozen=True):
-    """These questions about what background work may read are open now."""
+    """The open spend requests of background work changed to these."""
 
     asks: tuple[SpendRequest, ...]
 
 
 class SpendDecided(msgspec.Struct, frozen=True):
-    """With nobody there to ask, the budget decided whether background work begins."""
+    """In an unattended run, the budget decided a spend request of background work."""
 
     ask: SpendRequest
     allowed: bool
 
 
 class SubagentProgress(msgspec.Struct, frozen=True):
-    """A subagent went on: told to its parent's listeners. `child` is its session.
+    """A subagent's progress, sent to its parent's listeners. `session_id` is the subagent's session.
 
-    It waits for others to end, asks its model, runs tools, waits for the person's yes, or has ended, as
-    `phase` says. `use` counts the tokens of its next request, `window` those that fit. `call` is the call
-    that asked for it, `tool` the newest call of its own, `spent` and `cost` its tokens in and out and US
-    dollars, `began` the moment it got its task (milliseconds since 1970; 0: not yet).
+    `phase`: it waits for a slot, calls its model, runs tools, waits for approval, or has ended. `used` counts
+    the tokens of its next request, `window` those that fit. `call_id` is the call that started it,
+    `current_tool` its newest tool call, `spent_tokens` its tokens in and out, `cost` in US dollars,
+    `started_at_ms` when it got its task (milliseconds since 1970; 0: not yet).
     """
 
     session_id: str
@@ -137,15 +137,15 @@ class SubagentProgress(msgspec.Struct, frozen=True):
 
 
 class RequestChanged(msgspec.Struct, frozen=True):
-    """The model or the tools of a session's next request are others now; nothing was recorded."""
+    """The model or the tools of a session's next request changed; nothing was recorded."""
 
 
 class ExternalChange(msgspec.Struct, frozen=True):
-    """Another process stored something of this session; no id: of any."""
+    """Another process stored something in this session; without a session id, in any."""
 
 
 class ErrorRaised(msgspec.Struct, frozen=True):
-    """Something failed that could not be recorded as an event."""
+    """An error that could not be recorded as an event."""
 
     what: str
     why: str = ""

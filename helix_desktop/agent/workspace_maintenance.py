@@ -1,4 +1,4 @@
-"""Forgetting in an open workspace: nothing runs while a secret is removed, and nothing in memory keeps it."""
+"""Redaction and session deletion in an open workspace, with every affected session closed first."""
 
 from __future__ import annotations
 
@@ -13,19 +13,20 @@ async def redact(
     request: RedactionRequest,
     on_progress: Callable[[int, int], None] = lambda done, total: None,
 ) -> RedactionMatches:
-    """Stop every turn of a room, let go of its conversations, and remove what is wanted from its store.
+    """Close every conversation of a workspace, then remove the requested secret from its store.
 
-    Whoever shows a conversation opens it anew. Raises InputUnusable, StoreWriteFailed.
+    Nothing runs meanwhile, and nothing in memory keeps the secret. Views must open their conversation
+    again. Raises InvalidInput, StoreWriteFailed.
     """
-    Redaction(request, 0)  # what cannot be looked for stops nothing
+    Redaction(request, 0)  # raises for an invalid request before any turn is stopped
     for conversation in workspace.conversations:
         await workspace.close_session(conversation.session.id)
     return await workspace.store.redaction.carry_out(request, on_progress)
 
 
 async def delete_session(workspace: OpenWorkspace, session: str) -> tuple[str, ...]:
-    """Move a session and its subagents' to the trash, ended first; the ids that went there."""
-    children = [one.id for one in await workspace.sessions(session)]
-    for one in (session, *children):
-        await workspace.close_session(one)
+    """Close a session and its subagents', and move them to the trash; return the trashed ids."""
+    subagents = [session_id.id for session_id in await workspace.sessions(session)]
+    for session_id in (session, *subagents):
+        await workspace.close_session(session_id)
     return await workspace.store.retention.trash_session(session)

@@ -59,20 +59,20 @@ class Extractor:
     async def extract(self, source: OutputSource, instructions: str) -> Extract:
         """The compact form of an output.
 
-        Raises FormRefused when there is no model to ask, ModelError when none answers.
+        Raises OutputFormUnavailable when there is no model to ask, ModelError when none answers.
         """
         policy, _, _ = self._settings()
-        words = compact_max_words(policy.preview_tokens, source.tokens)
-        model, said, fallback = await self._ask_models(source, instructions, words)
-        text = compact_text(source, instructions, said.text)
+        max_words = compact_max_words(policy.preview_tokens, source.tokens)
+        model, completion, fallback = await self._ask_models(source, instructions, max_words)
+        text = compact_text(source, instructions, completion.text)
         (tokens,) = await self._counter.count([text])
         cap = compact_cap(policy.preview_tokens, source.tokens)
-        long = f"The extract has {tokens:,} tokens and must have fewer than {cap:,}."
+        too_long = f"The extract has {tokens:,} tokens and must have fewer than {cap:,}."
         return Extract(
-            *(text, tokens, model.info.label, said.tokens, said.cached_tokens),
-            "" if tokens < cap else long,
+            *(text, tokens, model.info.label, completion.tokens, completion.cached_tokens),
+            "" if tokens < cap else too_long,
             fallback,
-            said.cost,
+            completion.cost,
         )
 
     async def _ask_models(
@@ -85,11 +85,11 @@ class Extractor:
             if source.tokens > _input_capacity(model):
                 continue
             try:
-                said = await self._extract_part(model, source, instructions, word_limit)
+                completion = await self._extract_part(model, source, instructions, word_limit)
             except ModelError as error:
                 failed = error
                 continue
-            return model, said, "" if model is models[0] else _fallback_reason(models[0], failed)
+            return model, completion, "" if model is models[0] else _fallback_reason(models[0], failed)
         if models and (failed is None or isinstance(failed, ContextWindowExceeded)):
             return await self._extract_in_parts(
                 source,
@@ -119,8 +119,10 @@ class Extractor:
                 )
             except ModelError as error:
                 log.info("an extract in pieces failed: %s", error)
-        said = await self._extract_part(model, truncate_output(source, capacity), instructions, word_limit)
-        return model, said, "without its middle"
+        completion = await self._extract_part(
+            model, truncate_output(source, capacity), instructions, word_limit
+        )
+        return model, completion, "without its middle"
 
     async def _extract_parts(
         self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int
@@ -136,18 +138,20 @@ class Extractor:
                     )
                     for number, part in enumerate(parts, 1)
                 ]
-        except BaseExceptionGroup as several:
-            raise several.exceptions[0] from several
-        found = [task.result() for task in tasks]
-        together = "\n\n".join(f"Part {n} of {len(found)}:\n{one.text}" for n, one in enumerate(found, 1))
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        extracts = [task.result() for task in tasks]
+        together = "\n\n".join(
+            f"Part {n} of {len(extracts)}:\n{extract.text}" for n, extract in enumerate(extracts, 1)
+        )
         (tokens,) = await self._counter.count([together])
         merged = msgspec.structs.replace(parts[0], text=together, tokens=tokens)
-        last = await self._extract_part(
+        merged_extract = await self._extract_part(
             model, merged, instructions, word_limit, ", as extracts from its parts"
         )
-        calls = (*found, last)
-        tokens, cached = sum(one.tokens for one in calls), sum(one.cached_tokens for one in calls)
-        return Completion(last.text, tokens, cached, sum(one.cost for one in calls))
+        calls = (*extracts, merged_extract)
+        tokens, cached = sum(call.tokens for call in calls), sum(call.cached_tokens for call in calls)
+        return Completion(merged_extract.text, tokens, cached, sum(call.cost for call in calls))
 
     async def _extract_part(
         self, model: Model, part: OutputSource, instructions: str, word_limit: int, part_label: str = ""

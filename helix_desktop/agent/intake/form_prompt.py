@@ -73,54 +73,63 @@ class FormPrompt:
 
     async def ask(self, batch: Sequence[HeldOutput], deadline: float) -> FormDecision:
         """A choice for each output, made by `deadline` (the loop's time); it never fails."""
-        nobody = (FormChoice(),) * len(batch)
+        default_choices = (FormChoice(),) * len(batch)
         fork = await self._fork(batch)
         if fork is None:
-            return FormDecision(nobody, note="There was no room to ask.")
+            return FormDecision(default_choices, note="There was no room to ask.")
         _, _, roles = self._settings()
-        began = self._clock()
+        started_at_ms = self._clock()
 
-        def took() -> int:
-            return max(0, self._clock() - began)
+        def elapsed_ms() -> int:
+            return max(0, self._clock() - started_at_ms)
 
         try:
             async with asyncio.timeout_at(deadline):
-                said = await complete(roles.main, fork.request, self._counter)
+                completion = await complete(roles.main, fork.request, self._counter)
         except TimeoutError:
             note = "The model did not choose in time."
-            return FormDecision(nobody, fork.tokens, 0, took(), note, timed_out=True)
+            return FormDecision(default_choices, fork.tokens, 0, elapsed_ms(), note, timed_out=True)
         except HelixError as error:
-            return FormDecision(nobody, duration_ms=took(), note=error.what)
+            return FormDecision(default_choices, duration_ms=elapsed_ms(), note=error.what)
         except Exception as error:
             log.warning("asking about large outputs failed unexpectedly", exc_info=True)
-            return FormDecision(nobody, duration_ms=took(), note=f"{type(error).__name__}: {error}")
-        choices = parse_choices(said.text, fork.offers_full)
+            return FormDecision(
+                default_choices, duration_ms=elapsed_ms(), note=f"{type(error).__name__}: {error}"
+            )
+        choices = parse_choices(completion.text, fork.offers_full)
         note = (
             ""
-            if all(one.is_chosen_by_model for one in choices)
+            if all(choice.is_chosen_by_model for choice in choices)
             else "The model's answer named no form for it."
         )
-        return FormDecision(choices, said.tokens, said.cached_tokens, took(), note, cost=said.cost)
+        return FormDecision(
+            choices, completion.tokens, completion.cached_tokens, elapsed_ms(), note, cost=completion.cost
+        )
 
     async def _fork(self, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
         """The request as it would be sent, with previews as answers, and the question; None without room."""
         policy, frame, _ = self._settings()
-        twin = self._session.transcript.fork()
-        for one in batch:
-            twin.apply(RecordedEvent(twin.last_seq + 1, twin.last_event_at_ms, one.preview))
-        window = project(twin, policy, frame)
-        now = measure_usage(window, twin, policy, frame)
-        room = int((policy.handover_at * now.window - now.used - now.reserve) / now.ratio)
-        full = offer_full_form([one.extra_tokens for one in batch], room - 1)
+        forked = self._session.transcript.fork()
+        for output in batch:
+            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, output.preview))
+        window = project(forked, policy, frame)
+        gauge = measure_usage(window, forked, policy, frame)
+        available_tokens = int((policy.handover_at * gauge.window - gauge.used - gauge.reserve) / gauge.ratio)
+        offers_full = offer_full_form([output.extra_tokens for output in batch], available_tokens - 1)
         text = form_question(
-            self._prompt, [_describe_output(*pair) for pair in zip(batch, full, strict=True)]
+            self._prompt, [_describe_output(*pair) for pair in zip(batch, offers_full, strict=True)]
         )
         (tokens,) = await self._counter.count([text])
         messages = (*window.request.messages, Message("user", text))
-        if request_validation.problems(messages) or now.used + tokens * now.ratio + now.reserve > now.window:
+        if (
+            request_validation.problems(messages)
+            or gauge.used + tokens * gauge.ratio + gauge.reserve > gauge.window
+        ):
             return None
         return ForkedRequest(
-            ModelRequest(messages, window.request.tools), round(now.used + tokens * now.ratio), full
+            ModelRequest(messages, window.request.tools),
+            round(gauge.used + tokens * gauge.ratio),
+            offers_full,
         )
 
 

@@ -64,23 +64,25 @@ class IntakeGate:
             return
         policy, _, _ = self._settings()
         deadline = asyncio.get_running_loop().time() + policy.intake_deadline_s
-        places = {call: place for place, call in enumerate(self._session.transcript.open_calls)}
-        ordered = sorted(batch, key=lambda one: places.get(one.preview.call_id, 0))
+        positions = {call: position for position, call in enumerate(self._session.transcript.open_calls)}
+        ordered = sorted(batch, key=lambda output: positions.get(output.preview.call_id, 0))
         try:
             self._publish_phase("ask", ordered)
-            chosen = await self._form_prompt.ask(ordered, deadline)
+            decision = await self._form_prompt.ask(ordered, deadline)
             compact = [
-                one for one, choice in zip(ordered, chosen.choices, strict=True) if choice.form == "compact"
+                output
+                for output, choice in zip(ordered, decision.choices, strict=True)
+                if choice.form == "compact"
             ]
             if compact:
                 self._publish_phase("extract", compact)
-            answers = await self._apply_forms(ordered, chosen, deadline)
+            answers = await self._apply_forms(ordered, decision, deadline)
         finally:
             self._session.publish(IntakeProgress("idle"))
         await self._session.record(*answers)
 
     def _publish_phase(self, phase: Literal["ask", "extract"], batch: Sequence[HeldOutput]) -> None:
-        self._session.publish(IntakeProgress(phase, tuple(one.preview.call_id for one in batch)))
+        self._session.publish(IntakeProgress(phase, tuple(output.preview.call_id for output in batch)))
 
     async def _apply_forms(
         self, batch: Sequence[HeldOutput], decision: FormDecision, deadline: float
@@ -88,8 +90,8 @@ class IntakeGate:
         """The answers in their chosen forms, extracted side by side; the first bears the question's cost."""
         async with asyncio.TaskGroup() as group:
             tasks = [
-                group.create_task(self._apply_form(one, choice, decision, deadline))
-                for one, choice in zip(batch, decision.choices, strict=True)
+                group.create_task(self._apply_form(output, choice, decision, deadline))
+                for output, choice in zip(batch, decision.choices, strict=True)
             ]
         first, *others = [task.result() for task in tasks]
         first = replace(
@@ -115,9 +117,9 @@ class IntakeGate:
                 return replace(held_output.received.answer, chosen="agent")
             case "preview":
                 return replace(held_output.preview, chosen="agent")
-        began = self._clock()
+        started_at_ms = self._clock()
         answer = await self._extract(held_output, choice.instructions, deadline)
-        return replace(answer, asked=choice.instructions, intake_ms=max(0, self._clock() - began))
+        return replace(answer, asked=choice.instructions, intake_ms=max(0, self._clock() - started_at_ms))
 
     async def _extract(self, held_output: HeldOutput, instructions: str, deadline: float) -> ToolAnswered:
         """The extract, or the preview with the reason why there is none."""
@@ -126,7 +128,7 @@ class IntakeGate:
         )
         try:
             async with asyncio.timeout_at(deadline):
-                made = await self._extractor.extract(source, instructions)
+                extract = await self._extractor.extract(source, instructions)
         except TimeoutError:
             note = "The extract was not there in time."
             return replace(
@@ -139,15 +141,15 @@ class IntakeGate:
             return replace(held_output.preview, intake_note=f"{type(error).__name__}: {error}")
         answer = replace(
             held_output.preview,
-            intake_tokens=made.spent_tokens,
-            intake_cached=made.cached_tokens,
-            intake_model=made.model,
-            intake_note=made.rejection or made.fallback_reason,
-            intake_cost=made.cost,
+            intake_tokens=extract.spent_tokens,
+            intake_cached=extract.cached_tokens,
+            intake_model=extract.model,
+            intake_note=extract.rejection or extract.fallback_reason,
+            intake_cost=extract.cost,
         )
-        if made.rejection:
+        if extract.rejection:
             return answer
-        return replace(answer, text=made.text, tokens=made.tokens, form="compact", chosen="agent")
+        return replace(answer, text=extract.text, tokens=extract.tokens, form="compact", chosen="agent")
 
 
 def _should_ask(policy: ContextPolicy, is_demo: bool) -> bool:

@@ -54,11 +54,13 @@ class Intake:
         self, answer: ModelResponse, info: ModelInfo, estimate: int, duration_ms: int = 0
     ) -> tuple[AssistantSpoke, list[Content]]:
         """The model's answer, its large arguments as contents; `estimate` is the request's, in tokens."""
-        found = [one for call in answer.calls if (one := mask_arguments(call)) is not None]
+        masked_calls = [masked for call in answer.calls if (masked := mask_arguments(call)) is not None]
         texts = [answer.text, *(call.name + call.arguments for call in answer.calls)]
-        counts = await self._counter.count([*texts, *_shortened_texts(answer.calls, found)])
-        tokens, parts = sum(counts[: len(texts)]), counts[len(texts) :]
-        saved = sum(full - short for full, short in zip(parts[::2], parts[1::2], strict=True))
+        counts = await self._counter.count([*texts, *_shortened_texts(answer.calls, masked_calls)])
+        tokens, argument_counts = sum(counts[: len(texts)]), counts[len(texts) :]
+        saved = sum(
+            full - short for full, short in zip(argument_counts[::2], argument_counts[1::2], strict=True)
+        )
         spoke = AssistantSpoke(
             text=answer.text,
             model=info.label,
@@ -71,49 +73,49 @@ class Intake:
             duration_ms=duration_ms,
             demo=info.demo,
             verbatim=answer.verbatim,
-            short=tuple(one.call for one in found),
-            short_tokens=tokens - saved if found else 0,
+            short=tuple(masked.call for masked in masked_calls),
+            short_tokens=tokens - saved if masked_calls else 0,
             window=info.window,
         )
         spoke = msgspec.structs.replace(spoke, cost=step_cost(info, spoke))
-        return spoke, await self._argument_contents(answer.calls, found)
+        return spoke, await self._argument_contents(answer.calls, masked_calls)
 
     async def _argument_contents(
         self, calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]
     ) -> list[Content]:
-        names = {call.id: call for call in calls}
-        texts = [text for one in shortened for text in one.texts]
+        calls_by_id = {call.id: call for call in calls}
+        texts = [text for masked in shortened for text in masked.texts]
         counts = iter(await self._counter.count(texts))
         return [
             Content(
                 digest,
                 text.encode("utf-8", "surrogatepass"),
-                names[one.call.call_id].name,
-                call_target(names[one.call.call_id].arguments),
+                calls_by_id[masked.call.call_id].name,
+                call_target(calls_by_id[masked.call.call_id].arguments),
                 first_line(text),
                 next(counts),
                 "argument",
             )
-            for one in shortened
-            for digest, text in zip(one.call.digests, one.texts, strict=True)
+            for masked in shortened
+            for digest, text in zip(masked.call.digests, masked.texts, strict=True)
         ]
 
     async def from_tool_result(
         self, call: ToolCall, result: ToolResult, duration_ms: int = 0
     ) -> ReceivedOutput:
         """An output as it came: whole, in the form the tool itself gave it, or the image it is."""
-        beside = _extra_images(result)
-        if beside:
-            result = _with_image_markers(result, beside)
+        extra_images = _extra_images(result)
+        if extra_images:
+            result = _with_image_markers(result, extra_images)
         if len(result.content) > _THREAD_THRESHOLD:
             text, digest, exact = await asyncio.to_thread(_decode_result, result)
         else:
             text, digest, exact = _decode_result(result)
-        shown = result.model_text or text
+        window_text = result.model_text or text
         answer = ToolAnswered(
             call_id=call.id,
             name=call.name,
-            text=shown,
+            text=window_text,
             digest=digest,
             size=len(result.content),
             tokens=0,
@@ -123,25 +125,31 @@ class Intake:
             ok=result.ok,
             exit_code=result.exit_code,
             duration_ms=duration_ms,
-            whole=shown == text and exact and not result.recalled,
+            whole=window_text == text and exact and not result.recalled,
             recalled=result.recalled,
             subagent=result.subagent,
             delegated=result.delegated,
-            images=(*([result.image] if result.image else []), *beside),
+            images=(*([result.image] if result.image else []), *extra_images),
             outcome="stopped" if result.stopped else "ran",
         )
-        texts = [shown, output_marker(answer)] if shown == text else [shown, output_marker(answer), text]
+        texts = (
+            [window_text, output_marker(answer)]
+            if window_text == text
+            else [window_text, output_marker(answer), text]
+        )
         counts = await self._counter.count(texts)
-        full = counts[0] if shown == text else counts[2]
-        pictured = sum(image.tokens for image in answer.images)
-        answer = msgspec.structs.replace(answer, tokens=counts[0] + pictured, marker_tokens=counts[1])
-        if shown != text and not result.recalled and not result.image:
-            answer = msgspec.structs.replace(answer, full_tokens=full + pictured)
+        full_tokens = counts[0] if window_text == text else counts[2]
+        image_tokens = sum(image.tokens for image in answer.images)
+        answer = msgspec.structs.replace(answer, tokens=counts[0] + image_tokens, marker_tokens=counts[1])
+        if window_text != text and not result.recalled and not result.image:
+            answer = msgspec.structs.replace(answer, full_tokens=full_tokens + image_tokens)
         content = None
         if not result.recalled:
-            size = pictured if result.image else full
+            size = image_tokens if result.image else full_tokens
             content = Content(digest, result.content, call.name, answer.target, answer.first_line, size)
-        return ReceivedOutput(answer, content, text, full, _image_contents(answer, result, beside))
+        return ReceivedOutput(
+            answer, content, text, full_tokens, _image_contents(answer, result, extra_images)
+        )
 
     def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window: int) -> bool:
         """Whether an output is too large to be shown whole without a choice."""
@@ -158,37 +166,39 @@ class Intake:
 
     async def as_preview(self, received: ReceivedOutput, policy: ContextPolicy) -> ToolAnswered:
         """The output as a preview of about the policy's tokens, ending with its marker."""
-        shown, tokens = await self.preview(received.text, received.answer, policy.preview_tokens)
-        pictured = sum(image.tokens for image in received.answer.images)
+        preview_text, tokens = await self.preview(received.text, received.answer, policy.preview_tokens)
+        image_tokens = sum(image.tokens for image in received.answer.images)
         return msgspec.structs.replace(
             received.answer,
-            text=shown,
-            tokens=tokens + pictured,
+            text=preview_text,
+            tokens=tokens + image_tokens,
             whole=False,
             form="preview",
-            full_tokens=received.full_tokens + pictured,
+            full_tokens=received.full_tokens + image_tokens,
         )
 
     async def preview(self, text: str, answer: ToolAnswered, max_tokens: int) -> tuple[str, int]:
         """The preview of an output's whole text in at most `most` tokens, and how many it has."""
-        budget, shown, tokens = max_tokens, "", 0
+        budget, preview_text, tokens = max_tokens, "", 0
         for _ in range(
             _MAX_TRIES
         ):  # denser than text usually is: tried again, in proportion; the marker stays
-            shown = await self._preview(text, answer, budget)
-            (tokens,) = await self._counter.count([shown])
+            preview_text = await self._preview(text, answer, budget)
+            (tokens,) = await self._counter.count([preview_text])
             if tokens <= max_tokens or budget <= MIN_BUDGET:
                 break
-            words = max(1, tokens - answer.marker_tokens)
-            budget = max(MIN_BUDGET, budget * max(1, max_tokens - answer.marker_tokens) * 9 // (words * 10))
-        return shown, tokens
+            body_tokens = max(1, tokens - answer.marker_tokens)
+            budget = max(
+                MIN_BUDGET, budget * max(1, max_tokens - answer.marker_tokens) * 9 // (body_tokens * 10)
+            )
+        return preview_text, tokens
 
     async def _preview(self, text: str, answer: ToolAnswered, budget: int) -> str:
-        given = (text, answer.digest, budget, answer.exit_code)
+        args = (text, answer.digest, budget, answer.exit_code)
         return (
-            await asyncio.to_thread(preview_output, *given)
+            await asyncio.to_thread(preview_output, *args)
             if len(text) > _THREAD_THRESHOLD
-            else preview_output(*given)
+            else preview_output(*args)
         )
 
 
@@ -212,16 +222,18 @@ def decode_output(data: bytes, digest: str) -> tuple[str, bool]:
 
 def _shortened_texts(calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]) -> list[str]:
     """For each call that can be shortened its arguments in full and shortened, in turn."""
-    given = {call.id: call.arguments for call in calls}
-    return [text for one in shortened for text in (given[one.call.call_id], one.call.arguments)]
+    arguments_by_id = {call.id: call.arguments for call in calls}
+    return [
+        text for masked in shortened for text in (arguments_by_id[masked.call.call_id], masked.call.arguments)
+    ]
 
 
 def _extra_images(result: ToolResult) -> tuple[Image, ...]:
     """The images beside a text. Raises ValueError for bytes that are none."""
-    found = tuple(identify_image(data, digest_of(data)) for data in result.image_data)
-    if None in found:
+    images = tuple(identify_image(data, digest_of(data)) for data in result.image_data)
+    if None in images:
         raise ValueError("a picture beside an output is no image")
-    return tuple(image for image in found if image is not None)
+    return tuple(image for image in images if image is not None)
 
 
 def _image_contents(

@@ -36,15 +36,15 @@ class OutputForms:
         self._intake = Intake(counter)
 
     async def choose(self, seq: int, form: Form, instructions: str = "") -> None:
-        """Show the output recorded as `seq` in a form; `asked` says what a compact one is to contain.
+        """Show the output recorded as `seq` in a form; `instructions` say what a compact one must contain.
 
-        Cancelling changes nothing. Raises FormRefused when it cannot be, StoreError when its bytes cannot be
-        read, ModelError when no model made the extract.
+        Cancelling changes nothing. Raises OutputFormUnavailable if it cannot have that form, StoreError if
+        its bytes cannot be read, ModelError if no model wrote the extract.
         """
         item, answer = self._output_in_window(seq)
         text = await decode_text(await self._store.get(answer.digest), answer.digest)
-        chosen = await self._build_form(seq, answer, text, form, instructions)
-        await self._session.record_decided(lambda: self._events_to_record(item, answer, chosen))
+        event = await self._build_form(seq, answer, text, form, instructions)
+        await self._session.record_decided(lambda: self._events_to_record(item, answer, event))
 
     def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
         """The output of that seq as it stands in the window."""
@@ -55,7 +55,7 @@ class OutputForms:
             )
         if item.event.images:
             raise OutputFormUnavailable("An image has no other form.", "It has no text to shorten.")
-        if not any(one in (item, PinnedCopy(item)) for one in self._session.transcript.window_entries()):
+        if not any(entry in (item, PinnedCopy(item)) for entry in self._session.transcript.window_entries()):
             raise OutputFormUnavailable(
                 "That output does not stand in the window.",
                 "A summary or a note stands for it.",
@@ -86,16 +86,23 @@ class OutputForms:
     async def _build_extract(
         self, seq: int, answer: ToolAnswered, text: str, instructions: str
     ) -> FormChosen:
-        began = self._clock()
+        started_at_ms = self._clock()
         (tokens,) = await self._counter.count([text])
-        made = await self._extractor.extract(OutputSource.from_answer(answer, text, tokens), instructions)
-        if made.rejection:
+        extract = await self._extractor.extract(OutputSource.from_answer(answer, text, tokens), instructions)
+        if extract.rejection:
             raise OutputFormUnavailable(
-                "The extract was not taken.", made.rejection, "Ask for less, or keep a preview."
+                "The extract was not taken.", extract.rejection, "Ask for less, or keep a preview."
             )
-        took = max(0, self._clock() - began)
-        cost = (made.spent_tokens, made.cached_tokens, took, made.model, made.fallback_reason, made.cost)
-        return FormChosen(seq, "compact", made.text, made.tokens, instructions, *cost)
+        duration_ms = max(0, self._clock() - started_at_ms)
+        cost = (
+            extract.spent_tokens,
+            extract.cached_tokens,
+            duration_ms,
+            extract.model,
+            extract.fallback_reason,
+            extract.cost,
+        )
+        return FormChosen(seq, "compact", extract.text, extract.tokens, instructions, *cost)
 
     def _events_to_record(
         self, item: LogItem, answer: ToolAnswered, event: FormChosen
@@ -105,13 +112,13 @@ class OutputForms:
         transcript = self._session.transcript
         if output_text(item, answer, transcript) == event.text:
             return ()
-        _, now = self._rewriter.measure()
-        grown = round((event.tokens + FRAMING_TOKENS - transcript.entry_tokens(item)) * now.ratio)
-        left = min(now.window - now.reserve, now.panic_threshold - 1) - now.used
-        if grown > max(left, 0):
+        _, gauge = self._rewriter.measure()
+        added_tokens = round((event.tokens + FRAMING_TOKENS - transcript.entry_tokens(item)) * gauge.ratio)
+        tokens_left = min(gauge.window - gauge.reserve, gauge.panic_threshold - 1) - gauge.used
+        if added_tokens > max(tokens_left, 0):
             raise OutputFormUnavailable(
                 "That form does not fit the window.",
-                f"It takes about {grown:,} tokens more, and {max(left, 0):,} are left.",
+                f"It takes about {added_tokens:,} tokens more, and {max(tokens_left, 0):,} are left.",
                 "Choose a preview or an extract, or make room first.",
                 remedies=("compact",),
             )

@@ -1,1 +1,1 @@
-"""Which model a session uses for what, and how one is asked."""
+"""Model roles of a session, and helpers that call a model."""

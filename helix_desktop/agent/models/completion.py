@@ -1,4 +1,4 @@
-"""Asking a model one thing outside the conversation: nobody sees it arrive, nothing of it is recorded."""
+"""Single model calls outside the conversation: not shown while streaming, and not recorded."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_WAIT_S = 60.0
 
 
 class Completion(msgspec.Struct, frozen=True):
-    """What a model answered, and the tokens that went in and out; the provider had `cached` of them.
+    """A model's answer, with its tokens in and out, of which the provider had `cached_tokens`.
 
     `cost` is in US dollars.
     """
@@ -36,25 +36,25 @@ class Completion(msgspec.Struct, frozen=True):
 
 
 async def stream_with_retry_limit(model: Model, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-    """Stream an answer that the work goes on without: after a few attempts it is given up.
+    """Stream an answer that background work can do without: after a few attempts give up.
 
     Raises ModelError.
     """
-    async with aclosing(model.stream(request)) as arrivals:
-        async for arrival in arrivals:
-            if isinstance(arrival, RetryScheduled) and (
-                arrival.attempt > _MAX_ATTEMPTS or arrival.wait_s > _MAX_WAIT_S
+    async with aclosing(model.stream(request)) as items:
+        async for item in items:
+            if isinstance(item, RetryScheduled) and (
+                item.attempt > _MAX_ATTEMPTS or item.wait_s > _MAX_WAIT_S
             ):
-                raise ModelUnreachable(f"{model.info.label} could not answer.", arrival.reason)
-            yield arrival
+                raise ModelUnreachable(f"{model.info.label} could not answer.", item.reason)
+            yield item
 
 
 async def complete(model: Model, request: ModelRequest, counter: TokenCounter) -> Completion:
-    """The model's words. Raises ModelError, also when it says nothing."""
-    async with aclosing(stream_with_retry_limit(model, request)) as arrivals:
-        async for arrival in arrivals:
-            if isinstance(arrival, ModelResponse) and arrival.text.strip():
-                return await _completion_of(model.info, request, arrival, counter)
+    """Return the model's answer. Raises ModelError, also for an empty answer."""
+    async with aclosing(stream_with_retry_limit(model, request)) as items:
+        async for item in items:
+            if isinstance(item, ModelResponse) and item.text.strip():
+                return await _completion_of(model.info, request, item, counter)
     raise InvalidModelResponse(
         "The model answered nothing.", f"{model.info.label} sent no text.", "Try again."
     )
@@ -63,12 +63,14 @@ async def complete(model: Model, request: ModelRequest, counter: TokenCounter) -
 async def _completion_of(
     info: ModelInfo, request: ModelRequest, answer: ModelResponse, counter: TokenCounter
 ) -> Completion:
-    """The answer with what it took as reported, or as we count it."""
+    """Return the answer with its usage as the provider reported it, or as we count it."""
     usage = answer.usage
     if usage is None or usage.input <= 0:
         texts = [
-            part for one in request.messages for part in (one.text, *(call.arguments for call in one.calls))
+            part
+            for message in request.messages
+            for part in (message.text, *(call.arguments for call in message.calls))
         ]
-        *asked, told = await counter.count([*texts, answer.text])
-        usage = Usage(sum(asked), told)
+        *input_counts, output_count = await counter.count([*texts, answer.text])
+        usage = Usage(sum(input_counts), output_count)
     return Completion(answer.text, usage.input + usage.output, usage.cached, call_cost(info, usage))

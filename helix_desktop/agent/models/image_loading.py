@@ -1,4 +1,4 @@
-"""Images on their way to a model: a request names them by digest, their bytes come from the store."""
+"""Image loading: requests name images by digest, and their bytes come from the store."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ log = logging.getLogger(__name__)
 
 
 class ImageLoadingModel:
-    """A model that is sent the bytes of the images its requests name."""
+    """A model whose requests are sent with the bytes of the images they name."""
 
     def __init__(self, model: Model, store: Store) -> None:
         self._model, self._store = model, store
 
     @property
     def info(self) -> ModelInfo:
-        """The model's name and room."""
+        """The model's name, window and prices."""
         return self._model.info
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """What the model streams. Raises ModelError."""
-        async with aclosing(self._model.stream(await self._with_images(request))) as arrivals:
-            async for arrival in arrivals:
-                yield arrival
+        """Stream the model's answer. Raises ModelError."""
+        async with aclosing(self._model.stream(await self._with_images(request))) as items:
+            async for item in items:
+                yield item
 
     async def _with_images(self, request: ModelRequest) -> ModelRequest:
-        """The request with its images' bytes; one that cannot be read is left to the text that names it."""
-        wanted = {one.digest: one for message in request.messages for one in message.images}
-        if not wanted:
+        """Return the request with its images' bytes; for an unreadable one, its text marker has to do."""
+        digests = {image.digest: image for message in request.messages for image in message.images}
+        if not digests:
             return request
-        pictures: dict[str, bytes] = {}
-        for digest in wanted:
+        image_data: dict[str, bytes] = {}
+        for digest in digests:
             try:
-                pictures[digest] = await self._store.get(digest)
+                image_data[digest] = await self._store.get(digest)
             except StoreError as error:
                 log.warning("An image is not sent: %s", error)
-        return msgspec.structs.replace(request, image_data=pictures)
+        return msgspec.structs.replace(request, image_data=image_data)

@@ -1,4 +1,4 @@
-"""Roles: which model does what in a workspace, and whom to ask next when one cannot."""
+"""Model roles: which model does what in a workspace, and the fallback order."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from helix_desktop.context.window.window import PromptFrame
 
 @dataclass(frozen=True)
 class ModelRoles:
-    """The models of a workspace; what is not set falls to the main model.
+    """The models of a workspace; a role that is not set falls back to the main model.
 
     `fast` extracts from large outputs, `summary` writes handovers and observations, `long` has the largest
-    window and is asked when a text fits no other.
+    window and is used for a text that fits no other.
     """
 
     main: Model
@@ -24,29 +24,29 @@ class ModelRoles:
     long: Model | None = None
 
     def with_main(self, main: Model) -> ModelRoles:
-        """These roles under another main model."""
+        """Return these roles with another main model."""
         return replace(self, main=main)
 
     def map_models(self, transform: Callable[[Model], Model]) -> ModelRoles:
-        """The same roles, each model as `made` gives it."""
+        """Return the same roles, each model replaced by `transform(model)`."""
         fast, summary, long = (
-            transform(one) if one else None for one in (self.fast, self.summary, self.long)
+            transform(model) if model else None for model in (self.fast, self.summary, self.long)
         )
         return ModelRoles(transform(self.main), fast, summary, long)
 
     @property
     def extraction_models(self) -> tuple[Model, ...]:
-        """Whom to ask for an extraction, in this order, each once."""
+        """The models to try for an extraction, in order, without duplicates."""
         return _distinct(self.fast, self.main, self.long)
 
     @property
     def summary_models(self) -> tuple[Model, ...]:
-        """Whom to ask for a summary, in this order, each once."""
+        """The models to try for a summary, in order, without duplicates."""
         return _distinct(self.summary, self.main, self.long)
 
 
 RunSettingsSource = Callable[[], tuple[ContextPolicy, PromptFrame, ModelRoles]]
-"""What a conversation runs under now: may change between two steps."""
+"""Returns the settings a conversation runs under now; they may change between two steps."""
 
 
 RolesResolver = Callable[[str], Awaitable[ModelRoles]]
@@ -54,8 +54,8 @@ RolesResolver = Callable[[str], Awaitable[ModelRoles]]
 
 
 def _distinct(*models: Model | None) -> tuple[Model, ...]:
-    found: dict[str, Model] = {}
+    by_label: dict[str, Model] = {}
     for model in models:
         if model is not None:
-            found.setdefault(model.info.label, model)
-    return tuple(found.values())
+            by_label.setdefault(model.info.label, model)
+    return tuple(by_label.values())

@@ -28,12 +28,12 @@ class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) -> ToolSpec:
     """The tool as the model is told of it; `said` describes each argument by name."""
-    kinds: dict[str, dict[str, Any]] = {
+    types: dict[str, dict[str, Any]] = {
         "task": {"type": "string"},
         "title": {"type": "string"},
         "model": {"type": "string", "enum": list(get_args(ModelRole))},
     }
-    properties = {name: kind | {"description": argument_descriptions[name]} for name, kind in kinds.items()}
+    properties = {name: kind | {"description": argument_descriptions[name]} for name, kind in types.items()}
     schema = {
         "type": "object",
         "properties": properties,
@@ -66,23 +66,23 @@ class DelegatingTools:
         """Run a call; of a subagent the result is all that comes back. Raises ToolError."""
         if call.name != DELEGATE:
             return await self._tools.run(call, on_output)
-        errand = _parse_arguments(call.arguments)
-        done = await self._subagents.run(errand.task, title=errand.title, call_id=call.id, role=errand.model)
-        return msgspec.structs.replace(done.output, target=errand.title)
+        args = _parse_arguments(call.arguments)
+        result = await self._subagents.run(args.task, title=args.title, call_id=call.id, role=args.model)
+        return msgspec.structs.replace(result.output, target=args.title)
 
 
 def _parse_arguments(text: str) -> DelegateArguments:
     try:
-        given = msgspec.json.decode(text or "{}")
-        if isinstance(given, dict):
-            given = {name: value for name, value in given.items() if value is not None}
-        return msgspec.convert(given, DelegateArguments)
+        args = msgspec.json.decode(text or "{}")
+        if isinstance(args, dict):
+            args = {name: value for name, value in args.items() if value is not None}
+        return msgspec.convert(args, DelegateArguments)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        said = str(error).replace("`$.", "`").replace(" - at `$`", "")
+        reason = str(error).replace("`$.", "`").replace(" - at `$`", "")
         models = ", ".join(get_args(ModelRole))
         raise ToolError(
             f"{DELEGATE} was called with wrong arguments.",
-            f"{said}.",
+            f"{reason}.",
             f"It takes task, title?, model? (one of {models}).",
         ) from error
 

@@ -119,24 +119,24 @@ class SubagentMonitor:
     def report(self, phase: SubagentActivity | TurnOutcome) -> None:
         """Tell the parent's listeners what it does now, unless they know."""
         session = self.subagent.session
-        known = session.transcript
+        transcript = session.transcript
         _, gauge = self.subagent.measure()
-        moved = SubagentProgress(
+        progress = SubagentProgress(
             session.id,
             phase,
             gauge.used,
             gauge.window,
-            known.steps,
-            known.title,
+            transcript.steps,
+            transcript.title,
             self._call_id,
             self._tool,
-            known.spending.tokens,
-            known.spending.cost,
+            transcript.spending.tokens,
+            transcript.spending.cost,
             self._started_at_ms,
         )
-        if moved != self.last_progress:
-            self.last_progress = moved
-            self._parent.publish(moved)
+        if progress != self.last_progress:
+            self.last_progress = progress
+            self._parent.publish(progress)
 
 
 def as_parent_request(subagent: SubagentConversation, ask: ApprovalRequest) -> ApprovalRequest:

@@ -99,24 +99,26 @@ class SubagentRunner:
     ) -> SubagentResult:
         """Have a task done in a session of its own; `call` is the id of the call that asked for it.
 
-        While AT_ONCE of them work it waits for a place, and says so.
+        While MAX_PARALLEL_SUBAGENTS of them work it waits for a place, and says so.
 
         Being cancelled stops the subagent, and returns when its log is closed. Raises SubagentFailed with the
         session of its log; ToolError without a task, or where subagents are not allowed; StoreError.
         """
-        nursery = self._require_factory(task)
-        child = await nursery.create_subagent(policy, model, role)
-        watch = self._running[child.session.id] = SubagentMonitor(child, self._session, call_id)
+        factory = self._require_factory(task)
+        subagent = await factory.create_subagent(policy, model, role)
+        monitor = self._running[subagent.session.id] = SubagentMonitor(subagent, self._session, call_id)
         try:
-            await self._begin(child, title_line(" ".join(title.split())) or NEW_TITLE, call_id, role, policy)
-            async with self._slot(watch):
-                if watch.should_run:
-                    await child.send(task)
-                    await watch.ended.wait()
-            return _outcome(child, watch.error)
+            await self._begin(
+                subagent, title_line(" ".join(title.split())) or NEW_TITLE, call_id, role, policy
+            )
+            async with self._slot(monitor):
+                if monitor.should_run:
+                    await subagent.send(task)
+                    await monitor.ended.wait()
+            return _outcome(subagent, monitor.error)
         finally:
-            ending = self._scope.start(self._release(nursery, watch), f"subagent {child.session.id}")
-            await asyncio.shield(ending)
+            release = self._scope.start(self._release(factory, monitor), f"subagent {subagent.session.id}")
+            await asyncio.shield(release)
 
     async def _begin(
         self,
@@ -127,14 +129,16 @@ class SubagentRunner:
         policy: ContextPolicy | None,
     ) -> None:
         """Put on record that it is there: in its own log, and in the parent's for the call that asked."""
-        own = policy_fields(policy) if policy is not None else {}
-        await subagent.session.record(SessionStarted(title, self._session.id, call_id, role, own))
+        policy_overrides = policy_fields(policy) if policy is not None else {}
+        await subagent.session.record(
+            SessionStarted(title, self._session.id, call_id, role, policy_overrides)
+        )
         chosen = self._session.transcript.chosen_model
         if chosen and subagent.model.label == chosen:  # so that it goes on with it when it is opened later
             await subagent.session.record(ModelChosen(chosen))
         if call_id:
-            shown = "" if title == NEW_TITLE else title
-            await self._session.record(SubagentStarted(call_id, subagent.session.id, shown, role))
+            display_title = "" if title == NEW_TITLE else title
+            await self._session.record(SubagentStarted(call_id, subagent.session.id, display_title, role))
 
     @asynccontextmanager
     async def _slot(self, monitor: SubagentMonitor) -> AsyncIterator[None]:
@@ -156,21 +160,21 @@ class SubagentRunner:
         return self._factory
 
     async def _release(self, factory: SubagentFactory, monitor: SubagentMonitor) -> None:
-        child = monitor.subagent
+        subagent = monitor.subagent
         if not monitor.ended.is_set():
-            await self._end(child)
+            await self._end(subagent)
         monitor.close()
-        del self._running[child.session.id]
-        await factory.release_subagent(child.session.id)
+        del self._running[subagent.session.id]
+        await factory.release_subagent(subagent.session.id)
 
     async def _end(self, subagent: SubagentConversation) -> None:
         await (subagent.stop() if self.cancelled_as == "stopped" else subagent.close())
 
     async def stop(self) -> None:
         """Stop all that run; returns when their logs are closed."""
-        for watch in tuple(self._running.values()):
-            watch.should_run = False
-            await self._end(watch.subagent)
+        for monitor in tuple(self._running.values()):
+            monitor.should_run = False
+            await self._end(monitor.subagent)
 
     @property
     def session_ids(self) -> tuple[str, ...]:
@@ -180,36 +184,40 @@ class SubagentRunner:
     @property
     def progress(self) -> list[SubagentProgress]:
         """How each that runs goes now, oldest first."""
-        return [watch.last_progress for watch in self._running.values() if watch.last_progress is not None]
+        return [
+            monitor.last_progress for monitor in self._running.values() if monitor.last_progress is not None
+        ]
 
     @property
     def asks(self) -> list[ApprovalRequest]:
         """The questions that calls of subagents wait with, under ids of their own."""
-        return [told for told, _, _ in self._open_requests()]
+        return [request for request, _, _ in self._open_requests()]
 
     def decide(self, call_id: str, reply: ApprovalReply) -> bool:
         """Answer one of `asks`; False when it is no longer open."""
-        for told, child, ask in self._open_requests():
-            if told.call_id == call_id:
-                return child.decide(ask.call_id, reply)
+        for request, subagent, ask in self._open_requests():
+            if request.call_id == call_id:
+                return subagent.decide(ask.call_id, reply)
         return False
 
     def _open_requests(self) -> Iterator[tuple[ApprovalRequest, SubagentConversation, ApprovalRequest]]:
-        for watch in self._running.values():
-            for ask in watch.subagent.asks:
-                yield as_parent_request(watch.subagent, ask), watch.subagent, ask
+        for monitor in self._running.values():
+            for ask in monitor.subagent.asks:
+                yield as_parent_request(monitor.subagent, ask), monitor.subagent, ask
 
 
 def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> SubagentResult:
     log, session, spent = subagent.session.log, subagent.session.id, subagent.session.transcript.spending
-    ended = next((one.event for one in reversed(log) if isinstance(one.event, TurnEnded)), None)
+    ended = next(
+        (recorded.event for recorded in reversed(log) if isinstance(recorded.event, TurnEnded)), None
+    )
     if ended is None:  # it could not be recorded, or its turn never began
         ended = TurnEnded("failed", error.what, error.why, error.fix) if error else TurnEnded("stopped")
     if ended.how == "failed":
         why = " ".join(part for part in (ended.what, ended.why) if part)
         fix = " ".join(part for part in (ended.fix, f"Its log is session {session}.") if part)
-        took = SubagentUsage("failed", subagent.session.transcript.steps, spent.tokens, spent.cost)
-        raise SubagentFailed("The subagent could not do its task.", session, why, fix, took)
-    spoken = [one.event for one in log if isinstance(one.event, AssistantSpoke)]
-    text = next((one.text for one in reversed(spoken) if one.text.strip()), "")
-    return SubagentResult(session, text, len(spoken), spent.tokens, ended.how, spent.cost)
+        usage = SubagentUsage("failed", subagent.session.transcript.steps, spent.tokens, spent.cost)
+        raise SubagentFailed("The subagent could not do its task.", session, why, fix, usage)
+    responses = [recorded.event for recorded in log if isinstance(recorded.event, AssistantSpoke)]
+    text = next((response.text for response in reversed(responses) if response.text.strip()), "")
+    return SubagentResult(session, text, len(responses), spent.tokens, ended.how, spent.cost)

@@ -35,7 +35,7 @@ class SessionPermissions:
 
     def revoke(self, rule: PermissionRule) -> None:
         """Forget a rule of this run."""
-        self.rules = tuple(one for one in self.rules if one != rule)
+        self.rules = tuple(active_rule for active_rule in self.rules if active_rule != rule)
 
 
 class ApprovalOutcome(msgspec.Struct, frozen=True):
@@ -83,7 +83,7 @@ class InteractiveApprover:
 
     def asks(self, session: str) -> list[ApprovalRequest]:
         """The open questions of a session, in the order they were asked."""
-        return [ask for (one, _), ask in self._asks.items() if one == session]
+        return [ask for (session_id, _), ask in self._asks.items() if session_id == session]
 
 
 class ApprovalService:
@@ -114,11 +114,11 @@ class ApprovalService:
         """
         while True:
             rules = (*self._permissions.rules(self._is_demo()), *self._session_permissions.rules)
-            judged = evaluate(rules, ask, self._session_permissions.mode)
-            if judged.effect != "ask":
-                return _automatic_outcome(judged)
-            because = judged.rule.text if judged.rule else ""
-            question = msgspec.structs.replace(ask, asking_rule=because)
+            decision = evaluate(rules, ask, self._session_permissions.mode)
+            if decision.effect != "ask":
+                return _automatic_outcome(decision)
+            rule_text = decision.rule.text if decision.rule else ""
+            question = msgspec.structs.replace(ask, asking_rule=rule_text)
             on_ask(question)
             reply = await self._approver.decide(session, question)
             if reply is not None:
@@ -135,24 +135,26 @@ class ApprovalService:
         self._reevaluate(lambda _, ask: rule_applies(rule, ask))
 
 
-def _automatic_outcome(judged: PermissionDecision) -> ApprovalOutcome:
-    rule = judged.rule
-    if judged.effect == "deny":
-        told = REFUSED_IN_PLAN if rule is None else f"{DENIED} A saved rule says: {rule.text}."
-        return ApprovalOutcome("deny", rule.text if rule else "", judged.mode, model_text=told)
+def _automatic_outcome(decision: PermissionDecision) -> ApprovalOutcome:
+    rule = decision.rule
+    if decision.effect == "deny":
+        model_text = REFUSED_IN_PLAN if rule is None else f"{DENIED} A saved rule says: {rule.text}."
+        return ApprovalOutcome("deny", rule.text if rule else "", decision.mode, model_text=model_text)
     if rule is None:
-        return ApprovalOutcome("once", mode=judged.mode)
+        return ApprovalOutcome("once", mode=decision.mode)
     return ApprovalOutcome("session" if rule.scope == "session" else "always", rule.text)
 
 
 def _user_outcome(reply: ApprovalReply, ask: ApprovalRequest) -> ApprovalOutcome:
-    words = " ".join(reply.reason.split())
-    told = f"{DENIED} The user says: {words}" if words else DENIED
+    user_text = " ".join(reply.reason.split())
+    model_text = f"{DENIED} The user says: {user_text}" if user_text else DENIED
     if reply.decision in ("session", "always"):
         scope = "session" if reply.decision == "session" else "workspace"
         rule = msgspec.structs.replace(reply.rule or ask.rule, scope=scope)
         return ApprovalOutcome(reply.decision, rule_to_save=rule)
-    return ApprovalOutcome(reply.decision, user_text=words, rule_to_save=reply.rule, model_text=told)
+    return ApprovalOutcome(
+        reply.decision, user_text=user_text, rule_to_save=reply.rule, model_text=model_text
+    )
 
 
 class FixedApprover:

@@ -52,16 +52,16 @@ class ToolRunner:
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
         """Record an answer to each call; returns when all have one. Cancelling ends what runs."""
-        held: list[HeldOutput] = []
-        known = [asyncio.Event() for _ in calls]
+        held_outputs: list[HeldOutput] = []
+        questions_shown = [asyncio.Event() for _ in calls]
         try:
             async with asyncio.TaskGroup() as group:
-                for place, call in enumerate(calls):
-                    work = self._answer(call, held, known[: place + 1])
+                for i, call in enumerate(calls):
+                    work = self._answer(call, held_outputs, questions_shown[: i + 1])
                     group.create_task(work, name=f"tool {call.name}")
-        except BaseExceptionGroup as failed:
-            raise failed.exceptions[0] from failed
-        await self._gate.record_batch(held)
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
+        await self._gate.record_batch(held_outputs)
 
     async def _answer(
         self, call: ToolCall, held_outputs: list[HeldOutput], questions_shown: Sequence[asyncio.Event]
@@ -76,11 +76,11 @@ class ToolRunner:
         if ask is None:
             await self._run(call, held_outputs)
             return
-        for former in questions_shown[:-1]:
-            await former.wait()
-        answered = await self._ask_approval(ask, questions_shown[-1])
-        if answered.decision == "deny":
-            await self._deny(call, answered.model_text)
+        for earlier in questions_shown[:-1]:
+            await earlier.wait()
+        outcome = await self._ask_approval(ask, questions_shown[-1])
+        if outcome.decision == "deny":
+            await self._deny(call, outcome.model_text)
             return
         async with self._approved_lock:
             await self._run(call, held_outputs)
@@ -96,20 +96,20 @@ class ToolRunner:
             return _unexpected_failure(call, error)
 
     async def _ask_approval(self, ask: ApprovalRequest, question_shown: asyncio.Event) -> ApprovalOutcome:
-        def asked(question: ApprovalRequest) -> None:
+        def on_ask(question: ApprovalRequest) -> None:
             self._session.publish(ApprovalRequested(question))
             question_shown.set()
 
-        answered = await self._approvals.decide(self._session.id, ask, asked)
+        outcome = await self._approvals.decide(self._session.id, ask, on_ask)
         question_shown.set()
-        saved = await self._save_rule(answered.rule_to_save)
+        saved_rule = await self._save_rule(outcome.rule_to_save)
         await self._session.record(
             ApprovalGiven(
-                *(ask.call_id, ask.tool, ask.subject, answered.decision, answered.rule),
-                *(answered.mode, answered.user_text, saved),
+                *(ask.call_id, ask.tool, ask.subject, outcome.decision, outcome.rule),
+                *(outcome.mode, outcome.user_text, saved_rule),
             )
         )
-        return answered
+        return outcome
 
     async def _save_rule(self, rule: PermissionRule | None) -> str:
         """Keep the rule of an answer, if it has one; its text, empty when it could not be kept."""
@@ -140,15 +140,15 @@ class ToolRunner:
 
     async def _run(self, call: ToolCall, held_outputs: list[HeldOutput]) -> None:
         self._session.publish(CallStarted(call))
-        began = self._clock()
+        started_at_ms = self._clock()
         running = self.running_calls.create(call)
 
-        def told(text: str) -> None:
+        def on_output(text: str) -> None:
             running.append_output(text)
             self._session.publish(CallOutput(call.id, text))
 
         try:
-            result = await self.running_calls.run(running, self._tools.run(call, told))
+            result = await self.running_calls.run(running, self._tools.run(call, on_output))
         except HelixError as error:
             result = _failed(error)
         except Exception as error:
@@ -156,16 +156,20 @@ class ToolRunner:
             result = _unexpected_failure(call, error)
         if running.stopped and not result.ok:
             result = msgspec.structs.replace(result, stopped=True)
-        await self._record(call, result, began, held_outputs)
+        await self._record(call, result, started_at_ms, held_outputs)
 
     async def _record(
         self, call: ToolCall, result: ToolResult, started_at_ms: int, held_outputs: list[HeldOutput]
     ) -> None:
-        taken = await self._intake.from_tool_result(call, result, max(0, self._clock() - started_at_ms))
-        if taken.content is not None and (at := await self._session.redacted_at(taken.content.digest)):
+        received = await self._intake.from_tool_result(call, result, max(0, self._clock() - started_at_ms))
+        if received.content is not None and (
+            redacted_at_ms := await self._session.redacted_at(received.content.digest)
+        ):
             # It must not come back by running again what had made it.
-            taken = await self._intake.from_tool_result(call, _withheld(result, at), taken.answer.duration_ms)
-        await self._gate.receive(taken, held_outputs)
+            received = await self._intake.from_tool_result(
+                call, _withheld(result, redacted_at_ms), received.answer.duration_ms
+            )
+        await self._gate.receive(received, held_outputs)
 
 
 def _withheld(result: ToolResult, redacted_at_ms: int) -> ToolResult:

@@ -36,8 +36,8 @@ class RunningCalls:
 
     def find(self, call_id: str) -> RunningCall | None:
         """A call that runs; None when it does not."""
-        found = self._running.get(call_id)
-        return found[0] if found else None
+        running = self._running.get(call_id)
+        return running[0] if running else None
 
     def create(self, call: ToolCall) -> RunningCall:
         """A call that is about to run."""
@@ -50,8 +50,8 @@ class RunningCalls:
             async with asyncio.TaskGroup() as group:
                 task = group.create_task(work, name=f"call {key}")
                 self._running[key] = running, task
-        except BaseExceptionGroup as failed:
-            raise failed.exceptions[0] from failed
+        except BaseExceptionGroup as errors:
+            raise errors.exceptions[0] from errors
         finally:
             del self._running[key]
         if task.cancelled():
@@ -60,8 +60,8 @@ class RunningCalls:
 
     def stop(self, call_id: str) -> bool:
         """End one call; it is answered with what it has. False when it does not run."""
-        found = self._running.get(call_id)
-        if found is None or not found[1].cancel(STOPPED):
+        running = self._running.get(call_id)
+        if running is None or not running[1].cancel(STOPPED):
             return False
-        found[0].stopped = True
+        running[0].stopped = True
         return True

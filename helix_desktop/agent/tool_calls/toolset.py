@@ -64,14 +64,14 @@ class Toolset:
                 await listener()
 
     def _reload(self) -> None:
-        taken: dict[str, str] = {}
+        names_by_likeness: dict[str, str] = {}
         self._source_by_name, specs = {}, []
         for source, spec in self._all_specs():
             likeness = spec.name.casefold().replace("-", "_")
-            if not _NAME.fullmatch(spec.name) or likeness in taken:
+            if not _NAME.fullmatch(spec.name) or likeness in names_by_likeness:
                 log.info("a tool called %.80r is left out: the name is taken or not usable", spec.name)
                 continue
-            taken[likeness] = spec.name
+            names_by_likeness[likeness] = spec.name
             self._source_by_name[spec.name] = source
             specs.append(spec)
         self._specs = tuple(specs)

@@ -94,16 +94,16 @@ class Compactor:
             return False
         self.is_running, self._summarizer.spent, self._approve = True, Spending(), approve
         try:
-            reading, made = await self._write_handover(trigger, cut, focus, ask_model)
-            made = msgspec.structs.replace(made, threshold=threshold)
-            await self._record(made, reading.previous_seq)
+            source_input, event = await self._write_handover(trigger, cut, focus, ask_model)
+            event = msgspec.structs.replace(event, threshold=threshold)
+            await self._record(event, source_input.previous_seq)
             return True
-        except CompactionRefused as refused:
-            took = self._summarizer.spent
-            failed = HandoverFailed(refused.what, refused.why, took.tokens, took.cost)
-            if isinstance(refused, SummaryRefused):
-                failed = msgspec.structs.replace(failed, problem=refused.problem, refused=refused.text)
-            await self._session.record(failed)
+        except CompactionRefused as error:
+            spending = self._summarizer.spent
+            failure = HandoverFailed(error.what, error.why, spending.tokens, spending.cost)
+            if isinstance(error, SummaryRefused):
+                failure = msgspec.structs.replace(failure, problem=error.problem, refused=error.text)
+            await self._session.record(failure)
             return False
         except SpendNotApproved:
             return False
@@ -124,10 +124,12 @@ class Compactor:
             raise CompactionRefused("Already running.", "A handover is being written.", "Wait, or cancel.")
         self.is_drafting = True
         try:
-            reading, made = await self._write_handover(HandoverTrigger.MANUAL, cut, focus, ask_model=True)
-            (counted, *_) = self._events_to_record(made, reading.previous_seq)
-            assert isinstance(counted, HandoverMade)  # the event itself comes first
-            return HandoverDraft(cut, to_markdown(made.sections), counted)
+            source_input, event = await self._write_handover(
+                HandoverTrigger.MANUAL, cut, focus, ask_model=True
+            )
+            (final_event, *_) = self._events_to_record(event, source_input.previous_seq)
+            assert isinstance(final_event, HandoverMade)  # the event itself comes first
+            return HandoverDraft(cut, to_markdown(event.sections), final_event)
         finally:
             self.is_drafting = False
             self._publish_phase("idle")
@@ -135,19 +137,19 @@ class Compactor:
     async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
         """Record a draft, with the person's own text if it was changed.
 
-        Raises InputUnusable for a text that cannot be read, CompactionRefused when the history was changed
+        Raises InvalidInput for a text that cannot be read, CompactionRefused when the history was changed
         meanwhile or the handover would not help any more.
         """
-        made = draft.event
+        event = draft.event
         if text is not None and text.strip() != draft.text.strip():
             covered = covered_messages(self._session.transcript, draft.cut.upto, draft.cut.kept_seq)
             sections = from_markdown(text, frozenset(item.seq for item in covered))
-            made = msgspec.structs.replace(made, sections=sections, edited=True)
-            (tokens,) = await self._counter.count([render_handover(made, ())])
-            made = msgspec.structs.replace(made, tokens=tokens)
+            event = msgspec.structs.replace(event, sections=sections, edited=True)
+            (tokens,) = await self._counter.count([render_handover(event, ())])
+            event = msgspec.structs.replace(event, tokens=tokens)
         self._publish_phase("write")
         try:
-            await self._record(made, made.former)
+            await self._record(event, event.former)
         finally:
             self._publish_phase("idle")
 
@@ -156,7 +158,7 @@ class Compactor:
         self._session.publish(CompactionProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
-        """Take in what the calls will take, before the first. Raises SpendUnapproved."""
+        """Take in what the calls will take, before the first. Raises SpendNotApproved."""
         self._approve(estimate)
         self._estimate = estimate
 
@@ -164,31 +166,33 @@ class Compactor:
         self, trigger: HandoverTrigger, cut: CutPoint, focus: str, ask_model: bool
     ) -> tuple[CompactionInput, HandoverMade]:
         """The first two phases: read, then ask with nothing locked."""
-        began = self._clock()
+        started_at_ms = self._clock()
         self._publish_phase("read")
-        reading = self._read_input(cut)
+        source_input = self._read_input(cut)
         nearly_open = self._session.transcript.handover_failures >= planner.BREAKER_FAILURES - 1
         last_try = trigger is HandoverTrigger.THRESHOLD and nearly_open  # before only the user can start one
-        written = await self._summarize(reading, focus, ask_model, last_try)
+        summary = await self._summarize(source_input, focus, ask_model, last_try)
         self._publish_phase("check")
-        made = await self._build_event(reading, written)
-        took = max(0, self._clock() - began)
-        return reading, msgspec.structs.replace(made, trigger=trigger, focus=focus, duration_ms=took)
+        event = await self._build_event(source_input, summary)
+        duration_ms = max(0, self._clock() - started_at_ms)
+        return source_input, msgspec.structs.replace(
+            event, trigger=trigger, focus=focus, duration_ms=duration_ms
+        )
 
     def _read_input(self, cut: CutPoint) -> CompactionInput:
         transcript = self._session.transcript
         policy, frame, _ = self._settings()
-        now = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
-        if not planner.is_worthwhile(transcript, policy, now, cut):
+        gauge = measure_usage(project(transcript, policy, frame), transcript, policy, frame)
+        if not planner.is_worthwhile(transcript, policy, gauge, cut):
             raise CompactionRefused(
                 "No handover was made.", "It would free less than it costs.", "Nothing has changed."
             )
-        held = transcript.handover
+        current = transcript.handover
         fresh = tuple(uncovered_messages(transcript, cut.upto, cut.kept_seq))
         covered = tuple(covered_messages(transcript, cut.upto, cut.kept_seq))
         covers, masked = transcript.covers, frozenset(transcript.masked)
-        former_seq, former = held or (0, None)
-        return CompactionInput(cut, fresh, covered, covers, masked, former_seq, former, now)
+        previous_seq, previous = current or (0, None)
+        return CompactionInput(cut, fresh, covered, covers, masked, previous_seq, previous, gauge)
 
     async def _summarize(
         self, source_input: CompactionInput, focus: str, ask_model: bool, last_try: bool
@@ -197,29 +201,29 @@ class Compactor:
 
         Raises SummaryRefused where what they wrote says too little, but on the last try.
         """
-        failed: SummaryResult[tuple[Section, ...]] = SummaryResult(None)
+        result: SummaryResult[tuple[Section, ...]] = SummaryResult(None)
         if ask_model:
-            brief = await self._brief(source_input, focus)
-            known = frozenset(item.seq for item in source_input.covered)
-            source = await asyncio.to_thread(summary_input, brief.lines, source_input.covered)
-            failed = await self._summarizer.summarize(
-                brief,
-                lambda said: accept_sections(parse_handover(said, known), source, said),
-                lambda said: self._publish_phase("summarise", said),
+            task = await self._brief(source_input, focus)
+            covered_seqs = frozenset(item.seq for item in source_input.covered)
+            source = await asyncio.to_thread(summary_input, task.lines, source_input.covered)
+            result = await self._summarizer.summarize(
+                task,
+                lambda text: accept_sections(parse_handover(text, covered_seqs), source, text),
+                lambda text: self._publish_phase("summarise", text),
                 self._on_estimate,
             )
-            if failed.value is not None:
-                return failed
-            if failed.rejection is not None and not last_try:
-                raise failed.rejection
+            if result.value is not None:
+                return result
+            if result.rejection is not None and not last_try:
+                raise result.rejection
         sections = await asyncio.to_thread(extractive_handover, source_input.fresh, source_input.previous)
-        return msgspec.structs.replace(failed, value=sections, model=NO_MODEL)
+        return msgspec.structs.replace(result, value=sections, model=NO_MODEL)
 
     async def _brief(self, source_input: CompactionInput, focus: str) -> SummaryTask:
-        record = await asyncio.to_thread(
+        lines = await asyncio.to_thread(
             transcript_lines, source_input.fresh, source_input.covers, source_input.masked
         )
-        return handover_task(self._prompt, record, source_input.previous, focus)
+        return handover_task(self._prompt, lines, source_input.previous, focus)
 
     async def _build_event(
         self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]
@@ -227,7 +231,7 @@ class Compactor:
         """The event without what is only known when it is recorded: its index, and the use after it."""
         policy, _, _ = self._settings()
         ledger = await asyncio.to_thread(build_ledger, source_input.covered)
-        made = HandoverMade(
+        event = HandoverMade(
             upto=source_input.cut.upto,
             kept=source_input.cut.kept_seq,
             sections=summary.value or (),
@@ -249,8 +253,8 @@ class Compactor:
             cost=summary.cost,
             refused=summary.rejected_text,
         )
-        (tokens,) = await self._counter.count([render_handover(made, ())])
-        return msgspec.structs.replace(made, tokens=tokens)
+        (tokens,) = await self._counter.count([render_handover(event, ())])
+        return msgspec.structs.replace(event, tokens=tokens)
 
     async def _record(self, event: HandoverMade, previous_seq: int) -> None:
         """Third phase: all is built beside the log, checked against it, and recorded in one piece."""
@@ -258,46 +262,48 @@ class Compactor:
         text, entries = build_index_entry(self._session.transcript, 0, event.upto, event.kept)
         index = text.encode("utf-8", "surrogatepass")
         (index_tokens,) = await self._counter.count([text])
-        indexed = msgspec.structs.replace(event, index=digest_of(index), index_entries=entries)
+        indexed_event = msgspec.structs.replace(event, index=digest_of(index), index_entries=entries)
         content = Content(
-            indexed.index, index, "handover", f"e{event.upto}", first_line(text), index_tokens, "index"
+            indexed_event.index, index, "handover", f"e{event.upto}", first_line(text), index_tokens, "index"
         )
-        await self._session.record_decided(lambda: self._events_to_record(indexed, previous_seq), [content])
+        await self._session.record_decided(
+            lambda: self._events_to_record(indexed_event, previous_seq), [content]
+        )
 
     def _events_to_record(self, event: HandoverMade, previous_seq: int) -> tuple[Event, ...]:
         """The events to record, if the history still is what was read and the handover helps."""
         transcript = self._session.transcript
         policy, frame, _ = self._settings()
-        held = transcript.handover
-        if (held[0] if held else 0) != previous_seq:
+        current = transcript.handover
+        if (current[0] if current else 0) != previous_seq:
             raise CompactionRefused(
                 "No handover was made.", "The history was changed meanwhile.", "Nothing has changed."
             )
-        twin = _fork_with(transcript, event)
-        swept = sweep.sweep_with_rewrite(twin, policy)
+        forked = _fork_with(transcript, event)
+        sweep_plan = sweep.sweep_with_rewrite(forked, policy)
         events: tuple[Event, ...] = (event,)
-        if swept is not None:
-            riding = SweepMade(swept.masked, swept.saved, SweepReason.HANDOVER)
-            events = (event, riding)
-            twin.apply(RecordedEvent(twin.last_seq + 1, twin.last_event_at_ms, riding))
-        before, after = project(transcript, policy, frame), project(twin, policy, frame)
-        now, then = (
+        if sweep_plan is not None:
+            sweep_event = SweepMade(sweep_plan.masked, sweep_plan.saved, SweepReason.HANDOVER)
+            events = (event, sweep_event)
+            forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, sweep_event))
+        before, after = project(transcript, policy, frame), project(forked, policy, frame)
+        usage_before, usage_after = (
             measure_usage(before, transcript, policy, frame),
-            measure_usage(after, twin, policy, frame),
+            measure_usage(after, forked, policy, frame),
         )
         freed = before.estimate - after.estimate
-        if freed < max(1, frame.info.window * policy.handover_least_gain / now.ratio):
+        if freed < max(1, frame.info.window * policy.handover_least_gain / usage_before.ratio):
             raise CompactionRefused(
                 "No handover was made.",
                 f"It would free only {freed:,} tokens, less than "
                 f"{policy.handover_least_gain:.0%} of the window.",
                 "Nothing has changed.",
             )
-        counted = msgspec.structs.replace(event, before=now.used, after=then.used)
-        return (counted, *events[1:])
+        final_event = msgspec.structs.replace(event, before=usage_before.used, after=usage_after.used)
+        return (final_event, *events[1:])
 
 
 def _fork_with(transcript: Transcript, event: HandoverMade) -> Transcript:
-    twin = transcript.fork()
-    twin.apply(RecordedEvent(twin.last_seq + 1, twin.last_event_at_ms, event))
-    return twin
+    forked = transcript.fork()
+    forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, event))
+    return forked

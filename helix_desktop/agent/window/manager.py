@@ -68,7 +68,7 @@ class ContextManager:
         self._clock, self._scope, self._settings, self._budget = clock, scope, settings, budget
         self._approvals = approvals
         self._observation_is_manual = False
-        self._linter = request_validation.RequestValidator()
+        self._validator = request_validation.RequestValidator()
         self._ladder = OverflowLadder(session, rewriter, compactor, settings)
         self._compaction: asyncio.Task[None] | None = None
         self._observation: asyncio.Task[None] | None = None
@@ -90,12 +90,12 @@ class ContextManager:
         policy, _, _ = self._settings()
         await self._rewriter.apply_due_rewrites()
         self.start_due_handover()
-        window, now = self.measure()
-        if policy.enabled and (not now.fits or now.pressure == "panic"):
-            await self._make_room(int(policy.panic_to * now.window))
-            window, now = self.measure()
-        if not now.fits:
-            raise self._too_large_error(now, policy)
+        window, gauge = self.measure()
+        if policy.enabled and (not gauge.fits or gauge.pressure == "panic"):
+            await self._make_room(int(policy.panic_to * gauge.window))
+            window, gauge = self.measure()
+        if not gauge.fits:
+            raise self._too_large_error(gauge, policy)
         return self._validated(window)
 
     async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> bool:
@@ -106,13 +106,13 @@ class ContextManager:
         policy, _, _ = self._settings()
         if not policy.enabled:
             return False
-        _, before = self.measure()
-        fits = min(before.used, before.window)
+        _, gauge = self.measure()
+        fits = min(gauge.used, gauge.window)
         if rejection.window:
-            ours = before.used / rejection.request_tokens if rejection.request_tokens else 1.0
-            fits = min(fits, int(rejection.window * ours))
+            token_ratio = gauge.used / rejection.request_tokens if rejection.request_tokens else 1.0
+            fits = min(fits, int(rejection.window * token_ratio))
         await self._make_room(int(policy.panic_to * fits))
-        return self.measure()[1].used < before.used
+        return self.measure()[1].used < gauge.used
 
     async def mask_messages(self, seqs: Sequence[int]) -> None:
         """Let text and hash stand for the images of these messages: a model's server refused them."""
@@ -131,11 +131,11 @@ class ContextManager:
         self.start_due_handover(refresh=True)
         if self._is_compacting or self._compactor.is_drafting or self._is_budget_exhausted:
             return
-        stretch = self._observer.find_due()
-        if stretch is not None and not self._is_blocked(
-            "observations", (stretch.after, stretch.replaces), stretch.tokens, refresh=True
+        event_range = self._observer.find_due()
+        if event_range is not None and not self._is_blocked(
+            "observations", (event_range.after, event_range.replaces), event_range.tokens, refresh=True
         ):
-            self._start_observation(stretch)
+            self._start_observation(event_range)
 
     def observe(self) -> None:
         """Start observations by hand, to be put in place at once, or put those in place that wait for it.
@@ -144,22 +144,22 @@ class ContextManager:
         """
         if self._observation is not None and not self._observation.done():
             raise CompactionRefused("Already running.", "Observations are being written.", "Wait, or cancel.")
-        made = observation.pending_observations(self._session.transcript)
-        stretch = self._observer.find_possible() if made is None else None
-        if made is None and stretch is None:
+        pending_seq = observation.pending_observations(self._session.transcript)
+        event_range = self._observer.find_possible() if pending_seq is None else None
+        if pending_seq is None and event_range is None:
             raise CompactionRefused(
                 "Nothing to observe yet.",
                 "The newest complete turn always stays whole, and everything older is observed already.",
                 "Send another message first.",
             )
-        self._start_observation(stretch, is_manual=True)
+        self._start_observation(event_range, is_manual=True)
 
-    def _start_observation(self, stretch: EventRange | None, is_manual: bool = False) -> None:
+    def _start_observation(self, event_range: EventRange | None, is_manual: bool = False) -> None:
         if self._observation is None or self._observation.done():
             self._observation_is_manual = is_manual
             work = self._reporting(
                 lambda: self._observer.run(
-                    stretch, is_manual, partial(self._require_approval, "observations")
+                    event_range, is_manual, partial(self._require_approval, "observations")
                 )
             )
             self._observation = self._scope.start(work, f"observation {self._session.id}")
@@ -173,14 +173,16 @@ class ContextManager:
         if self._is_compacting or self._compactor.is_drafting or self._is_budget_exhausted:
             return
         transcript = self._session.transcript
-        _, now = self.measure()
+        _, gauge = self.measure()
         if self._approvals is not None and (
-            now.pressure == "none" or planner.handover_now(transcript, policy, now) is None
+            gauge.pressure == "none" or planner.handover_now(transcript, policy, gauge) is None
         ):
             self._approvals.withdraw("handover")
-        due = planner.handover_due(transcript, policy, now, self._clock())
-        held = transcript.handover
-        if due is not None and not self._is_blocked("handover", held[0] if held else 0, now.used, refresh):
+        due = planner.handover_due(transcript, policy, gauge, self._clock())
+        current = transcript.handover
+        if due is not None and not self._is_blocked(
+            "handover", current[0] if current else 0, gauge.used, refresh
+        ):
             self._start_handover(due.cut)
 
     def _start_handover(self, cut: CutPoint, ask_model: bool = True) -> None:
@@ -196,10 +198,10 @@ class ContextManager:
                 HandoverTrigger.THRESHOLD, cut, "", ask_model, policy.handover_at, approve
             ):
                 return True
-            now = planner.handover_now(transcript, policy, self.measure()[1])
-            if transcript.turn_open or not self._is_asking("handover") or now is None or now.cut == cut:
+            plan = planner.handover_now(transcript, policy, self.measure()[1])
+            if transcript.turn_open or not self._is_asking("handover") or plan is None or plan.cut == cut:
                 return False
-            cut = now.cut
+            cut = plan.cut
 
     def compact(self, trigger: HandoverTrigger, cut: CutPoint, focus: str = "") -> None:
         """Start a handover beside whatever runs; one at a time."""
@@ -219,25 +221,25 @@ class ContextManager:
         if answer == "refuse":
             return
         if work == "observations":
-            stretch = (
+            event_range = (
                 self._observer.find_possible() if self._observation_is_manual else self._observer.find_due()
             )
-            if stretch is not None:
-                self._start_observation(stretch, self._observation_is_manual)
+            if event_range is not None:
+                self._start_observation(event_range, self._observation_is_manual)
             return
         policy, _, _ = self._settings()
-        possible = planner.handover_now(self._session.transcript, policy, self.measure()[1])
-        if possible is not None:
-            self._start_handover(possible.cut, ask_model=answer == "allow")
+        plan = planner.handover_now(self._session.transcript, policy, self.measure()[1])
+        if plan is not None:
+            self._start_handover(plan.cut, ask_model=answer == "allow")
 
     def _is_blocked(self, work: BackgroundWork, subject: Hashable, size: int, refresh: bool) -> bool:
         return self._approvals is not None and self._approvals.is_blocked(work, subject, size, refresh)
 
     def _is_asking(self, work: BackgroundWork) -> bool:
-        return self._approvals is not None and any(one.work == work for one in self._approvals.asks)
+        return self._approvals is not None and any(ask.work == work for ask in self._approvals.asks)
 
     def _require_approval(self, work: BackgroundWork, estimate: CostEstimate) -> None:
-        """Raise SpendUnapproved while some work may not begin."""
+        """Raise SpendNotApproved while some work may not begin."""
         if self._approvals is not None:
             self._approvals.check(work, estimate)
 
@@ -272,11 +274,11 @@ class ContextManager:
         if self._observation is not None:
             self._observation.cancel()
 
-    def _too_large_error(self, now: UsageGauge, policy: ContextPolicy) -> RequestTooLarge:
+    def _too_large_error(self, gauge: UsageGauge, policy: ContextPolicy) -> RequestTooLarge:
         largest = max(self.rows(), key=lambda row: row.tokens)
         why = (
-            f"It needs about {now.used:,} tokens and {now.reserve:,} for the answer; the window holds "
-            f"{now.window:,}. The largest part is {largest.name} with {largest.tokens:,} tokens."
+            f"It needs about {gauge.used:,} tokens and {gauge.reserve:,} for the answer; the window holds "
+            f"{gauge.window:,}. The largest part is {largest.name} with {largest.tokens:,} tokens."
         )
         what = "The next request does not fit."
         if not policy.enabled:
@@ -286,17 +288,17 @@ class ContextManager:
 
     def _validated(self, window: Window) -> Window:
         messages = window.request.messages
-        if not self._linter.problems(messages):
+        if not self._validator.problems(messages):
             return window
-        mended = request_validation.repair_request(messages)
-        left = request_validation.problems(mended)
-        if left:
+        repaired = request_validation.repair_request(messages)
+        remaining_problems = request_validation.problems(repaired)
+        if remaining_problems:
             raise RequestInvalid(
                 "The next request is not valid and was not sent.",
-                "; ".join(left),
+                "; ".join(remaining_problems),
                 "Undo the last change, or report this.",
             )
         log.info(
             "a request was mended before it was sent: %s", "; ".join(request_validation.problems(messages))
         )
-        return msgspec.structs.replace(window, request=ModelRequest(mended, window.request.tools))
+        return msgspec.structs.replace(window, request=ModelRequest(repaired, window.request.tools))

@@ -35,7 +35,7 @@ from helix_desktop.domain.store.entries import Content
 class ObservationInput(msgspec.Struct, frozen=True):
     """What the first phase saw: the stretch, its messages, what stood for some of them, what was known."""
 
-    stretch: EventRange
+    event_range: EventRange
     items: tuple[LogItem, ...]
     covers: tuple[Cover, ...]
     masked: frozenset[int]
@@ -66,8 +66,8 @@ class Observer:
     def find_due(self) -> EventRange | None:
         """The stretch to observe or to refine now, if any."""
         policy, _, _ = self._settings()
-        _, now = self._rewriter.measure()
-        return planner.observation_due(self._session.transcript, policy, now, self._clock())
+        _, gauge = self._rewriter.measure()
+        return planner.observation_due(self._session.transcript, policy, gauge, self._clock())
 
     def find_possible(self) -> EventRange | None:
         """The stretch that a person can have observed or refined now, if any."""
@@ -75,7 +75,7 @@ class Observer:
         return observation.observable_range(transcript) or observation.refinable_range(transcript)
 
     async def run(
-        self, stretch: EventRange | None, is_manual: bool = False, approve: ApproveSpending = approve_any
+        self, event_range: EventRange | None, is_manual: bool = False, approve: ApproveSpending = approve_any
     ) -> bool:
         """Observe or refine a stretch; whether that was done. Without one, only place what waits.
 
@@ -83,24 +83,24 @@ class Observer:
         `approve` does not let begin. What a person asks for is put in place at once, and never fails for want
         of a model: then it is extracted.
         """
-        made = observation.pending_observations(self._session.transcript)
-        if stretch is not None:
+        observations_seq = observation.pending_observations(self._session.transcript)
+        if event_range is not None:
             self._approve = approve
-            made = await self._try(stretch, is_manual)
-        if made is not None and is_manual:
-            await self._rewriter.place_observations(made, PlacementReason.MANUAL)
-        return made is not None
+            observations_seq = await self._try(event_range, is_manual)
+        if observations_seq is not None and is_manual:
+            await self._rewriter.place_observations(observations_seq, PlacementReason.MANUAL)
+        return observations_seq is not None
 
-    async def _try(self, stretch: EventRange, is_manual: bool) -> int | None:
-        self._rewriter.observing_range, self._summarizer.spent = stretch, Spending()
+    async def _try(self, event_range: EventRange, is_manual: bool) -> int | None:
+        self._rewriter.observing_range, self._summarizer.spent = event_range, Spending()
         try:
-            return await self._distill(stretch, is_manual)
-        except CompactionRefused as refused:
-            took = self._summarizer.spent
-            failed = ObservationsFailed(refused.what, refused.why, took.tokens, took.cost)
-            if isinstance(refused, SummaryRefused):
-                failed = msgspec.structs.replace(failed, problem=refused.problem, refused=refused.text)
-            await self._session.record(failed)
+            return await self._distill(event_range, is_manual)
+        except CompactionRefused as error:
+            spending = self._summarizer.spent
+            event = ObservationsFailed(error.what, error.why, spending.tokens, spending.cost)
+            if isinstance(error, SummaryRefused):
+                event = msgspec.structs.replace(event, problem=error.problem, refused=error.text)
+            await self._session.record(event)
             return None
         except SpendNotApproved:
             return None
@@ -108,58 +108,60 @@ class Observer:
             self._rewriter.observing_range, self._approve = None, approve_any
             self._publish_phase("idle")
 
-    async def _distill(self, stretch: EventRange, is_manual: bool) -> int:
-        began = self._clock()
+    async def _distill(self, event_range: EventRange, is_manual: bool) -> int:
+        started_at_ms = self._clock()
         self._publish_phase("read")
-        reading = self._read_input(stretch)
-        written = await self._summarize(reading)
-        if written.value is None:
-            written = await self._extract_fallback(reading, written, is_manual)
+        source_input = self._read_input(event_range)
+        summary = await self._summarize(source_input)
+        if summary.value is None:
+            summary = await self._extract_fallback(source_input, summary, is_manual)
         self._publish_phase("check")
-        made = await self._build_event(reading, written)
-        took = max(0, self._clock() - began)
+        event = await self._build_event(source_input, summary)
+        duration_ms = max(0, self._clock() - started_at_ms)
         self._publish_phase("write")
-        return await self._record(msgspec.structs.replace(made, duration_ms=took))
+        return await self._record(msgspec.structs.replace(event, duration_ms=duration_ms))
 
     def _publish_phase(self, phase: Phase, text: str = "") -> None:
         self._estimate = self._estimate if phase in ("summarise", "check", "write") else None
         self._session.publish(ObservationProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
-        """Take in what the calls will take, before the first. Raises SpendUnapproved."""
+        """Take in what the calls will take, before the first. Raises SpendNotApproved."""
         self._approve(estimate)
         self._estimate = estimate
 
-    def _read_input(self, stretch: EventRange) -> ObservationInput:
+    def _read_input(self, event_range: EventRange) -> ObservationInput:
         transcript = self._session.transcript
-        every = [one for one in transcript.covers if isinstance(one.event, ObservationsMade)]
-        wanted = [one for one in every if not stretch.replaces or one.seq in stretch.replaces]
+        generations = [cover for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
+        relevant = [
+            cover for cover in generations if not event_range.replaces or cover.seq in event_range.replaces
+        ]
         return ObservationInput(
-            stretch,
-            tuple(transcript.between(stretch.after, stretch.upto)),
+            event_range,
+            tuple(transcript.between(event_range.after, event_range.upto)),
             transcript.covers,
             frozenset(transcript.masked),
-            tuple(one.event for one in wanted if isinstance(one.event, ObservationsMade)),
+            tuple(cover.event for cover in relevant if isinstance(cover.event, ObservationsMade)),
         )
 
     async def _summarize(self, source_input: ObservationInput) -> SummaryResult[tuple[Observation, ...]]:
-        if source_input.stretch.replaces:
-            brief = observation_task.reflection_task(self._prompts["reflect"], source_input.generations)
+        if source_input.event_range.replaces:
+            task = observation_task.reflection_task(self._prompts["reflect"], source_input.generations)
             source = reflection_input(source_input.generations, source_input.items)
         else:
-            record = await asyncio.to_thread(
+            lines = await asyncio.to_thread(
                 transcript_lines, source_input.items, source_input.covers, source_input.masked
             )
-            brief = observation_task.observation_task(
-                self._prompts["observe"], record, source_input.generations
+            task = observation_task.observation_task(
+                self._prompts["observe"], lines, source_input.generations
             )
-            source = await asyncio.to_thread(summary_input, record, source_input.items, for_observations=True)
+            source = await asyncio.to_thread(summary_input, lines, source_input.items, for_observations=True)
         return await self._summarizer.summarize(
-            brief,
-            lambda said: accept_observations(
-                observation_task.parse_observations(said, source_input.items), source, said
+            task,
+            lambda text: accept_observations(
+                observation_task.parse_observations(text, source_input.items), source, text
             ),
-            lambda said: self._publish_phase("summarise", said),
+            lambda text: self._publish_phase("summarise", text),
             self._on_estimate,
         )
 
@@ -174,28 +176,30 @@ class Observer:
             raise failed.rejection
         if not is_manual and not last_try:
             raise CompactionRefused("The observations were not written.", failed.fallback_reason)
-        if source_input.stretch.replaces:
-            found = await asyncio.to_thread(observation_task.merge_observations, source_input.generations)
+        if source_input.event_range.replaces:
+            observations = await asyncio.to_thread(
+                observation_task.merge_observations, source_input.generations
+            )
         else:
-            found = await asyncio.to_thread(observation_task.extract_observations, source_input.items)
-        return msgspec.structs.replace(failed, value=found, model=NO_MODEL)
+            observations = await asyncio.to_thread(observation_task.extract_observations, source_input.items)
+        return msgspec.structs.replace(failed, value=observations, model=NO_MODEL)
 
     async def _build_event(
         self, source_input: ObservationInput, summary: SummaryResult[tuple[Observation, ...]]
     ) -> ObservationsMade:
         """The event without its index."""
         policy, frame, _ = self._settings()
-        stretch = source_input.stretch
-        room = user_text_budget(policy.user_text_tokens, frame.info.window)
-        if not stretch.replaces:
-            room -= self._already_quoted_tokens(source_input.generations)
+        event_range = source_input.event_range
+        quote_budget = user_text_budget(policy.user_text_tokens, frame.info.window)
+        if not event_range.replaces:
+            quote_budget -= self._already_quoted_tokens(source_input.generations)
         ledger = await asyncio.to_thread(build_ledger, source_input.items)
-        prompt = self._versions.get("reflect" if stretch.replaces else "observe", "")
+        prompt = self._versions.get("reflect" if event_range.replaces else "observe", "")
         return ObservationsMade(
-            after=stretch.after,
-            upto=stretch.upto,
+            after=event_range.after,
+            upto=event_range.upto,
             observations=summary.value or (),
-            quoted=observation_task.verbatim_seqs(source_input.items, room),
+            quoted=observation_task.verbatim_seqs(source_input.items, quote_budget),
             ledger=ledger.text(policy.ledger_tokens),
             index=digest_of(b""),
             index_entries=0,
@@ -203,8 +207,8 @@ class Observer:
             before=0,
             messages=len(source_input.items),
             model=summary.model,
-            reflection=bool(stretch.replaces),
-            replaces=stretch.replaces,
+            reflection=bool(event_range.replaces),
+            replaces=event_range.replaces,
             fallback=summary.fallback_reason,
             demo=summary.is_demo,
             calls=summary.calls,
@@ -216,8 +220,10 @@ class Observer:
 
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:
         """Tokens of the person's words that observations in place keep already."""
-        found = (self._session.transcript.item(seq) for made in generations for seq in made.quoted)
-        return sum(item.word_tokens for item in found if item is not None)
+        items = (
+            self._session.transcript.item(seq) for generation in generations for seq in generation.quoted
+        )
+        return sum(item.word_tokens for item in items if item is not None)
 
     async def _record(self, event: ObservationsMade) -> int:
         """Third phase: index and count are built beside the log; recorded if what was read still holds."""
@@ -228,18 +234,18 @@ class Observer:
         rendered = observation.render_generation(event, transcript)
         tokens, index_tokens = await self._counter.count([rendered, text])
         event = msgspec.structs.replace(event, tokens=tokens)
-        named, head = f"e{event.after + 1}-e{event.upto}", first_line(text)
-        content = Content(event.index, index, "observations", named, head, index_tokens, "index")
+        label, head = f"e{event.after + 1}-e{event.upto}", first_line(text)
+        content = Content(event.index, index, "observations", label, head, index_tokens, "index")
         recorded = await self._session.record_decided(lambda: self._events_to_record(event), [content])
         return recorded[0].seq
 
     def _events_to_record(self, event: ObservationsMade) -> Sequence[Event]:
         """The event to record, if what was read still stands in the window and it is shorter."""
         transcript = self._session.transcript
-        stood = observation.tokens_in_window(transcript, event.after, event.upto)
+        covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):
             raise CompactionRefused("No observations were made.", "The history was changed meanwhile.")
-        if stood <= event.tokens:
-            why = f"They take {event.tokens:,} tokens, what they stand for takes {stood:,}."
+        if covered_tokens <= event.tokens:
+            why = f"They take {event.tokens:,} tokens, what they stand for takes {covered_tokens:,}."
             raise CompactionRefused("No observations were made.", why)
-        return [msgspec.structs.replace(event, before=stood)]
+        return [msgspec.structs.replace(event, before=covered_tokens)]

@@ -53,13 +53,13 @@ class OverflowLadder:
         return self._rewriter.measure()[1].used
 
     async def _place_observations(self) -> None:
-        made = observation.pending_observations(self._session.transcript)
-        if made is not None:
-            await self._rewriter.place_observations(made, PlacementReason.OVERFLOW)
+        pending_seq = observation.pending_observations(self._session.transcript)
+        if pending_seq is not None:
+            await self._rewriter.place_observations(pending_seq, PlacementReason.OVERFLOW)
 
     async def _make_handover(self) -> None:
         policy, _, _ = self._settings()
-        _, now = self._rewriter.measure()
-        due = planner.handover_now(self._session.transcript, policy, now)
-        if due is not None and planner.is_worthwhile(self._session.transcript, policy, now, due.cut):
+        _, gauge = self._rewriter.measure()
+        due = planner.handover_now(self._session.transcript, policy, gauge)
+        if due is not None and planner.is_worthwhile(self._session.transcript, policy, gauge, due.cut):
             await self._compactor.run(HandoverTrigger.OVERFLOW, due.cut, ask_model=False)

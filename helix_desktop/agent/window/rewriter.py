@@ -49,12 +49,12 @@ class WindowRewriter:
         policy, frame, _ = self._settings()
         transcript = self._session.transcript
         state = (transcript.last_seq, policy, frame)
-        known = self._cached
-        if known is None or self._cached_for is None or not _is_same(self._cached_for, state):
+        cached = self._cached
+        if cached is None or self._cached_for is None or not _is_same(self._cached_for, state):
             window = self._projector.project(transcript, policy, frame)
-            known = (window, measure_usage(window, transcript, policy, frame))
-            self._cached, self._cached_for = known, state
-        return known
+            cached = (window, measure_usage(window, transcript, policy, frame))
+            self._cached, self._cached_for = cached, state
+        return cached
 
     async def apply_due_rewrites(self) -> None:
         """Record what is due now and costs no model call. One rewrite carries all others that are ready."""
@@ -62,38 +62,47 @@ class WindowRewriter:
         if not policy.enabled:
             return
         transcript = self._session.transcript
-        cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._clock())
-        ride = sweep.sweep_with_rewrite(transcript, policy)
-        due = ride if ride is not None and planner.sweep_pays_off(transcript, policy, ride, cold) else None
-        folds = fold.due_folds(
-            transcript, policy, ride, due.masked[0] if due else 0, cold, self._protected_edges
+        is_cold = planner.is_prompt_cache_cold(transcript, policy, frame.info.label, self._clock())
+        candidates = sweep.sweep_with_rewrite(transcript, policy)
+        due_sweep = (
+            candidates
+            if candidates is not None and planner.sweep_pays_off(transcript, policy, candidates, is_cold)
+            else None
         )
-        placed = await self._place_if_due(cold, bool(folds or due))
+        folds = fold.due_folds(
+            transcript,
+            policy,
+            candidates,
+            due_sweep.masked[0] if due_sweep else 0,
+            is_cold,
+            self._protected_edges,
+        )
+        placed = await self._place_if_due(is_cold, bool(folds or due_sweep))
         if placed:  # from there on the request is written afresh
-            ride = sweep.sweep_with_rewrite(transcript, policy)
+            candidates = sweep.sweep_with_rewrite(transcript, policy)
             folds = fold.due_folds(
-                transcript, policy, ride, transcript.items[0].seq, cold, self._protected_edges
+                transcript, policy, candidates, transcript.items[0].seq, is_cold, self._protected_edges
             )
         if folds:
             await self._fold(folds, policy, frame.info.window)
         if placed or folds:
             reason = SweepReason.FOLD if folds else SweepReason.OBSERVATIONS
             await self._sweep(lambda: sweep.sweep_with_rewrite(transcript, policy), reason)
-        elif due is not None:
-            reason = SweepReason.COLD if cold else SweepReason.BATCH
-            await self._sweep(lambda: planner.sweep_due(transcript, policy, cold), reason)
+        elif due_sweep is not None:
+            reason = SweepReason.COLD if is_cold else SweepReason.BATCH
+            await self._sweep(lambda: planner.sweep_due(transcript, policy, is_cold), reason)
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
         """Put prepared observations in place, if now is the time."""
         policy, _, _ = self._settings()
         transcript = self._session.transcript
-        made = observation.pending_observations(transcript)
-        if made is None:
+        pending_seq = observation.pending_observations(transcript)
+        if pending_seq is None:
             return False
         reason = self._placement_reason(policy, is_cold, is_rewriting)
         if reason is None:
             return False
-        return await self.place_observations(made, reason)
+        return await self.place_observations(pending_seq, reason)
 
     def _placement_reason(
         self, policy: ContextPolicy, is_cold: bool, is_rewriting: bool
@@ -106,8 +115,8 @@ class WindowRewriter:
             return PlacementReason.COLD
         if is_rewriting:
             return PlacementReason.REWRITE
-        _, now = self.measure()
-        reached = now.used >= policy.observe_place_at * now.window
+        _, gauge = self.measure()
+        reached = gauge.used >= policy.observe_place_at * gauge.window
         return PlacementReason.THRESHOLD if reached else None
 
     async def place_observations(self, observations_seq: int, reason: PlacementReason) -> bool:
@@ -130,25 +139,25 @@ class WindowRewriter:
     def _tokens_saved_by(self, observations_seq: int) -> int:
         """Tokens by which the window becomes smaller when these observations are put in place."""
         policy, frame, _ = self._settings()
-        twin = self._session.transcript.fork()
+        forked = self._session.transcript.fork()
         placed = ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0)
-        twin.apply(RecordedEvent(twin.last_seq + 1, twin.last_event_at_ms, placed))
-        return self.measure()[0].estimate - project(twin, policy, frame).estimate
+        forked.apply(RecordedEvent(forked.last_seq + 1, forked.last_event_at_ms, placed))
+        return self.measure()[0].estimate - project(forked, policy, frame).estimate
 
     @property
     def _protected_edges(self) -> tuple[int, ...]:
         """Where observations that are being made, or wait for their place, begin and end."""
         transcript = self._session.transcript
-        made = observation.pending_observations(transcript)
+        pending_seq = observation.pending_observations(transcript)
         edges = (self.observing_range.after, self.observing_range.upto) if self.observing_range else ()
-        if made is None:
+        if pending_seq is None:
             return edges
-        waiting = transcript.rewrites.observations[made]
-        return (*edges, waiting.after, waiting.upto)
+        pending = transcript.rewrites.observations[pending_seq]
+        return (*edges, pending.after, pending.upto)
 
     async def _fold(self, folds: Sequence[FoldPlan], policy: ContextPolicy, window: int) -> None:
-        for one in folds:
-            await self._record_fold(one, policy, window)
+        for plan in folds:
+            await self._record_fold(plan, policy, window)
         condensed = fold.due_condensation(self._session.transcript, policy, window, self._protected_edges)
         if condensed is not None:
             await self._record_fold(condensed, policy, window)
@@ -156,34 +165,34 @@ class WindowRewriter:
     async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window: int) -> bool:
         """Store the index entry and record the note, unless it would be no smaller."""
         transcript = self._session.transcript
-        known = transcript.last_rewrite_seq
+        rewrite_seq = transcript.last_rewrite_seq
         text, entries = build_index_entry(transcript, fold_plan.after, fold_plan.upto)
         data = text.encode("utf-8", "surrogatepass")
         digest = digest_of(data)
         items = transcript.between(fold_plan.after, fold_plan.upto)
-        words = note_text(fold_plan, items, digest, entries, policy, window)
-        tokens, index_tokens = await self._counter.count([words, text])
+        note = note_text(fold_plan, items, digest, entries, policy, window)
+        tokens, index_tokens = await self._counter.count([note, text])
         saved = fold.tokens_freed(transcript, fold_plan, tokens)
         if saved <= 0:
             return False
         steps = items[-1].step - items[0].step + 1
-        made = FoldMade(
-            fold_plan.after, fold_plan.upto, words, tokens, digest, entries, steps, saved, fold_plan.how
+        event = FoldMade(
+            fold_plan.after, fold_plan.upto, note, tokens, digest, entries, steps, saved, fold_plan.how
         )
-        about = f"e{fold_plan.after + 1}-e{fold_plan.upto}"
-        content = Content(digest, data, "fold", about, first_line(HEAD), index_tokens, "index")
+        label = f"e{fold_plan.after + 1}-e{fold_plan.upto}"
+        content = Content(digest, data, "fold", label, first_line(HEAD), index_tokens, "index")
 
         def decide() -> list[Event]:
             return (
-                [made] if transcript.last_rewrite_seq == known else []
+                [event] if transcript.last_rewrite_seq == rewrite_seq else []
             )  # else what was counted is not there
 
         return bool(await self._session.record_decided(decide, [content]))
 
     async def _sweep(self, plan: Callable[[], SweepPlan | None], reason: SweepReason) -> None:
         def decide() -> list[Event]:
-            made = plan()
-            return [SweepMade(made.masked, made.saved, reason)] if made is not None else []
+            sweep_plan = plan()
+            return [SweepMade(sweep_plan.masked, sweep_plan.saved, reason)] if sweep_plan is not None else []
 
         await self._session.record_decided(decide)
 
@@ -209,8 +218,8 @@ class WindowRewriter:
     async def truncate(self) -> None:
         """Leave out what can be left out, so that only its index entry stands in the window."""
         policy, frame, _ = self._settings()
-        for one in truncation.plan_truncations(self._session.transcript):
-            await self._record_fold(one, policy, frame.info.window)
+        for plan in truncation.plan_truncations(self._session.transcript):
+            await self._record_fold(plan, policy, frame.info.window)
 
 
 def note_text(
@@ -225,8 +234,8 @@ def note_text(
     if fold_plan.how == "truncate":
         return fold_note.render_truncation_note(digest, entries, len(items))
     if fold_plan.how == "condense":
-        words = fold.condensed_tokens(policy, window)
-        return fold_note.render_condensed_note(items, digest, entries, words, policy)
+        max_tokens = fold.condensed_tokens(policy, window)
+        return fold_note.render_condensed_note(items, digest, entries, max_tokens, policy)
     return fold_note.render_fold_note(items, digest, entries)
 
 

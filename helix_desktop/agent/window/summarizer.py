@@ -76,7 +76,7 @@ class Summarizer:
 
     async def summarize(
         self,
-        brief: SummaryTask,
+        task: SummaryTask,
         parse: Callable[[str], T],
         on_partial_text: OnPartialText,
         on_estimate: Callable[[CostEstimate], None] = lambda _: None,
@@ -87,17 +87,17 @@ class Summarizer:
         the first call, and may raise. Cancelling ends the call under way.
         """
         _, _, roles = self._settings()
-        asking = _Attempt(self._session, self._counter, parse, on_partial_text)
+        attempt = _Attempt(self._session, self._counter, parse, on_partial_text)
         try:
-            return await asking.run(brief, roles.summary_models, on_estimate)
+            return await attempt.run(task, roles.summary_models, on_estimate)
         finally:
-            self.spent = asking.spent
+            self.spent = attempt.spent
 
-    async def estimate(self, brief: SummaryTask) -> CostEstimate:
+    async def estimate(self, task: SummaryTask) -> CostEstimate:
         """Return what asking for the text of a brief will take."""
         _, _, roles = self._settings()
-        asking = _Attempt(self._session, self._counter, str, lambda _: None)
-        return await asking.estimate(brief, roles.summary_models)
+        attempt = _Attempt(self._session, self._counter, str, lambda _: None)
+        return await attempt.estimate(task, roles.summary_models)
 
 
 class _Attempt(Generic[T]):
@@ -122,55 +122,58 @@ class _Attempt(Generic[T]):
         self._capacities: dict[str, int] = {}
 
     async def run(
-        self, brief: SummaryTask, models: tuple[Model, ...], on_estimate: Callable[[CostEstimate], None]
+        self, task: SummaryTask, models: tuple[Model, ...], on_estimate: Callable[[CostEstimate], None]
     ) -> SummaryResult[T]:
         """Each model with the whole record; then those that it was too large for, in parts and cut down."""
-        request = await asyncio.to_thread(full_request, brief)
+        request = await asyncio.to_thread(full_request, task)
         tokens = await self._count_tokens(request)
-        on_estimate(await self._estimate(brief, request, tokens, models))
-        small: list[Model] = []
+        on_estimate(await self._estimate(task, request, tokens, models))
+        too_small: list[Model] = []
         for model in models:
             self._capacities[model.info.label] = self._input_capacity(model)
-            value = await self._ask_whole(model, request, tokens, small)
+            value = await self._ask_whole(model, request, tokens, too_small)
             if value is not None:
-                how = f"{model.info.label} was asked" if self._problems else ""
-                return self._result(value, model, how)
+                outcome = f"{model.info.label} was asked" if self._problems else ""
+                return self._result(value, model, outcome)
         density = _size(request) / max(1, tokens)
-        small.sort(key=lambda model: self._capacities[model.info.label], reverse=True)
-        for model in small:
-            value = await self._ask_in_parts(model, brief, density)
+        too_small.sort(key=lambda model: self._capacities[model.info.label], reverse=True)
+        for model in too_small:
+            value = await self._ask_in_parts(model, task, density)
             if value is not None:
                 return self._result(value, model, f"{model.info.label} read it in parts")
-        for model in small:
-            value = await self._ask_shortened(model, brief, density)
+        for model in too_small:
+            value = await self._ask_shortened(model, task, density)
             if value is not None:
                 return self._result(value, model, f"{model.info.label} read it shortened")
         why = _fallback_text("no model could", self._problems)
         spent = self.spent
         return SummaryResult(None, "", False, self._calls, spent.tokens, why, spent.cost, self._rejection)
 
-    async def estimate(self, brief: SummaryTask, models: tuple[Model, ...]) -> CostEstimate:
+    async def estimate(self, task: SummaryTask, models: tuple[Model, ...]) -> CostEstimate:
         """What the first model that has room will take, or else the largest, in parts."""
-        request = await asyncio.to_thread(full_request, brief)
-        return await self._estimate(brief, request, await self._count_tokens(request), models)
+        request = await asyncio.to_thread(full_request, task)
+        return await self._estimate(task, request, await self._count_tokens(request), models)
 
     async def _estimate(
-        self, brief: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
+        self, task: SummaryTask, request: ModelRequest, tokens: int, models: tuple[Model, ...]
     ) -> CostEstimate:
-        able = next((model for model in models if tokens <= self._input_capacity(model)), None)
-        model, read, calls = able or max(models, key=self._input_capacity), tokens, 1
-        if able is None:
+        fitting = next((model for model in models if tokens <= self._input_capacity(model)), None)
+        model, input_tokens, calls = fitting or max(models, key=self._input_capacity), tokens, 1
+        if fitting is None:
             density = _size(request) / max(1, tokens)
-            room = self._input_capacity(model)
-            divided = await asyncio.to_thread(split_task, brief, int(room * density * _MARGIN))
-            read = min(read, room)
-            if len(divided) > 1:
-                sizes = await asyncio.to_thread(lambda: [_size(full_request(part)) for part in divided])
-                read, calls = int(sum(sizes) / density), len(divided)
-            if len(divided) > 1 and brief.merge_title:
-                read, calls = read + calls * SUMMARY_TOKENS + int(brief.fixed_chars / density), calls + 1
+            capacity = self._input_capacity(model)
+            parts = await asyncio.to_thread(split_task, task, int(capacity * density * _MARGIN))
+            input_tokens = min(input_tokens, capacity)
+            if len(parts) > 1:
+                sizes = await asyncio.to_thread(lambda: [_size(full_request(part)) for part in parts])
+                input_tokens, calls = int(sum(sizes) / density), len(parts)
+            if len(parts) > 1 and task.merge_title:
+                input_tokens, calls = (
+                    input_tokens + calls * SUMMARY_TOKENS + int(task.fixed_chars / density),
+                    calls + 1,
+                )
         ratio = tokenizer_ratio(self._session.transcript, model.info.label)
-        return estimate_cost(model.info, round(read * ratio), calls * SUMMARY_TOKENS, calls)
+        return estimate_cost(model.info, round(input_tokens * ratio), calls * SUMMARY_TOKENS, calls)
 
     def _result(self, value: T, model: Model, outcome: str) -> SummaryResult[T]:
         fallback = _fallback_text(outcome, self._problems) if outcome else ""
@@ -219,44 +222,44 @@ class _Attempt(Generic[T]):
         if isinstance(error, SummaryRefused):
             self._rejection = error
 
-    async def _ask_in_parts(self, model: Model, brief: SummaryTask, density: float) -> T | None:
+    async def _ask_in_parts(self, model: Model, task: SummaryTask, density: float) -> T | None:
         try:
-            return self._parse(await self._split_and_merge(model, brief, density, 1))
+            return self._parse(await self._split_and_merge(model, task, density, 1))
         except (ModelError, CompactionRefused) as error:
             self._note_error(model, error)
         return None
 
-    async def _split_and_merge(self, model: Model, brief: SummaryTask, density: float, depth: int) -> str:
+    async def _split_and_merge(self, model: Model, task: SummaryTask, density: float, depth: int) -> str:
         """The text of a brief that is too large: of its parts, merged. Raises ModelError."""
-        room = int(self._capacities[model.info.label] * density * _MARGIN)
-        divided = await asyncio.to_thread(split_task, brief, room)
-        if len(divided) < 2 or depth > _MAX_DEPTH:  # noqa: PLR2004 - one part is no smaller
+        max_chars = int(self._capacities[model.info.label] * density * _MARGIN)
+        parts = await asyncio.to_thread(split_task, task, max_chars)
+        if len(parts) < 2 or depth > _MAX_DEPTH:  # noqa: PLR2004 - one part is no smaller
             raise ContextWindowExceeded("Its parts do not fit either.")
-        texts = [await self._ask_part(model, part, density, depth) for part in divided]
-        if not brief.merge_title:
+        texts = [await self._ask_part(model, part, density, depth) for part in parts]
+        if not task.merge_title:
             return "\n".join(texts)
-        return await self._ask_part(model, merge_task(brief, texts), density, depth)
+        return await self._ask_part(model, merge_task(task, texts), density, depth)
 
-    async def _ask_part(self, model: Model, brief: SummaryTask, density: float, depth: int) -> str:
-        request = await asyncio.to_thread(full_request, brief)
+    async def _ask_part(self, model: Model, task: SummaryTask, density: float, depth: int) -> str:
+        request = await asyncio.to_thread(full_request, task)
         tokens = await self._count_tokens(request)
         if tokens <= self._capacities[model.info.label]:
             try:
                 return await self._stream_text(model, request, tokens)
             except ContextWindowExceeded:
                 self._reduce_capacity(model, tokens)
-        return await self._split_and_merge(model, brief, density, depth + 1)
+        return await self._split_and_merge(model, task, density, depth + 1)
 
-    async def _ask_shortened(self, model: Model, brief: SummaryTask, density: float) -> T | None:
+    async def _ask_shortened(self, model: Model, task: SummaryTask, density: float) -> T | None:
         for _ in range(_MAX_CUTS):
-            room = self._capacities[model.info.label]
-            fitted = await self._fit_request(brief, room, density)
-            if fitted is None:
+            capacity = self._capacities[model.info.label]
+            request_and_tokens = await self._fit_request(task, capacity, density)
+            if request_and_tokens is None:
                 return None
             try:
-                return self._parse(await self._stream_text(model, *fitted))
+                return self._parse(await self._stream_text(model, *request_and_tokens))
             except ContextWindowExceeded as error:
-                self._reduce_capacity(model, room)
+                self._reduce_capacity(model, capacity)
                 self._note_error(model, error)
             except (ModelError, CompactionRefused) as error:
                 self._note_error(model, error)
@@ -264,13 +267,13 @@ class _Attempt(Generic[T]):
         return None
 
     async def _fit_request(
-        self, brief: SummaryTask, capacity: int, density: float
+        self, task: SummaryTask, capacity: int, density: float
     ) -> tuple[ModelRequest, int] | None:
         """The request cut down to `room` tokens, and its own; tried again where text is denser."""
         characters = capacity * density
         for _ in range(_MAX_CUTS):
             characters *= _MARGIN
-            request = await asyncio.to_thread(truncated_request, brief, int(characters))
+            request = await asyncio.to_thread(truncated_request, task, int(characters))
             if request is None:
                 break
             tokens = await self._count_tokens(request)
@@ -285,31 +288,31 @@ class _Attempt(Generic[T]):
         if self._calls >= _MAX_CALLS:
             raise InvalidModelResponse(f"It took more than {_MAX_CALLS} calls.")
         self._calls += 1
-        said = ""
-        self._on_partial_text(said)
-        async with aclosing(stream_with_retry_limit(model, request)) as arrivals:
-            async for arrival in arrivals:
-                match arrival:
+        partial_text = ""
+        self._on_partial_text(partial_text)
+        async with aclosing(stream_with_retry_limit(model, request)) as items:
+            async for item in items:
+                match item:
                     case TextDelta(text=text):
-                        said += text
-                        self._on_partial_text(said)
+                        partial_text += text
+                        self._on_partial_text(partial_text)
                     case RetryScheduled():
-                        said = ""
-                        self._on_partial_text(said)
+                        partial_text = ""
+                        self._on_partial_text(partial_text)
                     case ModelResponse(text=text, usage=usage):
-                        said = text
-                        self.spent += await self._spending_of(model, usage, tokens, said)
+                        partial_text = text
+                        self.spent += await self._spending_of(model, usage, tokens, partial_text)
                     case _:
                         pass
-        if not said.strip():
+        if not partial_text.strip():
             raise InvalidModelResponse("The model sent no summary.")
-        return said
+        return partial_text
 
     async def _spending_of(self, model: Model, usage: Usage | None, tokens: int, text: str) -> Spending:
         """What a call took, as the provider reported it or as we count it."""
         if usage is None or usage.input <= 0:
-            (written,) = await self._counter.count([text])
-            usage = Usage(tokens, written)
+            (output_tokens,) = await self._counter.count([text])
+            usage = Usage(tokens, output_tokens)
         return Spending(usage.input + usage.output, call_cost(model.info, usage))
 
 
