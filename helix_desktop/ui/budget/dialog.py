@@ -29,7 +29,7 @@ class BudgetDialog(QDialog):
     """Two limits, each of which may be left open."""
 
     def __init__(self, parent: QWidget, state: CostState, has_prices: bool) -> None:
-        """`priced` says whether the prices of the model are known."""
+        """`has_prices` says whether the prices of the model are known."""
         super().__init__(parent)
         self.setWindowTitle(_TITLE)
         self.setModal(True)

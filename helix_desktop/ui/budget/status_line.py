@@ -1,4 +1,4 @@
-"""The line below the centre: what the session has spent, and how much of its budget that is."""
+"""The line below the center: what the session has spent, and how much of its budget that is."""
 
 from __future__ import annotations
 
@@ -46,16 +46,16 @@ class CostLine(EnterActivates, QAbstractButton):
         self.setAccessibleName(f"{_NAME}: {self._state.text}{budget}. Set a budget")
 
     def text(self) -> str:
-        """All that is shown, as words."""
+        """Return all that is shown, as words."""
         parts = (f"{_NAME}: {self._state.text}", self._state.budget_text)
         return " · ".join(part for part in parts if part)
 
     def sizeHint(self) -> QSize:
-        """One line."""
+        """Return one line."""
         return QSize(120, _TALL)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 

@@ -29,7 +29,7 @@ class ChipRow(QWidget):
 
     @property
     def texts(self) -> list[str]:
-        """What the chips say."""
+        """Return what the chips say."""
         return [chip.text() for chip in self._chips]
 
     def show_chips(self, chips: Sequence[tuple[str, str, str, Callable[[], object]]]) -> None:
@@ -59,14 +59,14 @@ class ChipRow(QWidget):
         return QSize(200, self.height())
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme, and the text size in force."""
+        """Take the colors of a theme, and the text size in force."""
         self._theme = theme
         for chip in self._chips:
             chip.tint(theme)
         self.setFixedHeight(max(1, self._arrange(max(self.width(), 1))))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break the rows anew."""
+        """Wrap the chips again for the new width."""
         super().resizeEvent(event)
         height = max(1, self._arrange(self.width()))
         if height != self.height():

@@ -43,12 +43,12 @@ class Column:
 
     @property
     def sort_column(self) -> CacheColumn:
-        """What a click on its head sorts by."""
+        """Return what a click on its head sorts by."""
         return "references" if self.key == "refs" else self.key
 
     @property
     def is_largest_first(self) -> bool:
-        """Whether the first click on its head puts the greatest first."""
+        """Return True if the first click on its head puts the greatest first."""
         return self.style in ("number", "muted", "pill")
 
 
@@ -80,7 +80,7 @@ COLUMN_INDEX: dict[ColumnKey, int] = {column.key: at for at, column in enumerate
 
 
 def fitting_columns(width: int, scale: float = 1.0, is_searching: bool = False) -> frozenset[ColumnKey]:
-    """The columns that fit `width` pixels: the least important leave until the rest has room.
+    """Return the columns that fit `width` pixels: the least important leave until the rest has room.
 
     While somebody is searching, the line that was found stays, and has more room.
     """
@@ -102,7 +102,7 @@ def fitting_columns(width: int, scale: float = 1.0, is_searching: bool = False) 
 def column_widths(
     width: int, visible: Collection[ColumnKey], scale: float = 1.0
 ) -> Sequence[tuple[ColumnKey, int]]:
-    """The width of each shown column in pixels: room to spare goes to the stretching ones."""
+    """Return the width of each shown column in pixels: room to spare goes to the stretching ones."""
     columns = [column for column in COLUMNS if column.key in visible]
     spare = max(0, width - sum(int(column.width * scale) for column in columns))
     parts = sum(column.stretch for column in columns)

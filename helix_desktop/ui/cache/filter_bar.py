@@ -78,7 +78,7 @@ class CacheFilterBar(QWidget):
 
     @property
     def current_filter(self) -> CacheFilter:
-        """The filter as it stands."""
+        """Return the filter as it stands."""
         return CacheFilter(
             self.field.text().strip(),
             next((option.state for option in self._options.values() if option.state), None),
@@ -100,7 +100,7 @@ class CacheFilterBar(QWidget):
         self.changed.emit()
 
     def filter_menu(self) -> QMenu:
-        """A menu of what the table can be narrowed to."""
+        """Return a menu of what the table can be narrowed to."""
         menu = filter_menu(self, self._options, self._tools, self._sessions, self._now(), self.toggle)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         return menu
@@ -126,7 +126,7 @@ class CacheFilterBar(QWidget):
         self.changed.emit()
 
     def show_totals(self, totals: CacheTotals, listed_count: int, search_status: str = "") -> None:
-        """Say how much there is and how much of it is listed; `searching` says how far a search is."""
+        """Say how much there is and how much of it is listed; `search_status` says how far a search is."""
         noun = "entry" if totals.entries == 1 else "entries"
         short = (
             f"{listed_count:,} of {totals.entries:,}"
@@ -152,7 +152,7 @@ class CacheFilterBar(QWidget):
             self._progress_bar.setAccessibleName(self._progress_text.text)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self.session.setStyleSheet(
             f"QPushButton:checked {{ background: {theme.accent_soft}; color: {theme.accent_text};"
             f" border-color: {theme.accent}; }}"

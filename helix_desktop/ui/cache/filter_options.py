@@ -1,4 +1,4 @@
-"""What the table can be narrowed to beside words, and the menu to choose it from."""
+"""The table's filters other than text, and the menu to choose them from."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ ORPHAN_OPTION = FilterOption("orphan", "Nothing refers to it", {"orphan": True})
 
 
 def age_options(now_ms: int) -> tuple[FilterOption, ...]:
-    """The choices of age at a time in milliseconds since 1970."""
+    """Return the choices of age at a time in milliseconds since 1970."""
     return (
         FilterOption("age", "Last hour", {"since": now_ms - _HOUR_MS}),
         FilterOption("age", "Last 24 hours", {"since": now_ms - _DAY_MS}),
@@ -78,7 +78,7 @@ def session_option(session: str, title: str) -> FilterOption:
 
 
 def build_entry_filter(options: Iterable[FilterOption]) -> EntryFilter:
-    """What all of them ask together."""
+    """Return what all of them ask together."""
     criteria: dict[str, Any] = {}
     for choice in options:
         criteria |= choice.criteria

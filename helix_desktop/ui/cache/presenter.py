@@ -24,7 +24,7 @@ _SAVED = "saved"
 
 
 class CachePresenter:
-    """Binds the cache browser to one room at a time; `inform` is told how long work ended."""
+    """Binds the cache browser to one open workspace at a time; `notify` gets the result of a long job."""
 
     def __init__(
         self, view: CacheBrowser, async_actions: AsyncActions, notify: Callable[[Banner], None]

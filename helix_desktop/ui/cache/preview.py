@@ -40,12 +40,12 @@ _TOOL_ICONS = {
 
 
 def tool_icon(tool: str) -> str:
-    """The icon of a tool's outputs."""
+    """Return the icon of a tool's outputs."""
     return _TOOL_ICONS.get(tool, "database")
 
 
 class Preview(QWidget):
-    """Shows one content; signals carry what the person wants done with it."""
+    """Shows one content; emits a signal for each action the user asks for."""
 
     recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
     verify_requested = Signal(str)
@@ -73,17 +73,17 @@ class Preview(QWidget):
 
     @property
     def digest(self) -> str:
-        """The digest on show; empty when there is none."""
+        """Return the digest on show; empty when there is none."""
         return self._state.row.digest if self._state else ""
 
     @property
     def lines(self) -> tuple[int, int]:
-        """The first and the last selected line, from 1; (0, 0) without a selection."""
+        """Return the first and the last selected line, from 1; (0, 0) without a selection."""
         return self._lines
 
     @property
     def recall_text(self) -> str:
-        """What the button would recall, in words."""
+        """Return what the button would recall, as text."""
         return self._recall_texts()[0]
 
     def show_state(self, state: PreviewState | None) -> None:
@@ -106,7 +106,7 @@ class Preview(QWidget):
         self._update_recall_button()
 
     def set_verified(self, icon_name: str, text: str, role: str) -> None:
-        """Say whether the bytes are what their digest promises; `role` is the colour's token."""
+        """Say whether the bytes are what their digest promises; `role` is the color's token."""
         self._shield.show_icon(icon_name, role)
         self.verified.set_text(text)
         self.verified.set_role("ok" if role == "ok" else "error" if role == "error" else "muted")
@@ -126,7 +126,7 @@ class Preview(QWidget):
             self.recall_requested.emit(self.digest, *self._lines)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme, and see what fits at the text size in force."""
+        """Take the colors of a theme, and see what fits at the text size in force."""
         self._theme = theme
         self.update()
         QTimer.singleShot(0, self, self._fit)  # after the parts have taken it too
@@ -222,7 +222,7 @@ class Preview(QWidget):
         self._fit()
 
     def _recall_texts(self) -> tuple[str, str]:
-        """What would be recalled, and what it costs, in words."""
+        """Return what would be recalled, and what it costs, as text."""
         tokens, (first, last) = self._state.row.tokens if self._state else 0, self._lines
         words = "Recall into chat"
         if last:

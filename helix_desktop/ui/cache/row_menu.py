@@ -21,7 +21,7 @@ _REWRITTEN: tuple[CacheState, ...] = ("marker", "folded", "observed", "handed ov
 
 
 def row_menu(table: CacheTable, bar: CacheFilterBar, preview: Preview) -> QMenu:
-    """What can be done with the selected rows; what does not apply to them is disabled."""
+    """Return what can be done with the selected rows; what does not apply to them is disabled."""
     menu = QMenu(table)
     menu.setAccessibleName("Selected entries")
     menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
@@ -119,7 +119,7 @@ def _add_retention(menu: QMenu, table: CacheTable, rows: Sequence[CacheRow]) -> 
 
 
 def _is_readable(row: CacheRow | None) -> bool:
-    """Whether a content can be read; the preview of one that was just chosen is still on its way."""
+    """Return True if a content can be read; the preview of one that was just chosen is still on its way."""
     return row is not None and row.state != "damaged"
 
 

@@ -71,7 +71,7 @@ class CacheFilter:
 
     @property
     def is_narrowing(self) -> bool:
-        """Whether it leaves anything out but the trash."""
+        """Return True if it leaves anything out but the trash."""
         return (
             bool(self.text)
             or self.state is not None
@@ -130,7 +130,7 @@ class CacheSource(Protocol):
     """Where the browser gets its entries. Each method may raise HelixError."""
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
-        """The digests of all entries that pass, text aside, in its order: 32 bytes each, joined."""
+        """Return the digests of all entries that pass, text aside, in its order: 32 bytes each, joined."""
         ...
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
@@ -138,15 +138,15 @@ class CacheSource(Protocol):
         ...
 
     async def tools(self) -> Sequence[str]:
-        """The tools that anything is stored of."""
+        """Return the tools that anything is stored of."""
         ...
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
-        """The sessions by id and title, last updated first."""
+        """Return the sessions by id and title, last updated first."""
         ...
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """The rows of some digests, in any order; digests that are gone are left out."""
+        """Return the rows of some digests, in any order; digests that are gone are left out."""
         ...
 
     async def totals(self) -> CacheTotals:
@@ -155,5 +155,5 @@ class CacheSource(Protocol):
 
 
 def short_digest(digest: str) -> str:
-    """A digest as the table writes it: `9f3ac21e 04d1… b07e`."""
+    """Return a digest as the table writes it: `9f3ac21e 04d1… b07e`."""
     return f"{digest[:8]} {digest[8:12]}… {digest[-4:]}"

@@ -40,7 +40,7 @@ def add_shortcuts(browser: QWidget, bar: CacheFilterBar, table: CacheTable, prev
 
 
 def sort_menu(parent: QMenu, bar: CacheFilterBar) -> QMenu:
-    """Every column, to sort by without the mouse; the one in force is checked."""
+    """Return every column, to sort by without the mouse; the one in force is checked."""
     menu = QMenu("Sort by", parent)
     for column in COLUMNS:
         is_current = bar.current_filter.sort.column == column.sort_column

@@ -72,7 +72,7 @@ class WorkspaceCacheSource:
         self.damaged: set[str] = set()
 
     async def ids(self, cache_filter: CacheFilter) -> bytes:
-        """The digests that pass, text aside, in the filter's order: 32 bytes each, joined."""
+        """Return the digests that pass, text aside, in the filter's order: 32 bytes each, joined."""
         self._hits = {}
         await self._read_window()
         sort = cache_filter.sort
@@ -87,7 +87,7 @@ class WorkspaceCacheSource:
         return await asyncio.to_thread(self._filter_by_state, ids, cache_filter)
 
     async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
-        """What holds the filter's words, found so far; a hash prefix finds its entries first."""
+        """Return what holds the filter's words, found so far; a hash prefix finds its entries first."""
         store, filters, text = self._workspace.store, _store_filter(cache_filter), cache_filter.text.strip()
         handovers: tuple[HandoverLink, ...] = ()
         if not cursor:
@@ -114,11 +114,11 @@ class WorkspaceCacheSource:
         )
 
     async def tools(self) -> Sequence[str]:
-        """The tools that anything is stored of."""
+        """Return the tools that anything is stored of."""
         return [tool for tool in await self._workspace.store.tools() if tool]
 
     async def sessions(self) -> Sequence[tuple[str, str]]:
-        """The sessions by id and title, last updated first."""
+        """Return the sessions by id and title, last updated first."""
         return [(session.id, session.title) for session in await self._workspace.store.sessions()]
 
     async def _read_window(self) -> None:
@@ -153,7 +153,7 @@ class WorkspaceCacheSource:
         return self._filter_by_state(b"".join(bytes.fromhex(entry.digest) for entry in ordered), cache_filter)
 
     def _filter_by_state(self, ids: bytes, cache_filter: CacheFilter) -> bytes:
-        """The digests of one state or session, and in the order of what the window makes of them."""
+        """Return the digests of one state or session, and in the order of what the window makes of them."""
         parts = [ids[at : at + DIGEST_BYTES] for at in range(0, len(ids), DIGEST_BYTES)]
         states = {bytes.fromhex(digest): state for digest, state in self._states.items()}
         damaged = {bytes.fromhex(digest) for digest in self.damaged}
@@ -174,7 +174,7 @@ class WorkspaceCacheSource:
         return b"".join(parts)
 
     async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
-        """The rows of some digests; digests that are gone are left out."""
+        """Return the rows of some digests; digests that are gone are left out."""
         result = []
         for digest in digests:
             try:
@@ -222,14 +222,14 @@ class WorkspaceCacheSource:
 
 
 def _first_line(entry: CacheEntry) -> str:
-    """The first line of a content; those of indexes were stored cut without a sign of it."""
+    """Return the first line of a content; those of indexes were stored cut without a sign of it."""
     line = entry.first_line
     cut = entry.kind == "index" and len(line) >= FIRST_LINE_CAP and not line.endswith("…")
     return f"{line}…" if cut else line
 
 
 def _excerpt_from_match(excerpt: str, terms: Sequence[str]) -> str:
-    """An excerpt from shortly before the first of the words on, as a narrow column shows it."""
+    """Return an excerpt from shortly before the first of the words on, as a narrow column shows it."""
     folded = normalize(excerpt)
     first = min((at for at in map(folded.find, terms) if at >= 0), default=0)
     return (
@@ -244,7 +244,7 @@ def _sorts_by_window_state(sort: CacheSort) -> bool:
 
 
 def _store_column(column: CacheColumn) -> SortColumn:
-    """The store's name of a column; the newest first for what it does not know."""
+    """Return the store's name of a column; the newest first for what it does not know."""
     return "created" if column == "state" or column == "saved" else column  # noqa: PLR1714 - mypy narrows so
 
 
@@ -259,7 +259,7 @@ def _store_filter(cache_filter: CacheFilter) -> EntryFilter:
 
 
 def content_states(transcript: Transcript) -> dict[str, tuple[CacheState, int]]:
-    """What each digest of a session is in its window now, and the tokens that saves.
+    """Return what each digest of a session is in its window now, and the tokens that saves.
 
     A content that stands in the window in several places counts as what shows most of it.
     """

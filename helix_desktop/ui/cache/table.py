@@ -109,7 +109,7 @@ class CacheTable(QTableView):
             self.fit_columns()
 
     def fit_columns(self) -> None:
-        """Give each column its width; which are shown follows the room, unless the person chose."""
+        """Set each column's width; show the columns that fit, unless the user chose them."""
         room, scale = self.viewport().width(), scaled(100) / 100
         visible = fitting_columns(room, scale, self._is_searching)
         if self._column_overrides:
@@ -121,12 +121,12 @@ class CacheTable(QTableView):
             head.resizeSection(COLUMN_INDEX[key], width)
 
     def current_digest(self) -> str:
-        """The digest of the current row; empty when there is none."""
+        """Return the digest of the current row; empty when there is none."""
         at = self.currentIndex()
         return self._model.digest_at(at.row()) if at.isValid() else ""
 
     def current_row(self) -> CacheRow | None:
-        """What is known of the current row."""
+        """Return what is known of the current row."""
         at = self.currentIndex()
         return self._model.entry(at.row()) if at.isValid() else None
 
@@ -136,7 +136,7 @@ class CacheTable(QTableView):
         return [row for number in numbers if (row := self._model.entry(number)) is not None]
 
     def selected_digests(self) -> list[str]:
-        """The digests of the selected rows, from top to bottom."""
+        """Return the digests of the selected rows, from top to bottom."""
         numbers = sorted(at.row() for at in self.selectionModel().selectedRows())
         return [self._model.digest_at(number) for number in numbers]
 
@@ -158,7 +158,7 @@ class CacheTable(QTableView):
         self.selectionModel().setCurrentIndex(index, flag.ClearAndSelect | flag.Rows)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme and the text size in force."""
+        """Take the colors of a theme and the text size in force."""
         self._theme = theme
         self._delegate.tint(theme)
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))

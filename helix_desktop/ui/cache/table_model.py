@@ -105,7 +105,7 @@ class CacheTableModel(QAbstractTableModel):
             self._emit_changed(row, row)
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """All entries that pass the filter, fetched or not."""
+        """Return all entries that pass the filter, fetched or not."""
         return 0 if parent.isValid() else len(self._ids) // DIGEST_BYTES
 
     def columnCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
@@ -113,7 +113,7 @@ class CacheTableModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> Any:
-        """A column's title and hint."""
+        """Return a column's title and hint."""
         if orientation is not Qt.Orientation.Horizontal:
             return None
         column = COLUMNS[section]
@@ -129,7 +129,7 @@ class CacheTableModel(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = 0) -> Any:
-        """A cell's text, or its row under ROW_ROLE; None until the row has arrived."""
+        """Return a cell's text, or its row under ROW_ROLE; None until the row has arrived."""
         if role == ROW_ROLE:
             return self.entry(index.row())
         if role not in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
@@ -144,11 +144,11 @@ class CacheTableModel(QAbstractTableModel):
         ) or None
 
     def digest_at(self, row: int) -> str:
-        """The digest of a row."""
+        """Return the digest of a row."""
         return self._key(row).hex()
 
     def row_of(self, digest: str) -> int:
-        """The row of a digest; -1 when it is not listed."""
+        """Return the row of a digest; -1 when it is not listed."""
         key, at = bytes.fromhex(digest), -1
         while True:
             at = self._ids.find(key, at + 1)
@@ -156,7 +156,7 @@ class CacheTableModel(QAbstractTableModel):
                 return at // DIGEST_BYTES if at >= 0 else -1
 
     def entry(self, row: int) -> CacheRow | None:
-        """What is known of a row; if nothing, or nothing new, it is fetched."""
+        """Return what is known of a row; if nothing, or nothing new, it is fetched."""
         key = self._key(row)
         cached = self._rows.get(key)
         if (cached is None or cached[0] != self._generation) and key not in self._missing:
@@ -168,7 +168,7 @@ class CacheTableModel(QAbstractTableModel):
         return cached[1]
 
     def is_loaded(self, row: int) -> bool:
-        """Whether a row has arrived; asks for nothing."""
+        """Return True if a row has arrived; asks for nothing."""
         return self._key(row) in self._rows
 
     def _key(self, row: int) -> bytes:

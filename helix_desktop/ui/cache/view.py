@@ -40,7 +40,7 @@ _EMPTY_TEXT = "Nothing cached yet. Every tool output is stored here the moment i
 
 
 class CacheBrowser(QWidget):
-    """Table and preview over a CacheSource; what the person asks for leaves as signals."""
+    """Table and preview over a CacheSource; emits what the user asks for as signals."""
 
     recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
     verify_requested = Signal(str)
@@ -129,7 +129,7 @@ class CacheBrowser(QWidget):
         self.filter_bar.show_progress(progress)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 
@@ -317,5 +317,5 @@ class CacheBrowser(QWidget):
 
 
 def longest_word(text: str) -> str:
-    """The word or quoted phrase of a search that says most of where a hit is."""
+    """Return the word or quoted phrase of a search that says most of where a hit is."""
     return max((groups[0] or groups[1] for groups in _WORD.findall(text)), key=len, default="")

@@ -26,7 +26,7 @@ class Countdown(QObject):
 
     @property
     def is_running(self) -> bool:
-        """Whether there is something left to tell."""
+        """Return True if there is something left to tell."""
         return self._timer.isActive()
 
     def start(self, wait_s: float, on_tick: Callable[[int], None]) -> None:
@@ -36,7 +36,7 @@ class Countdown(QObject):
         self.tick()
 
     def tick(self) -> None:
-        """Tell what is left now, if it is not what was told last."""
+        """Report the time left, unless it was reported already."""
         left = max(0, math.ceil(self._until - self._now()))
         if left == 0:
             self.stop()

@@ -60,7 +60,7 @@ class ChatFindBar(QFrame):
         self.hide()
 
     def open_bar(self) -> None:
-        """Show the field and let the person type."""
+        """Show the field and let the user type."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
@@ -106,7 +106,7 @@ class ChatFindBar(QFrame):
 
 @dataclass(frozen=True, slots=True)
 class SuggestedMessage:
-    """A button beside a line: its words, the message it is about, and what it does."""
+    """A line with a button: its text, the message it is about, and what it does."""
 
     label: str
     text: str
@@ -114,7 +114,7 @@ class SuggestedMessage:
 
 
 class NextMessages(QWidget):
-    """What comes next: messages that wait for their turn, else one that the person may send."""
+    """Messages that wait for their turn, else one that the user may send."""
 
     suggestion_accepted = Signal(str)
     """The person wants to send the message that is proposed."""
@@ -141,12 +141,12 @@ class NextMessages(QWidget):
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """What is shown, as words."""
+        """Return what is shown, as words."""
         waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
         return (*(f"Waiting to be sent: {text}" for text in waiting), *self._lines)
 
     def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
-        """Show the messages that are sent when the agent is ready, or, if `held`, when the person says so."""
+        """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
         self._show([])
         self.queue.show_waiting(waiting, is_paused)
         self.setVisible(bool(waiting))
@@ -158,7 +158,7 @@ class NextMessages(QWidget):
         self._show([(f"Next in the sample: {text}", offer)] if text else [])
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for lines that come later."""
+        """Take the colors of a theme for lines that come later."""
         self._theme = theme
 
     def _show(self, lines: Sequence[tuple[str, SuggestedMessage | None]]) -> None:

@@ -42,7 +42,7 @@ _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thr
 
 
 class ChatPresenter:
-    """Shows one conversation at a time; `finished` and `asked` are called when the person should be told."""
+    """Shows one conversation at a time; notifies through `on_finished` and `on_approval_requested`."""
 
     def __init__(
         self, model: ChatModel, on_finished: Callable[[], None], on_approval_requested: Callable[[str], None]
@@ -76,7 +76,7 @@ class ChatPresenter:
         else:
             rows, folded = rows_from_log(log)
         if self._conversation is not conversation:
-            return  # the person went on to another session meanwhile
+            return  # the user went on to another session meanwhile
         self._rows = rows
         self._model.reset(folded)
         for recorded in conversation.session.log[len(log) :]:

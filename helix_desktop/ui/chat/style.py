@@ -1,4 +1,4 @@
-"""Fonts, colours and measures of the chat, drawn from the theme's tokens."""
+"""Fonts, colors and measures of the chat, drawn from the theme's tokens."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import Theme
 
 MAX_COLUMN_WIDTH = 760  # widest column of text, pixels
-MIN_MARGIN = 28  # least room beside the column, pixels
+MIN_MARGIN = 28  # minimum space on each side of the column, pixels
 BODY, UI, SMALL, TINY, CODE = 15, 13, 12, 11, 13  # text sizes, pixels at zoom 1
 INDENT = 24  # one level of a list, pixels
 GAP = 11  # between the parts of a message, pixels
@@ -19,7 +19,7 @@ REGULAR, MEDIUM, SEMIBOLD = QFont.Weight.Normal, QFont.Weight.Medium, QFont.Weig
 
 
 class ChatStyle:
-    """What one theme at one zoom looks like; made anew when either changes."""
+    """Fonts and colors of one theme at one zoom; created again when either changes."""
 
     def __init__(self, theme: Theme, zoom: float = 1.0, ratio: float = 1.0) -> None:
         self.theme = theme
@@ -31,13 +31,13 @@ class ChatStyle:
         self._palettes: dict[str, QPalette] = {}
 
     def px(self, size: float) -> float:
-        """A measure at this zoom."""
+        """Return a measure at this zoom."""
         return size * self.zoom
 
     def font(
         self, size: float = UI, weight: QFont.Weight = REGULAR, mono: bool = False, italic: bool = False
     ) -> QFont:
-        """A font of the window; code never has ligatures."""
+        """Return a font of the window; code never has ligatures."""
         key = (size, weight, mono, italic)
         font = self._fonts.get(key)
         if font is None:
@@ -62,18 +62,18 @@ class ChatStyle:
         return metrics
 
     def width(self, text: str, font: QFont) -> float:
-        """How wide a line of text is, pixels."""
+        """Return how wide a line of text is, pixels."""
         return self.metrics(font).horizontalAdvance(text)
 
     def color(self, token: str) -> QColor:
-        """A colour from its #rrggbb token."""
+        """Return a color from its #rrggbb token."""
         color = self._colors.get(token)
         if color is None:
             color = self._colors[token] = QColor(token)
         return color
 
     def palette(self, text: str) -> QPalette:
-        """The palette that text without a colour of its own is drawn with."""
+        """Return the palette that text without a color of its own is drawn with."""
         palette = self._palettes.get(text)
         if palette is None:
             palette = QPalette()
@@ -82,11 +82,11 @@ class ChatStyle:
         return palette
 
     def icon(self, name: str, color: str, size: int = 15) -> QPixmap:
-        """An icon in a colour token."""
+        """Return an icon in a color token."""
         return pixmap(name, color, round(size * self.zoom), self.ratio)
 
     def format(self, size: float, weight: QFont.Weight = REGULAR, mono: bool = False) -> QTextCharFormat:
-        """A character format that carries a font of the window."""
+        """Return a character format that carries a font of the window."""
         result = QTextCharFormat()
         result.setFont(self.font(size, weight, mono))
         return result

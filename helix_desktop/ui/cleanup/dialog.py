@@ -77,7 +77,7 @@ class CleanupDialog(QDialog):
 
     @property
     def rule(self) -> RetentionRule:
-        """What is chosen."""
+        """Return what is chosen."""
         return RetentionRule(quota=self.quota.currentData(), unused_ms=self.age.currentData() * DAY_MS)
 
     def show_plan(self, plan: CleanupPlan) -> None:

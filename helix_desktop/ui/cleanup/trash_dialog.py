@@ -11,7 +11,7 @@ from helix_desktop.domain.digest import ellipsize, format_bytes
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
 from helix_desktop.ui.design.widgets import PushButton, column, label, row
 
-_LIST_STRETCH = 100  # of the room that is left, beside the empty one's 1
+_LIST_STRETCH = 100  # of the space that is left; the empty one's is 1
 _SIZE = (600, 560)
 _LEAD = (
     f"What lies here can still be read and recalled. After {TRASH_DAYS} days it is removed for good; storing "

@@ -24,7 +24,7 @@ def announce(widget: QWidget, text: str) -> None:
 
 
 class LabelInterface(QAccessibleWidget):
-    """A widget that is read as one text; the widgets in it are not told one by one."""
+    """A widget that is read as one text; its child widgets are not announced one by one."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget, QAccessible.Role.StaticText)

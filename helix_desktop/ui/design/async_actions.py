@@ -1,4 +1,4 @@
-"""Intents: what a click starts, with its failure told where the person looks."""
+"""Async actions that a click starts; failures are shown where the user looks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ StartCoroutine: TypeAlias = Callable[[Coroutine[Any, Any, None], str], object]
 
 
 class AsyncActions:
-    """Starts the coroutines of the window in one scope; a HelixError goes to `tell`."""
+    """Starts the window's coroutines in one task scope; a HelixError goes to `show_error`."""
 
     def __init__(
         self,
@@ -22,7 +22,7 @@ class AsyncActions:
         show_error: Callable[[HelixError], None],
         bind_show_error: Callable[[], Callable[[HelixError], None]] | None = None,
     ) -> None:
-        """`tell_here` gives a `tell` for what is on screen at this moment, whatever is by then."""
+        """`bind_show_error` returns a `show_error` for what is on screen at the time of the call."""
         self.scope, self.show_error = scope, show_error
         self._bind_show_error = bind_show_error or (lambda: show_error)
 

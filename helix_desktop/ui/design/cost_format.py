@@ -13,7 +13,7 @@ _MAX_AMOUNT = 1_000_000_000_000
 
 @dataclass(frozen=True, slots=True)
 class CostState:
-    """What a session has spent and may spend; `usual` says that the workspace's policy gives the budget."""
+    """A session's cost and budget; `is_default` says that the budget is the workspace policy's."""
 
     spent: Spending = _NO_COST
     budget: Budget = _NO_BUDGET
@@ -21,17 +21,17 @@ class CostState:
 
     @property
     def share(self) -> float:
-        """How much of the budget is spent, 1.0 being all; 0 without a budget."""
+        """Return how much of the budget is spent, 1.0 being all; 0 without a budget."""
         return self.budget.share(self.spent)
 
     @property
     def is_near_limit(self) -> bool:
-        """Whether most of the budget is spent."""
+        """Return True if most of the budget is spent."""
         return self.share >= WARNING_SHARE
 
     @property
     def text(self) -> str:
-        """What was spent, on one line: "≈ 42.3k tokens sent and received · $0.41"."""
+        """Return what was spent, on one line: "≈ 42.3k tokens sent and received · $0.41"."""
         about = "≈ " if self.spent.estimated else ""
         parts = [f"{about}{format_tokens(self.spent.tokens)} tokens sent and received"]
         if self.spent.cost:
@@ -40,7 +40,7 @@ class CostState:
 
     @property
     def budget_text(self) -> str:
-        """How much of the budget that is; empty without one."""
+        """Return how much of the budget that is; empty without one."""
         if not (self.budget.tokens or self.budget.cost):
             return ""
         parts = [f"{format_tokens(self.budget.tokens)} tokens"] if self.budget.tokens else []
@@ -49,7 +49,7 @@ class CostState:
 
 
 def estimate_text(estimate: CostEstimate) -> str:
-    """What work will take, on one line: "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"."""
+    """Return what work will take, on one line: "Reads ≈ 312k tokens · ≈ $0.94 · 3 calls"."""
     parts = [f"Reads ≈ {format_tokens(estimate.tokens)} tokens"]
     if not estimate.demo:
         parts.append(estimate.price_text)
@@ -59,7 +59,7 @@ def estimate_text(estimate: CostEstimate) -> str:
 
 
 def cost_text(tokens: int, cost: float, demo: bool = False) -> str:
-    """What work took, on one line: "41.2k tokens · $0.12"; without a model, nothing."""
+    """Return what work took, on one line: "41.2k tokens · $0.12"; without a model, nothing."""
     if not tokens:
         return ""
     price = "" if demo else f" · {format_usd(cost) if cost else 'price unknown'}"
@@ -67,7 +67,7 @@ def cost_text(tokens: int, cost: float, demo: bool = False) -> str:
 
 
 def parse_tokens(text: str) -> int:
-    """A typed number of tokens, empty being 0; ValueError that says what is wrong."""
+    """Return a typed number of tokens, empty being 0; ValueError that says what is wrong."""
     plain = text.strip().replace(",", "").replace("_", "").replace(" ", "").lower()
     scale = {"k": 1_000, "m": 1_000_000}.get(plain[-1:], 1)
     number = _parse_number(plain[:-1] if scale > 1 else plain) * scale
@@ -77,7 +77,7 @@ def parse_tokens(text: str) -> int:
 
 
 def parse_usd(text: str) -> float:
-    """A typed amount of US dollars, empty being 0; ValueError that says what is wrong."""
+    """Return a typed amount of US dollars, empty being 0; ValueError that says what is wrong."""
     number = _parse_number(text.strip().replace(",", "").removeprefix("$").strip())
     if not 0 <= number <= _MAX_AMOUNT:
         raise ValueError("Type an amount, for example 2.50.")

@@ -190,7 +190,7 @@ async def pick_file(parent: QWidget, title: str, name_filter: str) -> Path | Non
 
 
 async def pick_open_files(parent: QWidget, title: str, name_filter: str, start: Path) -> list[Path]:
-    """Ask for existing files, in `start` at first, `kinds` as Qt filters them; none when cancelled."""
+    """Ask for existing files, in `start` at first, `name_filter` as Qt filters them; none when cancelled."""
     dialog = QFileDialog(parent, title, str(start), name_filter)
     dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
     return [Path(path) for path in dialog.selectedFiles()] if await exec_async(dialog) else []
@@ -209,7 +209,7 @@ async def pick_save_file(parent: QWidget, title: str, name: str) -> Path | None:
 
 
 def _selected_path(window: QWidget, dialog: QFileDialog, accepted: bool) -> Path | None:
-    """The file that was chosen; its folder is kept for the next time."""
+    """Return the file that was chosen; its folder is kept for the next time."""
     names = dialog.selectedFiles()
     if not accepted or not names:
         return None

@@ -56,7 +56,7 @@ class FocusRing(QWidget):
         self.raise_()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 

@@ -17,7 +17,7 @@ class FormField(QWidget):
     def __init__(
         self, name: str, control: QWidget, *, note: str = "", trailing: QWidget | None = None
     ) -> None:
-        """`beside` stands at the right of the control."""
+        """`trailing` is placed to the right of the control."""
         super().__init__()
         self._control = control
         self._note = note
@@ -56,5 +56,5 @@ class FormField(QWidget):
         self.show_error("")
 
     def error_text(self) -> str:
-        """What is shown as wrong, or an empty text."""
+        """Return what is shown as wrong, or an empty text."""
         return self._note_label.text() if self._control.property("invalid") else ""

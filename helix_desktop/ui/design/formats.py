@@ -21,7 +21,7 @@ def wall_clock_ms() -> int:
 def format_relative_time(at_ms: int, now_ms: int, with_time: bool = False) -> str:
     """When something was, in local time: `now`, `2 min ago`, `14:18`, `Yesterday`, `12 Nov`.
 
-    With `clock` days before today carry their time of day.
+    With `with_time`, days before today carry their time of day.
     """
     minutes = (now_ms - at_ms) // 60_000
     if minutes < 1:
@@ -36,6 +36,6 @@ def format_relative_time(at_ms: int, now_ms: int, with_time: bool = False) -> st
 
 
 def format_day(moment: datetime, now: datetime) -> str:
-    """A day: `12 Nov`, and the year where it is another than that of `now`."""
+    """Return a day: `12 Nov`, and the year where it is another than that of `now`."""
     day = f"{moment.day} {_MONTHS[moment.month - 1]}"
     return day if moment.year == now.year else f"{day} {moment.year}"

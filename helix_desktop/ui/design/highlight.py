@@ -1,4 +1,4 @@
-"""Colours for code: lexed in short slices after the plain text is on screen."""
+"""Colors for code: lexed in short slices after the plain text is on screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MAX_CHARS = 200_000  # characters; more stays plain
 
 
 class ColoredRun(NamedTuple):
-    """A run of one colour inside a line; `role` names a field of CodeColors."""
+    """A run of one color inside a line; `role` names a field of CodeColors."""
 
     line: int
     start: int
@@ -32,7 +32,7 @@ class ColoredRun(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class HighlightJob:
-    """A document of one block per line that waits for its colours; lines before `first` keep theirs."""
+    """A document of one block per line that waits for its colors; lines before `first` keep theirs."""
 
     document: QTextDocument
     language: str
@@ -43,7 +43,7 @@ class HighlightJob:
 
 
 def colored_runs(code: str, language: str) -> Iterator[ColoredRun]:
-    """Runs of code that have a colour, in order; nothing when the language is unknown."""
+    """Runs of code that have a color, in order; nothing when the language is unknown."""
     lexer = _lexer(language)
     if lexer is None or len(code) > _MAX_CHARS:
         return
@@ -97,7 +97,7 @@ class Highlighter(QObject):
         self._timer.timeout.connect(self._run_slice)
 
     def add(self, job: HighlightJob) -> None:
-        """Colour a document soon; nothing happens for plain text."""
+        """Color a document soon; nothing happens for plain text."""
         if not job.language:
             return
         waiting = next((queued for queued in self._jobs if queued.document is job.document), None)
@@ -114,7 +114,7 @@ class Highlighter(QObject):
         self._running = None
 
     def finish(self) -> None:
-        """Colour all that waits now, for pictures and printing."""
+        """Color all that waits now, for pictures and printing."""
         self._timer.stop()
         while self._jobs or self._running:
             self._process_jobs(float("inf"))
@@ -150,7 +150,7 @@ def _runs_of(job: HighlightJob) -> Iterator[ColoredRun | None]:
 
 
 def _apply(job: HighlightJob, runs: list[ColoredRun]) -> None:
-    """Lay colours over lines; a line met again keeps what it has."""
+    """Lay colors over lines; a line met again keeps what it has."""
     cursor = QTextCursor(job.document)
     cursor.beginEditBlock()
     block = QTextBlock()

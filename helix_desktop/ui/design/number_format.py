@@ -6,7 +6,7 @@ _THOUSAND, _MILLION = 1_000, 1_000_000
 
 
 def format_tokens(tokens: int) -> str:
-    """A number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`."""
+    """Return a number of tokens as people write it: `812`, `14.6k`, `128k`, `1.24M`."""
     sign, size = ("\N{MINUS SIGN}" if tokens < 0 else ""), abs(tokens)
     if size < _THOUSAND:
         return f"{sign}{size}"
@@ -18,5 +18,5 @@ def format_tokens(tokens: int) -> str:
 
 
 def format_token_difference(tokens: int) -> str:
-    """A difference in tokens, with its sign: `+312`."""
+    """Return a difference in tokens, with its sign: `+312`."""
     return f"+{format_tokens(tokens)}" if tokens > 0 else format_tokens(tokens)

@@ -18,7 +18,7 @@ _PILL_ICON = 12
 
 
 def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
-    """A tone's text, fill and outline; no outline is the fill's own colour."""
+    """Return a tone's text, fill and outline; no outline is the fill's own color."""
     match tone:
         case "accent":
             return theme.accent_text, theme.accent_soft, theme.accent_soft

@@ -40,7 +40,7 @@ class LineDelegate(QStyledItemDelegate):
         self.theme: Theme = LIGHT
 
     def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        """One height for all."""
+        """Return one height for all."""
         return QSize(100, round(self.line_px * fonts.scale(self.view.font())))
 
     def paint(
@@ -68,9 +68,9 @@ class QuickPicker(QFrame):
     def __init__(
         self, window: QWidget, name: str, placeholder: str, empty_text: str, enter_hint: str, max_lines: int
     ) -> None:
-        """Belong to a window; start hidden. `nothing` is said when a search finds nothing.
+        """Start hidden in a window. `empty_text` is shown when a search finds nothing.
 
-        `enter` says in a word what Enter does; `most_lines` are in sight at once.
+        `enter_hint` says in a word what Enter does; `max_lines` are visible at once.
         """
         super().__init__(window)
         self._window, self._max_lines = window, max_lines
@@ -113,16 +113,16 @@ class QuickPicker(QFrame):
         self.list_view.setItemDelegate(delegate)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._delegate.theme = theme
         self.list_view.viewport().update()
 
     def find_items(self, needle: str) -> Iterable[QStandardItem]:
-        """What matches a search, in the order to list it."""
+        """Return what matches a search, in the order to list it."""
         raise NotImplementedError
 
     def initial_row(self, needle: str) -> int:
-        """The line that is chosen first."""
+        """Return the line that is chosen first."""
         return 0
 
     def accept_item(self, index: QModelIndex) -> None:
@@ -151,7 +151,7 @@ class QuickPicker(QFrame):
             return  # it was closed meanwhile, and Qt has deleted it
 
     def refresh(self) -> None:
-        """Show anew what is offered."""
+        """Update the list of what is offered."""
         if self.isVisible():
             self._fill(self.search.text())
 

@@ -20,13 +20,13 @@ def clean_output(text: str) -> str:
 def escape_invisible(text: str) -> str:
     """Text in which invisible and direction-changing signs stand as visible codes.
 
-    For what a person is asked to approve: what is read must be what is run.
+    For what a user is asked to approve: what is read must be what is run.
     """
     return _HIDDEN.sub(lambda match: f"\\u{ord(match.group()):04x}", text)
 
 
 def wrap_long_line(line: str, limit: int = LINE_LIMIT) -> list[str]:
-    """A line in parts of at most `limit` characters; joined they are the line."""
+    """Return a line in parts of at most `limit` characters; joined they are the line."""
     if len(line) <= limit:
         return [line]
     return [line[at : at + limit] for at in range(0, len(line), limit)]

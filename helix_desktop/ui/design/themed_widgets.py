@@ -35,7 +35,7 @@ TextRole: TypeAlias = Literal["text", "muted", "faint", "accent_text", "ok", "wa
 
 
 def role_color(theme: Theme, role: TextRole) -> str:
-    """The theme's colour of a role."""
+    """Return the theme's color of a role."""
     return str(getattr(theme, role))
 
 
@@ -60,7 +60,7 @@ class TextLine(QWidget):
 
     @property
     def text(self) -> str:
-        """The whole text."""
+        """Return the whole text."""
         return self._text
 
     def set_text(self, text: str) -> None:
@@ -74,7 +74,7 @@ class TextLine(QWidget):
         self.update()
 
     def set_role(self, role: TextRole) -> None:
-        """Show it in another role's colour."""
+        """Show it in another role's color."""
         self._role = role
         self.update()
 
@@ -167,7 +167,7 @@ class Card(QFrame):
 
 
 class KeyValue(QWidget):
-    """A name on the left, its value on the right, and before both a coloured dot if there is a colour."""
+    """A name on the left, its value on the right, and before both a colored dot if there is a color."""
 
     def __init__(
         self, name: str, value: str, dot: Callable[[Theme], str] | None = None, mono: bool = False
@@ -241,7 +241,7 @@ class EmptyState(QWidget):
 
     @property
     def sentence(self) -> str:
-        """What it says."""
+        """Return what it says."""
         return self._sentence.text()
 
     def set_content(self, sentence: str, button: str = "") -> None:

@@ -1,4 +1,4 @@
-"""The small bar that shows how full a context window is, and its colours."""
+"""The small bar that shows how full a context window is, and its colors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WARN_RATIO = 0.8  # of the threshold: from here on gauges warn
 
 
 def pressure_of(gauge: UsageGauge) -> Pressure:
-    """How near the next handover is; whether there will be one, the policy says."""
+    """Return how near the next handover is; whether there will be one, the policy says."""
     if gauge.pressure != "none":
         return "over"
     return "calm" if gauge.used < gauge.handover_threshold * _WARN_RATIO else "near"
@@ -39,5 +39,5 @@ def paint_usage_bar(painter: QPainter, bar: QRectF, share: float, color: str, th
 
 
 def pressure_color(pressure: Pressure, theme: Theme) -> str:
-    """The colour of a bar that shows how full a context window is."""
+    """Return the color of a bar that shows how full a context window is."""
     return {"calm": theme.accent, "near": theme.seg_output, "over": theme.error, "off": theme.faint}[pressure]

@@ -84,7 +84,7 @@ def _fill(
 
 
 def row(*items: LayoutItem, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8) -> QHBoxLayout:
-    """A horizontal layout of parts; margins and gap in pixels."""
+    """Return a horizontal layout of parts; margins and gap in pixels."""
     layout = QHBoxLayout()
     _fill(layout, items, margins, gap)
     return layout
@@ -93,14 +93,14 @@ def row(*items: LayoutItem, margins: tuple[int, int, int, int] = (0, 0, 0, 0), g
 def column(
     *items: LayoutItem, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8
 ) -> QVBoxLayout:
-    """A vertical layout of parts; margins and gap in pixels."""
+    """Return a vertical layout of parts; margins and gap in pixels."""
     layout = QVBoxLayout()
     _fill(layout, items, margins, gap)
     return layout
 
 
 def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
-    """A plain-text label in one of the style sheet's roles."""
+    """Return a plain-text label in one of the style sheet's roles."""
     result = WrappedLabel(text) if wrap else QLabel(text)
     result.setTextFormat(Qt.TextFormat.PlainText)
     result.setProperty("role", role)
@@ -127,7 +127,7 @@ def clear_layout(layout: QLayout) -> None:
 
 
 def card(layout: QLayout, role: str = "card") -> QFrame:
-    """A framed surface around a layout."""
+    """Return a framed surface around a layout."""
     frame = QFrame()
     frame.setProperty("role", role)
     frame.setLayout(layout)
@@ -135,7 +135,7 @@ def card(layout: QLayout, role: str = "card") -> QFrame:
 
 
 def line() -> QFrame:
-    """A hairline across a column."""
+    """Return a hairline across a column."""
     frame = QFrame()
     frame.setProperty("role", "line")
     return frame
@@ -151,7 +151,7 @@ class WrappedLabel(QLabel):
         self.setText(text)
 
     def text(self) -> str:
-        """The text as it was given."""
+        """Return the text as it was given."""
         return self._full_text
 
     def setText(self, text: str) -> None:
@@ -191,7 +191,7 @@ class PushButton(EnterActivates, QPushButton):
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         if self._icon_name:
             inks = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
             color = inks.get(str(self.property("kind")), theme.muted)
@@ -246,7 +246,7 @@ class IconButton(EnterActivates, QToolButton):
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.setIcon(icon(self._icon_name, theme.muted, self._px))
 
@@ -255,7 +255,7 @@ class IconLabel(QLabel):
     """One tinted icon that is only looked at."""
 
     def __init__(self, icon_name: str, *, px: int = 15, color_token: str = "faint") -> None:
-        """`px` is the edge in pixels, `ink` the name of a token."""
+        """`px` is the edge in pixels, `color_token` the name of a token."""
         super().__init__()
         self._icon_name = icon_name
         self._px = px
@@ -265,12 +265,12 @@ class IconLabel(QLabel):
         self.tint(LIGHT)
 
     def show_icon(self, icon_name: str, color_token: str) -> None:
-        """Show another icon in another token's colour."""
+        """Show another icon in another token's color."""
         self._icon_name, self._color_token = icon_name, color_token
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.setPixmap(
             pixmap(self._icon_name, getattr(theme, self._color_token), self._px, self.devicePixelRatioF())
@@ -291,7 +291,7 @@ class ElidedLabel(QLabel):
         self.set_full_text(text)
 
     def full_text(self) -> str:
-        """The text before shortening."""
+        """Return the text before shortening."""
         return self._full_text
 
     def set_full_text(self, text: str, *fallbacks: str) -> None:
@@ -322,22 +322,22 @@ class ElidedLabel(QLabel):
 
 
 class Dot(QWidget):
-    """A small filled circle in a token's colour."""
+    """A small filled circle in a token's color."""
 
     def __init__(self, color_token: str, *, px: int = 7) -> None:
-        """`ink` is the name of a token, `px` the diameter in pixels."""
+        """`color_token` is the name of a token, `px` the diameter in pixels."""
         super().__init__()
         self._color_token = color_token
         self._theme = LIGHT
         self.setFixedSize(px, px)
 
     def set_color_token(self, color_token: str) -> None:
-        """Take another token's colour."""
+        """Take another token's color."""
         self._color_token = color_token
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 
@@ -351,10 +351,10 @@ class Dot(QWidget):
 
 
 class Badge(QWidget):
-    """A pill with a short text, in a token's colour on its soft ground."""
+    """A pill with a short text, in a token's color on its soft ground."""
 
     def __init__(self, text: str, color_token: str = "warn") -> None:
-        """`ink` is a token that has a soft twin: ok, warn or error; or "accent"."""
+        """`color_token` is a token that has a soft twin: ok, warn or error; or "accent"."""
         super().__init__()
         self._text = ""
         self._color_token = color_token
@@ -363,7 +363,7 @@ class Badge(QWidget):
         self.set_text(text)
 
     def text(self) -> str:
-        """The text on the pill."""
+        """Return the text on the pill."""
         return self._text
 
     def set_text(self, text: str) -> None:
@@ -380,7 +380,7 @@ class Badge(QWidget):
         return QSize(round(metrics.horizontalAdvance(self._text)) + 17, round(metrics.height()) + 4)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 
@@ -409,7 +409,7 @@ class Combo(QComboBox):
         self._theme = LIGHT
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 
@@ -444,7 +444,7 @@ class Switch(QAbstractButton):
         return QSize(48 + metrics.horizontalAdvance(self.text()), max(26, metrics.height() + 6))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 
@@ -487,5 +487,5 @@ class SearchField(QLineEdit):
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._magnifier.setIcon(icon("search", theme.faint, 15))

@@ -19,7 +19,7 @@ def fit_screen(window: QWidget) -> None:
 
 
 def fitted_rect(rect: QRect, available: QRect) -> QRect:
-    """A place no larger than what is free, moved as little as needed to lie within."""
+    """Return a place no larger than what is free, moved as little as needed to lie within."""
     result = QRect(rect.topLeft(), rect.size().boundedTo(available.size()))
     result.moveLeft(max(available.left(), min(result.left(), available.right() + 1 - result.width())))
     result.moveTop(max(available.top(), min(result.top(), available.bottom() + 1 - result.height())))

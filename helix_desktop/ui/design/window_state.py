@@ -59,7 +59,7 @@ class SessionHeader:
     model: str
     demo: bool
     messages: int
-    waiting: bool = False  # for the person's approval
+    waiting: bool = False  # for the user's approval
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class BannerAction:
 
 @dataclass(frozen=True, slots=True)
 class Banner:
-    """A message on top of the centre: what happened, why, and what can be done.
+    """A message on top of the center: what happened, why, and what can be done.
 
     It is shown with the workspace and the session it is about, by id; empty: with all of them.
     """
@@ -99,7 +99,7 @@ class Banner:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """What tells it from all others: its id, and what it is about."""
+        """Return what tells it from all others: its id, and what it is about."""
         return self.id, self.workspace, self.session
 
     def applies_to(self, workspace: str, session: str) -> bool:
@@ -132,7 +132,7 @@ def error_banner(error: HelixError, workspace: str = "", session: str = "") -> B
 
 
 def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
-    """The gauge in words: the share; with tokens also used and window; with the way also what is left."""
+    """The gauge as text: the share; with tokens also used and window; with the way also what is left."""
     if state.window <= 0:
         return "Window unknown"
     about = "≈ " if state.estimated else ""
@@ -148,5 +148,5 @@ def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
 
 
 def format_message_count(count: int) -> str:
-    """A count of messages in words."""
+    """Return a count of messages as text."""
     return "1 message" if count == 1 else f"{count:,} messages"

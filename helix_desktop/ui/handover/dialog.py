@@ -94,17 +94,17 @@ class HandoverDialog(QDialog):
 
     @property
     def step(self) -> HandoverStep:
-        """What it shows: the choice, the writing, or the draft."""
+        """Return what it shows: the choice, the writing, or the draft."""
         return _STEPS[self._pages.currentIndex()]
 
     @property
     def problem(self) -> str:
-        """What is told as wrong, or an empty text."""
+        """Return the problem that is shown, or an empty text."""
         return "" if self._problem.isHidden() else self._problem.text()
 
     @property
     def is_changed(self) -> bool:
-        """Whether the person has changed the draft."""
+        """Return True if the user has changed the draft."""
         return self.step == "draft" and self.editor.toPlainText() != self._draft
 
     def show_ranges(self, ranges: Sequence[HandoverRange]) -> None:
@@ -137,7 +137,7 @@ class HandoverDialog(QDialog):
             self.model_output.setPlainText(text)
 
     def show_draft(self, draft: DraftRow) -> None:
-        """Let the person read and change a draft."""
+        """Let the user read and change a draft."""
         self._draft = draft.text
         self.editor.setPlainText(draft.text)
         clear_layout(self._facts)
@@ -184,7 +184,7 @@ class HandoverDialog(QDialog):
             super().reject()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme, also for what is shown later."""
+        """Take the colors of a theme, also for what is shown later."""
         self._theme = theme
 
     def _choose_page(self) -> QWidget:

@@ -1,4 +1,4 @@
-"""A handover by hand from its dialog to the log: nothing is recorded before the person says so."""
+"""A manual handover from its dialog to the log: nothing is recorded before the user confirms."""
 
 from __future__ import annotations
 

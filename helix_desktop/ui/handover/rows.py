@@ -17,7 +17,7 @@ _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
 @dataclass(frozen=True, slots=True)
 class HandoverRange:
-    """How far a handover could reach: the last event it covers, and that in words."""
+    """How far a handover could reach: the last event it covers, and that as text."""
 
     upto: int
     text: str
@@ -38,7 +38,7 @@ class DraftRow:
 
 
 def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterator[HandoverRange]:
-    """The ranges that a person can choose from, the furthest first."""
+    """Return the ranges that a user can choose from, the furthest first."""
     for place, cut in enumerate(cuts):
         last = _last_text(cut.upto, transcript)
         name = "As far as possible" if place == 0 else f"Up to e{cut.upto}{f' “{last}”' if last else ''}"
@@ -48,7 +48,7 @@ def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterato
 
 
 def draft_row(draft: HandoverDraft) -> DraftRow:
-    """A draft as the dialog shows it."""
+    """Return a draft as the dialog shows it."""
     event = draft.event
     model = "demo model" if event.demo else draft.model
     return DraftRow(

@@ -25,7 +25,7 @@ from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
 _BAR, _OVER = 12.0, 5.0  # height of the bar, and how far ticks stand out of it, in pixels
 _GAP = 1.5  # between two segments
 _MAX_BARS = 24
-_NEAR_TICK = 4.0  # pixels beside a tick in which the mouse asks for it
+_NEAR_TICK = 4.0  # pixels on each side of a tick in which the mouse asks for it
 
 SEGMENT_COLORS: dict[SegmentKind, Callable[[Theme], str]] = {
     "system": lambda theme: theme.seg_system,
@@ -86,7 +86,7 @@ class WindowBar(QWidget):
         return f"the context window ends at {format_tokens(self._window)} tokens: {over} too many"
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 
@@ -97,7 +97,7 @@ class WindowBar(QWidget):
             QToolTip.showText(event.globalPosition().toPoint(), tip, self)
 
     def tooltip_at(self, x: float) -> str:
-        """What stands at a place of the bar, in words."""
+        """Return what stands at a place of the bar, as text."""
         if self._used > self._window and abs(x - self.window_edge_px()) <= _NEAR_TICK:
             return f"{self._over_text()[:1].upper()}{self._over_text()[1:]}"
         for level in self._levels:
@@ -183,7 +183,7 @@ class WindowBar(QWidget):
 
 
 class SavingsBars(QWidget):
-    """A bar for each rewrite, in its colour, as high as the tokens it saved; the newest is the darkest."""
+    """A bar for each rewrite, in its color, as high as the tokens it saved; the newest is the darkest."""
 
     accessible_role = QAccessible.Role.Chart
 
@@ -204,7 +204,7 @@ class SavingsBars(QWidget):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 

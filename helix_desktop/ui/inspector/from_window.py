@@ -84,12 +84,12 @@ def inspector_state(
 
 
 def _kind(row: WindowItem) -> RowKind:
-    """A row's kind on screen, where arguments that stand as markers have one of their own."""
+    """Return a row's kind on screen, where arguments that stand as markers have one of their own."""
     return "arguments" if row.kind == "assistant" and row.state == "arguments cached" else row.kind
 
 
 def policy_levels(policy: ContextPolicy) -> tuple[Level, ...]:
-    """Where something falls due by the policy, lowest first; nothing while it is off."""
+    """Return where something falls due by the policy, lowest first; nothing while it is off."""
     if not policy.enabled:
         return ()
     levels = []
@@ -110,7 +110,7 @@ def _ratio(gauge: UsageGauge) -> str:
 
 
 def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
-    """What is prepared and not in place yet, and what it waits for."""
+    """Return what is prepared and not in place yet, and what it waits for."""
     seq = observation.pending_observations(transcript)
     observations = transcript.rewrites.observations.get(seq) if seq is not None else None
     if observations is None:
@@ -194,20 +194,20 @@ def _savings(transcript: Transcript) -> Iterator[Saving]:
 
 
 def request_text(window: Window) -> str:
-    """The whole request as a person reads it: tools by name, then each message in order."""
+    """Return the whole request as readable text: tools by name, then each message in order."""
     tools = ", ".join(tool.name for tool in window.request.tools)
     parts = [f"== tools: {tools}"] if tools else []
     return "\n\n".join([*parts, *(_message_text(message) for message in window.request.messages)])
 
 
 def row_text(window: Window, contents: tuple[WindowItem, ...], seq: int, kind: str) -> str:
-    """The text of one row of the request, exactly as it is sent."""
+    """Return the text of one row of the request, exactly as it is sent."""
     if kind == "difference":
         return _DIFFERENCE_NOTE
     if kind in ("tools", "mcp"):
         tools = [tool for tool in window.request.tools if tool.is_mcp == (kind == "mcp")]
         return "\n\n".join(f"{tool.name}\n{tool.description}" for tool in tools)
-    # The tools stand beside the messages, so the rows behind them are ahead of their messages.
+    # The tools are not part of the messages, so the rows behind them are ahead of their messages.
     rows = [row for row in contents if row.kind not in ("tools", "mcp")]
     place = next((n for n, row in enumerate(rows) if row.seq == seq and _kind(row) == kind), -1)
     return _message_text(window.request.messages[place]) if place >= 0 else ""

@@ -69,7 +69,7 @@ _VCENTER = Qt.AlignmentFlag.AlignVCenter
 
 
 class RequestModel(QAbstractListModel):
-    """Rows as given; only what changed is told."""
+    """A list model of the given rows; it signals only what changed."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -95,11 +95,11 @@ class RequestModel(QAbstractListModel):
             self.dataChanged.emit(self.index(same), self.index(shared - 1))
 
     def rowCount(self, parent: Index = QModelIndex()) -> int:  # noqa: B008 - Qt's own default
-        """All rows."""
+        """Return all rows."""
         return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = 0) -> Any:
-        """A row under ROW_ROLE, and its words for screen readers and tooltips."""
+        """Return a row under ROW_ROLE, and its words for screen readers and tooltips."""
         row = self._rows[index.row()]
         if role == ROW_ROLE:
             return row
@@ -118,7 +118,7 @@ class RequestDelegate(QStyledItemDelegate):
         self.tint(LIGHT)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme and the text size in force."""
+        """Take the colors of a theme and the text size in force."""
         self._theme = theme
         self._name, self._small, self._pill = ui_font(12, 500), ui_font(11), ui_font(10, 500)
         self._name_metrics, self._small_metrics = QFontMetricsF(self._name), QFontMetricsF(self._small)
@@ -126,7 +126,7 @@ class RequestDelegate(QStyledItemDelegate):
         self._height = scaled(ROW_HEIGHT)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        """All rows are equally high."""
+        """Return all rows are equally high."""
         return QSize(120, self._height)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
@@ -235,7 +235,7 @@ class RequestList(QListView):
         self.setFixedHeight(len(rows) * scaled(ROW_HEIGHT))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme and the text size in force."""
+        """Take the colors of a theme and the text size in force."""
         self._delegate.tint(theme)
         self.setStyleSheet("QListView { background: transparent; border: 0; }")
         self.setFixedHeight(self.entries.rowCount() * scaled(ROW_HEIGHT))

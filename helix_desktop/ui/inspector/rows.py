@@ -50,14 +50,14 @@ class WindowRow:
 
     @property
     def tokens_text(self) -> str:
-        """Its tokens as the list shows them, a difference with its sign."""
+        """Return its tokens as the list shows them, a difference with its sign."""
         return (
             format_token_difference(self.tokens) if self.kind == "difference" else format_tokens(self.tokens)
         )
 
     @property
     def exact_tokens_text(self) -> str:
-        """Its tokens to the last one."""
+        """Return its tokens to the last one."""
         return f"{self.tokens:+,} tokens" if self.kind == "difference" else f"{self.tokens:,} tokens"
 
 
@@ -99,7 +99,7 @@ class CacheStats:
 class InspectorState:
     """The next request in numbers and in order; tokens everywhere, `threshold` a part of 1.
 
-    `ratio` says how the provider's count relates to ours, `waiting` what is prepared and not in place yet.
+    `ratio` says how the provider's count relates to ours, `pending_text` what is prepared, not yet in place.
     """
 
     used: int

@@ -65,7 +65,7 @@ class Inspector(QWidget):
         self.requests.show_rows(state.rows)
 
     def show_page(self, title: str, text: str) -> None:
-        """Show a text over the overview, until the person goes back."""
+        """Show a text over the overview, until the user goes back."""
         self._page_title.set_text(title)
         self.page.show_data(text.encode())
         self._stack.setCurrentIndex(1)
@@ -81,7 +81,7 @@ class Inspector(QWidget):
         retint(self, theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 

@@ -53,18 +53,18 @@ class FoundServerList(QWidget):
         self._show_text(text)
 
     def show_servers(self, servers: Sequence[LocalServer], added_urls: Collection[str]) -> None:
-        """Show what was found; `known` are the base URLs of providers that are there already."""
+        """Show what was found; `added_urls` are the base URLs of providers that are there already."""
         self._show_text("" if servers else NOTHING_FOUND_TEXT)
         for server in servers:
             self._cards.addWidget(self._card(server, server.base_url in added_urls))
         retint(self, self._theme)
 
     def text(self) -> str:
-        """The line that stands there instead of servers."""
+        """Return the line that stands there instead of servers."""
         return self._message.text()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
 
     def _show_text(self, text: str) -> None:
@@ -89,7 +89,7 @@ class FoundServerList(QWidget):
 
 
 def models_text(server: LocalServer) -> str:
-    """A server's models in a line: loaded ones first, each with its window."""
+    """Return a server's models in a line: loaded ones first, each with its window."""
     if not server.models:
         return "It has no model yet."
     ordered = sorted(server.models, key=lambda model: not model.is_loaded)

@@ -1,4 +1,4 @@
-"""The pages that stand in the centre while no session can be shown there."""
+"""The pages that stand in the center while no session can be shown there."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ class IconTile(QWidget):
         color_token: str = "accent_text",
         background_token: str = "accent_soft",
     ) -> None:
-        """`ink` and `ground` are names of tokens, `px` the edge."""
+        """`color_token` and `background_token` are names of tokens, `px` the edge."""
         super().__init__()
         self._icon_name, self._color_token, self._background_token = icon_name, color_token, background_token
         self._theme = LIGHT
         self.setFixedSize(px, px)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 
@@ -113,7 +113,7 @@ def _centered(parent: QWidget, body: QLayout, width: int) -> QWidget:
 
 
 def _left_aligned(widget: QWidget) -> QBoxLayout:
-    """A part at the left of a line."""
+    """Return a part at the left of a line."""
     return row(widget, None)
 
 
@@ -173,7 +173,7 @@ class WelcomePage(QWidget):
         return card(body), button
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Stack the cards where three beside each other would be too narrow."""
+        """Stack the cards where three side by side would be too narrow."""
         super().resizeEvent(event)
         stacked = self.width() < _STACK_BELOW_PX
         directions = QBoxLayout.Direction

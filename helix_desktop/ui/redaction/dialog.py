@@ -47,7 +47,7 @@ class RedactDialog(QDialog):
     cancel_requested = Signal()  # of the looking
 
     def __init__(self, parent: QWidget, entry_text: str = "") -> None:
-        """`chosen` describes the output that is to be forgotten with all that was shown of it."""
+        """`entry_text` describes the output to redact, with all that was shown of it."""
         super().__init__(parent)
         self.setWindowTitle("Forget")
         self.setModal(True)
@@ -80,12 +80,12 @@ class RedactDialog(QDialog):
 
     @property
     def step(self) -> RedactStep:
-        """How far it is."""
+        """Return how far it is."""
         return self._step
 
     @property
     def secret(self) -> str:
-        """The text, without the line's end that pasting often adds."""
+        """Return the text, without the line's end that pasting often adds."""
         return self.text_input.toPlainText().rstrip("\n")
 
     def show_progress(self, done: int, total: int) -> None:
@@ -111,7 +111,7 @@ class RedactDialog(QDialog):
         self.cancel_button.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def show_problem(self, *messages: str) -> None:
-        """Say in place what is wrong, and let the person try again."""
+        """Show in place what is wrong, and let the user try again."""
         self._problem.setText(" ".join(part for part in messages if part))
         if any(messages):
             self._show("ask")
@@ -125,7 +125,7 @@ class RedactDialog(QDialog):
             super().reject()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme, also for what is shown later."""
+        """Take the colors of a theme, also for what is shown later."""
         self._theme = theme
 
     def _fill(self, lines: Sequence[str], notes: Sequence[str]) -> None:

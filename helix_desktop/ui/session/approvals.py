@@ -34,7 +34,7 @@ class ApprovalController(QObject):
         view.approval_decided.connect(self._decide)
 
     def _decide(self, call_id: str, answer: str, offer: int) -> None:
-        """`answer` is what the person chose on the card, `offer` the rule chosen there."""
+        """`answer` is what the user chose on the card, `offer` the rule chosen there."""
         conversation = self._current_conversation()
         ask = (
             next((pending for pending in conversation.asks if pending.call_id == call_id), None)

@@ -1,4 +1,4 @@
-"""What runs beside a conversation: handover, observations, intake, subagents; as jobs and as a card."""
+"""Background work of a conversation: handover, observations, intake, subagents; as jobs and as a card."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class BackgroundJobs:
 
     @property
     def card(self) -> RunningCard | None:
-        """The handover or the observations under way; None while neither is."""
+        """Return the handover or the observations under way; None while neither is."""
         for moved, what in ((self._handover, "Handover"), (self._observation, "Observing")):
             phase = _PHASES.get(moved.phase)
             if phase is not None:
@@ -68,7 +68,7 @@ class BackgroundJobs:
 
     @property
     def jobs(self) -> list[JobRow]:
-        """A line for each that runs."""
+        """Return a line for each that runs."""
         jobs = []
         if self._handover.phase in _PHASES:
             jobs.append(JobRow("compaction", _job_text("Handing over", self._handover), None, True))
@@ -80,7 +80,7 @@ class BackgroundJobs:
         return jobs
 
     def _subagent_jobs(self) -> list[JobRow]:
-        """A line for a subagent; one for all where there are several, whose cards say more."""
+        """Return a line for a subagent; one for all where there are several, whose cards say more."""
         if len(self._subagents) <= 1:
             return [
                 JobRow(child, _subagent_text(moved), None, False) for child, moved in self._subagents.items()
@@ -100,7 +100,7 @@ def _estimate_of(progress: CompactionProgress | ObservationProgress) -> str:
 
 
 def _subagent_text(progress: SubagentProgress) -> str:
-    """What a subagent does now, and how full its window is."""
+    """Return what a subagent does now, and how full its window is."""
     steps = f"{progress.steps} step{'s' if progress.steps != 1 else ''}"
     use = f"{format_tokens(progress.used)} of {format_tokens(progress.window)} tokens"
     return f"Subagent {progress.title or 'at work'} · {_PHASE_TEXT[progress.phase]} · {steps} · {use}"

@@ -14,14 +14,14 @@ from helix_desktop.ui.shell.main_window import MainWindow
 
 
 def cost_state(conversation: Conversation) -> CostState:
-    """What a conversation has spent and may spend."""
+    """Return what a conversation has spent and may spend."""
     budget, transcript = conversation.budget, conversation.session.transcript
     is_default = transcript.budget is None and (budget.limit.tokens > 0 or budget.limit.cost > 0)
     return CostState(budget.spent, budget.limit, is_default)
 
 
 class BudgetController(QObject):
-    """Binds line, menu and chat actions to the purse of one conversation at a time."""
+    """Binds line, menu and chat actions to the budget of one conversation at a time."""
 
     def __init__(self, window: MainWindow, async_actions: AsyncActions) -> None:
         super().__init__(window)
@@ -36,7 +36,7 @@ class BudgetController(QObject):
         self._window.cost_line.show_cost(cost_state(conversation) if conversation else None)
 
     def edit_budget(self) -> None:
-        """Let the person set the budget of the session on screen."""
+        """Let the user set the budget of the session on screen."""
         if self._conversation is not None:
             self._async_actions.start(self._edit_budget(self._conversation), "set budget")
 

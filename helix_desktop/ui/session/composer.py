@@ -1,4 +1,4 @@
-"""What the person is writing: the draft, what goes along with it, and its price in tokens."""
+"""The message being written: the draft, its attachments, and its price in tokens."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class ComposerController(QObject):
             self.show_availability()
             draft = await workspace.store.draft(conversation.session.id)
         except StoreError as error:
-            self._async_actions.show_error(error)  # a draft that cannot be kept must not hold up the person
+            self._async_actions.show_error(error)  # a draft that cannot be saved must not hold up the user
             return
         self._attachments.setdefault(conversation.session.id, list(draft.attachments))
         if conversation is self._conversation:
@@ -86,7 +86,7 @@ class ComposerController(QObject):
             self._count_timer.start()
 
     def show_availability(self) -> None:
-        """Let the person write where something can be sent, and say why where it cannot."""
+        """Enable the composer where something can be sent, and say why where it cannot."""
         room = self._workspace
         self.widget.setEnabled(room is None or (room.is_trusted() and not room.is_read_only))
         if room is None or self._conversation is None:

@@ -111,12 +111,12 @@ class SessionController(QObject):
 
     @property
     def views(self) -> SessionViews:
-        """The widgets that show the conversation."""
+        """Return the widgets that show the conversation."""
         return self._views
 
     @property
     def _context_ids(self) -> tuple[str, str]:
-        """The workspace and session on screen, by id."""
+        """Return the workspace and session on screen, by id."""
         session = self.conversation.session.id if self.conversation else ""
         return self.workspace.id if self.workspace else "", session
 
@@ -142,7 +142,7 @@ class SessionController(QObject):
         self._views.chat.todo_panel.set_running(conversation is not None and conversation.is_running)
         await self.composer.show(workspace, conversation)
         if conversation is not self.conversation:
-            return  # the person went on meanwhile: what belongs to the other one is on screen already
+            return  # the user went on meanwhile: what belongs to the other session is on screen already
         await self.chat.show(conversation)
         if conversation is self.conversation:
             self.session_loaded.emit()
@@ -280,11 +280,11 @@ class SessionController(QObject):
 
     @property
     def is_revealing(self) -> bool:
-        """Whether a card is still on its way into sight."""
+        """Return True if a card is still on its way into sight."""
         return bool(self._pending_reveal)
 
     def _refresh_page(self, page: str) -> None:
-        """Table and timeline are made anew only where somebody looks at them."""
+        """Rebuild table and timeline only while they are visible."""
         if page not in self._stale_pages:
             return
         self._stale_pages.discard(page)
@@ -354,9 +354,9 @@ class SessionController(QObject):
 
 
 def answering_model(conversation: Conversation) -> tuple[str, bool]:
-    """Which model answers in a session, for people, and whether it is the demo.
+    """Return which model answers in a session, for people, and whether it is the demo.
 
-    One that waits for the person's choice goes by the model that it had; after a change both are named.
+    One that waits for the user's choice goes by the model that it had; after a change both are named.
     """
     if conversation.blocked_model:
         return model_name(conversation.blocked_model, demo=False), False

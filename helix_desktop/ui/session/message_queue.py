@@ -1,4 +1,4 @@
-"""What a person does with the messages that wait for the agent."""
+"""User actions on the messages that wait for the agent."""
 
 from __future__ import annotations
 

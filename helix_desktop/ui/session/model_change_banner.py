@@ -24,7 +24,7 @@ _EXPLANATION = "Nothing is sent until you choose. The model that goes on is sent
 
 
 class ModelChangeBanner(QObject):
-    """Holds a session whose model is not to be had, or would give way to the demo, until the person chose."""
+    """Blocks a session whose model is unavailable, or would give way to the demo, until the user chooses."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class ModelChangeBanner(QObject):
         choose_model: Callable[[], object],
         use_model: Callable[[str], Coroutine[Any, Any, None]],
     ) -> None:
-        """`choose` offers models to the person, `use` lets the model of a label answer in the session."""
+        """`choose_model` offers models to the user, `use_model` sets the session's model by label."""
         super().__init__(window)
         self._window, self._session_controller, self._async_actions, self._services = (
             window,

@@ -24,8 +24,8 @@ def model_menu(
 ) -> QMenu:
     """Make a menu of models with the session's one marked.
 
-    `chosen` is the session's own model, empty where it follows the workspace's `default`. `use` takes a
-    label, empty for the default; `show` a page of the settings.
+    `session_model` is empty where the session follows the workspace's `default_model`. `use_model` takes a
+    label, empty for the default; `show_page` a page of the settings.
     """
     menu = QMenu(parent)
     menu.setAccessibleName(SESSION_MODEL)

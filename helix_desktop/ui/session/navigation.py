@@ -1,4 +1,4 @@
-"""What a person does with the history: go on, look up, recall, export."""
+"""User actions on the session's history: continue, look up, recall, export."""
 
 from __future__ import annotations
 
@@ -180,13 +180,13 @@ class SessionNavigation(QObject):
         self._views.chat.view.jump_to(chat_row_key(transcript, seq))
 
     def _newest_event_with(self, digest: str) -> int:
-        """The newest event of the session on screen that names a content; 0 for none."""
+        """Return the newest event of the session on screen that names a content; 0 for none."""
         conversation = self._session_controller.conversation
         items = reversed(conversation.session.transcript.items) if conversation is not None else iter(())
         return next((item.seq for item in items if digest in _event_digests(item.event)), 0)
 
     def _rewrite_of(self, digest: str) -> int:
-        """The rewrite that stands for a content in this session, or whose index it is; 0 for none."""
+        """Return the rewrite that stands for a content in this session, or whose index it is; 0 for none."""
         conversation = self._session_controller.conversation
         if conversation is None:
             return 0
@@ -229,7 +229,7 @@ class SessionNavigation(QObject):
 
 
 def _event_digests(event: Event) -> tuple[str, ...]:
-    """The contents that an event names."""
+    """Return the contents that an event names."""
     match event:
         case ToolAnswered(digest=digest):
             return (digest,)
@@ -241,7 +241,7 @@ def _event_digests(event: Event) -> tuple[str, ...]:
 
 
 def chat_row_key(transcript: Transcript, seq: int) -> str:
-    """The key of the chat row that shows an event."""
+    """Return the key of the chat row that shows an event."""
     item = transcript.item(seq)
     if item is None or not isinstance(item.event, ToolAnswered):
         if item is not None and isinstance(item.event, AssistantSpoke) and not item.event.text.strip():
@@ -254,7 +254,7 @@ def chat_row_key(transcript: Transcript, seq: int) -> str:
 
 
 def handover_markdown(handover: HandoverMade) -> str:
-    """A handover as a Markdown document."""
+    """Return a handover as a Markdown document."""
     summary = (
         f"{handover.messages} messages, {handover.before:,} → {handover.after:,} tokens, {handover.model}"
     )

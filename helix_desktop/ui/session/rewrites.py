@@ -1,4 +1,4 @@
-"""What a person does to the window of a session: undo, redo, hand over, observe, pin, cancel."""
+"""User actions on a session's window: undo, redo, hand over, observe, pin, cancel."""
 
 from __future__ import annotations
 

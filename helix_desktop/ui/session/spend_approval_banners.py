@@ -49,7 +49,7 @@ class SpendApprovalBanners(QObject):
 
 
 def spend_banner(ask: SpendRequest) -> Banner:
-    """The question about some work: what it takes, why it is asked, and what happens without it."""
+    """Return the question about some work: what it takes, why it is asked, and what happens without it."""
     estimate, refuse = ask.estimate, BannerAction("refuse", "Not now")
     model = model_name(estimate.model, estimate.demo)
     why = f"Model: {model}. Background work may read {format_tokens(ask.limit)} tokens without asking."

@@ -1,4 +1,4 @@
-"""What a person does with a tool's card: pin it, recall it, read the original, see what became of it."""
+"""User actions on a tool card: pin it, recall it, read the original, see what became of it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ToolCardController(QObject):
                 )
 
     async def _choose_form(self, conversation: Conversation, row: ToolRow, form_name: str) -> None:
-        """Let the agent see an output in another form; an extract is asked for in the person's words."""
+        """Show the agent an output in another form; an extract takes the user's instructions."""
         form: Form = "full" if form_name == "full" else "preview" if form_name == "preview" else "compact"
         instructions = ""
         if form == "compact":
@@ -114,7 +114,7 @@ class ToolCardController(QObject):
     def _show_original(self, conversation: Conversation, key: str, original: OriginalOutput) -> None:
         if (
             conversation is self._session_controller.conversation
-        ):  # else the person went on to another session meanwhile
+        ):  # else the user went on to another session meanwhile
             self._session_controller.chat.show_original(key, original)
 
 

@@ -124,7 +124,7 @@ class SettingsDialog(QDialog):
         self.show_page(names[(place + offset) % len(names)])
 
     def current_page(self) -> str:
-        """The page that is shown."""
+        """Return the page that is shown."""
         return next(name for name, page in self._pages.items() if page is self._stack.currentWidget())
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -133,7 +133,7 @@ class SettingsDialog(QDialog):
         self.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         for name, _, icon_name in _NAV:
             self._buttons[name].setIcon(icon(icon_name, theme.muted, 16))
             self._buttons[name].setIconSize(QSize(16 + ICON_GAP_PX, 16))

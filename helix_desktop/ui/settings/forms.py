@@ -23,7 +23,7 @@ PolicyValue = str | int | float | bool
 class ProviderForm:
     """One provider as filled in; `key` is only what was typed now: a kept key is never shown again.
 
-    `usual` is the model that answers when none is named.
+    `default_model` is the model that answers when none is named.
     """
 
     id: str  # empty while it is new
@@ -59,9 +59,9 @@ class CheckNotice:
 
 @dataclass(frozen=True, slots=True)
 class PolicyField:
-    """One number, switch or word of the policy; `least` and `most` bound numbers, `choices` words.
+    """A policy field: a number, bounded by `minimum` and `maximum`, a switch, or one of `choices`.
 
-    `usual` is what its profile says; a `percent` is kept as a part of 1 and shown times 100.
+    `default` is the profile's value; with `is_percent` it is stored as a part of 1 and shown times 100.
     """
 
     key: str
@@ -77,11 +77,11 @@ class PolicyField:
 
     @property
     def is_changed(self) -> bool:
-        """Whether it differs from what its profile says."""
+        """Return True if it differs from what its profile says."""
         return self.default is not None and self.value != self.default
 
     def text(self, value: PolicyValue) -> str:
-        """A value as it is typed and shown."""
+        """Return a value as it is typed and shown."""
         if isinstance(value, bool):
             return "on" if value else "off"
         if isinstance(value, str):
@@ -91,7 +91,7 @@ class PolicyField:
         return f"{value:g}" if isinstance(value, float) else f"{value:,}"
 
     def parse(self, text: str) -> int | float:
-        """The number that a typed text without fault means."""
+        """Return the number that a typed text without fault means."""
         number = float(_plain(text))
         if self.is_percent:
             return round(number / 100, 6)
@@ -117,7 +117,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class PolicyForm:
-    """The policy of a workspace; `profile` names one of `profiles`, `managed` says whether it is on.
+    """The policy of a workspace; `profile` names one of `profiles`, `is_managed` says whether it is on.
 
     `restorable` counts, by profile, the user's changes that are stored and not in force.
     """
@@ -131,7 +131,7 @@ class PolicyForm:
 
     @property
     def fields(self) -> tuple[PolicyField, ...]:
-        """The fields of all groups, in order."""
+        """Return the fields of all groups, in order."""
         return tuple(field for group in self.groups for field in group.fields)
 
 
@@ -139,12 +139,12 @@ class PolicyForm:
 class PermissionRow:
     """One rule, exactly as it is applied; `session`: it ends with the run of the session on screen.
 
-    `used` says how often it answered and when last, in words; empty while that is being counted.
+    `used` says how often it answered and when last, as text; empty while that is being counted.
     """
 
     id: str
     rule: str
-    saved: str  # when, in words
+    saved: str  # when, as text
     used: str = ""
     effect: RuleEffect = "allow"
     session: bool = False
@@ -162,12 +162,12 @@ class AboutInfo:
 
     @property
     def versions_text(self) -> str:
-        """What it stands on, in a line."""
+        """Return what it stands on, in a line."""
         return " · ".join(f"{name} {text}" for name, text in self.versions)
 
     @property
     def report(self) -> str:
-        """What a bug report begins with."""
+        """Return what a bug report begins with."""
         return "\n".join([self.build, *(f"{name}: {text}" for name, text in self.versions)])
 
 
@@ -182,7 +182,7 @@ class License:
 
 
 def validate_provider(form: ProviderForm) -> dict[str, str]:
-    """What keeps a provider from being saved: field name and what to do; empty when all is well."""
+    """Return what keeps a provider from being saved: field name and what to do; empty when all is well."""
     faults: dict[str, str] = {}
     if not form.name.strip():
         faults["name"] = "Give it a name, so that you can tell it from others."

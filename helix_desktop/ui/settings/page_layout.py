@@ -9,7 +9,7 @@ from helix_desktop.ui.design.widgets import column, label
 
 
 def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[QWidget, QLabel]:
-    """A scrolling settings page with a heading; returns it with the label of its lead sentence."""
+    """Return a scrolling settings page with a heading; returns it with the label of its lead sentence."""
     words = label(lead, "muted", wrap=True)
     words.setVisible(bool(lead))
     inner = QWidget()

@@ -112,7 +112,7 @@ class WindowActions(NamedTuple):
     keys: QAction
 
     def for_session(self) -> tuple[QAction, ...]:
-        """Those that need an open session."""
+        """Return those that need an open session."""
         return (
             self.show_chat, self.show_cache, self.show_timeline, self.focus_composer, self.find,
             self.compact_now, self.observe_now, self.undo_compaction, self.stop, self.steer,

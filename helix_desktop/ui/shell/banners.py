@@ -1,4 +1,4 @@
-"""Messages on top of the centre: what happened, why, and what can be done about it."""
+"""Messages on top of the center: what happened, why, and what can be done about it."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class BannerArea(QWidget):
 
     @property
     def context_ids(self) -> tuple[str, str]:
-        """The workspace and the session on screen, by id."""
+        """Return the workspace and the session on screen, by id."""
         return self._context_ids
 
     def set_context(self, workspace: str, session: str) -> None:
@@ -108,11 +108,11 @@ class BannerArea(QWidget):
         self._show_cards()
 
     def banner_ids(self) -> tuple[str, ...]:
-        """The banners that are shown, oldest first."""
+        """Return the banners that are shown, oldest first."""
         return tuple(banner.id for banner, _ in self._cards.values() if banner.applies_to(*self._context_ids))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for banners that come later."""
+        """Take the colors of a theme for banners that come later."""
         self._theme = theme
 
     def _remove(self, key: tuple[str, str, str]) -> None:

@@ -61,7 +61,7 @@ class CommandPalette(QuickPicker):
     """What the menus offer now; Enter does it."""
 
     def __init__(self, window: QWidget, menus: QMenuBar, own_action: QAction) -> None:
-        """`itself` is the command that opens this panel: it is not offered."""
+        """`own_action` is the command that opens this panel: it is not offered."""
         nothing = "No command that can be used now has these words."
         super().__init__(window, "Commands", "What do you want to do?", nothing, "do", _MAX_LINES)
         self._menus, self._own_action = menus, own_action
@@ -69,7 +69,7 @@ class CommandPalette(QuickPicker):
         self.set_delegate(_Delegate(self.list_view, _ROW_PX))
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
-        """The commands that can be used now, with these words in them or in their menu's name."""
+        """Return the commands that can be used now, with these words in them or in their menu's name."""
         commands = dict(self._commands())
         recent = [action for action in self._recent_actions if action in commands]
         for action in dict.fromkeys([*recent, *commands]):
@@ -104,12 +104,12 @@ class CommandPalette(QuickPicker):
 
 
 def action_text(action: QAction) -> str:
-    """The words of a menu entry, without the keys that stand behind them."""
+    """Return the words of a menu entry, without the keys that stand behind them."""
     return action.text().partition("\t")[0].replace("&", "")
 
 
 def action_shortcut(action: QAction) -> str:
-    """The keys of a menu entry as the system writes them; empty when it has none."""
+    """Return the keys of a menu entry as the system writes them; empty when it has none."""
     return (
         action.shortcut().toString(QKeySequence.SequenceFormat.NativeText) or action.text().partition("\t")[2]
     )

@@ -19,7 +19,7 @@ _LONG_COUNT = 88_800  # tokens; no count of a usual window has more signs
 
 
 class ContextGauge(EnterActivates, QAbstractButton):
-    """Bar with the threshold's tick, and the gauge in words; clicking it asks for the inspector."""
+    """Bar with the threshold's tick, and the gauge as text; clicking it asks for the inspector."""
 
     def __init__(self) -> None:
         """Start without a number."""
@@ -43,7 +43,7 @@ class ContextGauge(EnterActivates, QAbstractButton):
         self.update()
 
     def text(self) -> str:
-        """The words on the pill at its present detail."""
+        """Return the words on the pill at its present detail."""
         return gauge_text(self._state, self._detail)
 
     def set_detail(self, detail: GaugeDetail) -> None:
@@ -70,7 +70,7 @@ class ContextGauge(EnterActivates, QAbstractButton):
         return QSize(self.width_at(self._detail), round(30 * fonts.scale(self.font())))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 

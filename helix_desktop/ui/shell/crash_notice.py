@@ -42,7 +42,7 @@ class RecoverySummary:
 
     @property
     def text(self) -> str:
-        """What was recovered, in one sentence."""
+        """Return what was recovered, in one sentence."""
         parts = [
             pluralize(number, noun)
             for number, noun in (

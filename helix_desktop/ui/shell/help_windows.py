@@ -25,7 +25,7 @@ class HelpWindows:
         commands.keys.triggered.connect(self._show_keys)
 
     def show_commands(self, theme: Theme) -> None:
-        """Show all commands, in the colours of a theme."""
+        """Show all commands, in the colors of a theme."""
         from helix_desktop.ui.shell.command_palette import CommandPalette
 
         if self.command_palette is None:

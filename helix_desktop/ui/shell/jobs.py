@@ -49,7 +49,7 @@ class _JobLine(QWidget):
 
 
 class JobLines(QWidget):
-    """The strip below the centre; hidden while nothing runs."""
+    """The strip below the center; hidden while nothing runs."""
 
     cancel_requested = Signal(str)
 
@@ -86,11 +86,11 @@ class JobLines(QWidget):
         self.setVisible(bool(jobs))
 
     def job_ids(self) -> tuple[str, ...]:
-        """The jobs that are shown, oldest first."""
+        """Return the jobs that are shown, oldest first."""
         return tuple(self._lines)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for lines that come later."""
+        """Take the colors of a theme for lines that come later."""
         self._theme = theme
 
     def _add(self, job: JobRow) -> None:

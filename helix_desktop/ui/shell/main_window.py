@@ -1,4 +1,4 @@
-"""The window's frame: menus, rail, sidebar, top bar, centre, inspector; shows places, forwards intents."""
+"""The window's frame: menus, rail, sidebar, top bar, center, inspector; shows places, forwards intents."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _FIRST_SIZE = (1440, 900)
 
 @runtime_checkable
 class ThemedPage(Protocol):
-    """A page that is told which theme is in force."""
+    """A page that is notified when the theme changes."""
 
     def set_theme(self, theme: Theme) -> None:
         """Take a theme."""
@@ -58,7 +58,7 @@ class ThemedPage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class WindowPages:
-    """The widgets that fill the centre and the inspector pane."""
+    """The widgets that fill the center and the inspector pane."""
 
     chat: QWidget
     cache: QWidget
@@ -69,7 +69,7 @@ class WindowPages:
 class MainWindow(QMainWindow):
     """Owns the parts and what moves between them; what they mean is decided by presenters.
 
-    It can be shown as soon as it is made: the frame comes first, `furnish` puts in what takes longer.
+    It can be shown as soon as it is made: the frame comes first, `add_pages` adds what takes longer.
     Connect to the parts' own signals: `rail`, `sidebar`, `switcher`, `top_bar`, `banners`, `jobs`,
     `spending`, `welcome`, `missing`, `no_session`, `commands`.
     """
@@ -216,11 +216,11 @@ class MainWindow(QMainWindow):
         appearance.changed.connect(take)
         appearance.apply_stylesheet()
         if self.font().pixelSize() != appearance.text_px:
-            # Built before the appearance: Qt tells such a window of its font only under a sheet.
+            # Built before the appearance: Qt sets such a window's font only under a style sheet.
             appearance.apply_stylesheet()
 
     def set_theme(self, theme: Theme) -> None:
-        """Give every part the colours of a theme."""
+        """Give every part the colors of a theme."""
         self._theme = theme
         retint(self, theme)
         for page in self._added_pages:
@@ -229,7 +229,7 @@ class MainWindow(QMainWindow):
 
     @property
     def theme(self) -> Theme:
-        """The theme in force."""
+        """Return the theme in force."""
         return self._theme
 
     def show_workspaces(self, workspaces: Sequence[WorkspaceRow]) -> None:
@@ -241,7 +241,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{active.name} — Helix Desktop" if active else "Helix Desktop")
 
     def show_center_page(self, center_page: CenterPage) -> None:
-        """Show what the centre is for now."""
+        """Show what the center is for now."""
         self._center_page = center_page
         pages = {
             "welcome": self.welcome,
@@ -271,7 +271,7 @@ class MainWindow(QMainWindow):
         return name if name in self._pages else "chat"
 
     def page(self) -> str:
-        """The page that is shown: chat, cache or timeline."""
+        """Return the page that is shown: chat, cache or timeline."""
         return next(name for name, page in self._pages.items() if page is self._session_pages.currentWidget())
 
     def allow_close(self) -> None:
@@ -331,7 +331,7 @@ class MainWindow(QMainWindow):
             self.first_frame.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fold panes away where the centre would become too narrow."""
+        """Fold panes away where the center would become too narrow."""
         super().resizeEvent(event)
         self._panes.fit(self.width())
         self._layout_timer.start()

@@ -51,7 +51,7 @@ def fill_menu_bar(bar: QMenuBar, actions: WindowActions) -> None:
 
 
 def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
-    """The menu at the end of the top bar: what concerns this session."""
+    """Return the menu at the end of the top bar: what concerns this session."""
     menu = QMenu(parent)
     a = actions
     groups = (
@@ -66,7 +66,7 @@ def more_menu(parent: QWidget, actions: WindowActions) -> QMenu:
 
 
 def mode_menu(parent: QWidget, actions: WindowActions) -> QMenu:
-    """The menu behind the mode in the top bar."""
+    """Return the menu behind the mode in the top bar."""
     menu = QMenu(parent)
     a = actions
     fill_menu(menu, ((a.mode_ask, a.mode_plan, a.mode_auto), (a.next_mode,)))

@@ -55,7 +55,7 @@ class ModeButton(EnterActivates, QPushButton):
         self.update()
 
     def set_detail(self, detail: ModeDetail) -> None:
-        """Show the word beside the icon, or the icon alone."""
+        """Show the word next to the icon, or the icon alone."""
         self._detail = detail
         self.setFixedSize(QSize(self.width_at(detail), _HEIGHT_PX))
 
@@ -68,7 +68,7 @@ class ModeButton(EnterActivates, QPushButton):
         return 2 * _PAD_PX + _ICON_PX + round(widest) + 6 + _CHEVRON_PX
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 

@@ -1,4 +1,4 @@
-"""Sidebar, centre and inspector beside each other: which are shown, how wide, and that it is remembered."""
+"""Sidebar, center and inspector side by side: which are shown, how wide, and that this is remembered."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SIDES_PX = 328  # the rail and the sidebar
 
 @dataclass(frozen=True, slots=True)
 class LayoutStore:
-    """Where the window keeps sizes: by key, as bytes; `recall` gives b"" for what it does not know."""
+    """Storage for the window's sizes, as bytes by key; `load` returns b"" for an unknown key."""
 
     load: Callable[[str], bytes]
     save: Callable[[str, bytes], None]

@@ -1,4 +1,4 @@
-"""The bar above the centre: session title and status, the three pages, the context gauge, and buttons."""
+"""The bar above the center: session title and status, the three pages, the context gauge, and buttons."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class EditableTitle(QStackedWidget):
         self._label.set_full_text(title)
 
     def title(self) -> str:
-        """The whole title."""
+        """Return the whole title."""
         return self._label.full_text()
 
     def full_width(self) -> int:
@@ -169,7 +169,7 @@ class PageSwitch(TabList):
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         for name, _, icon_name in PAGES:
             button = self._buttons[name]
@@ -188,7 +188,7 @@ class TopBar(QWidget):
     sidebar_requested = Signal()
 
     def __init__(self, more_menu: QMenu, mode_menu: QMenu) -> None:
-        """`more` is the menu behind the last button, `modes` the one behind the mode."""
+        """`more_menu` is the menu behind the last button, `mode_menu` the one behind the mode."""
         super().__init__()
         self.setObjectName("top_bar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -250,7 +250,7 @@ class TopBar(QWidget):
         self._shorten()
 
     def status(self) -> str:
-        """The status line as a person reads it."""
+        """Return the status line as the user reads it."""
         return self._status.full_text()
 
     def show_gauge(self, state: GaugeState) -> None:
@@ -269,7 +269,7 @@ class TopBar(QWidget):
 
     @staticmethod
     def _status_texts(header: SessionHeader | None) -> tuple[str, ...]:
-        """The status in words, the longest first."""
+        """Return the status as text, the longest first."""
         if header is None:
             return ("No session open",)
         state = "Waiting for you" if header.waiting else "Running" if header.running else "Ready"
@@ -311,7 +311,7 @@ class TopBar(QWidget):
 
 
 def _dot_color_token(header: SessionHeader | None) -> str:
-    """The token of the dot before the status."""
+    """Return the token of the dot before the status."""
     if header is not None and header.waiting:
         return "seg_output"
     return "seg_assistant" if header is not None and header.running else "border_strong"

@@ -47,16 +47,16 @@ class FlowBox(QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """The height that all rows need."""
+        """Return the height that all rows need."""
         return self._place(width, move=False)
 
     def sizeHint(self) -> QSize:
-        """All in one row."""
+        """Return all in one row."""
         width = sum(part.sizeHint().width() + _GAP for part in self._parts)
         return QSize(width, self._place(max(width, 1), move=False))
 
     def minimumSizeHint(self) -> QSize:
-        """The widest part."""
+        """Return the widest part."""
         return QSize(max((part.sizeHint().width() for part in self._parts), default=0), 0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -112,7 +112,7 @@ class BulletView(QWidget):
         self.setAccessibleName(self._text)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme and the text size in force."""
+        """Take the colors of a theme and the text size in force."""
         self._theme = theme
         self._size_cache = (-1, 0)
         self.updateGeometry()
@@ -123,15 +123,15 @@ class BulletView(QWidget):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        """The height of all lines and chips."""
+        """Return the height of all lines and chips."""
         return self._reflow(width)
 
     def sizeHint(self) -> QSize:
-        """A comfortable line."""
+        """Return a comfortable line."""
         return QSize(480, self._reflow(480))
 
     def minimumSizeHint(self) -> QSize:
-        """A narrow column."""
+        """Return a narrow column."""
         return QSize(140, scaled(22))
 
     def resizeEvent(self, event: QResizeEvent) -> None:

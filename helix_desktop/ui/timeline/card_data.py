@@ -71,8 +71,8 @@ class HandoverCard:
     is_undone: bool = False
     inside: str = ""  # the later rewrite that covers it
     calls: int = 1  # of models, that it took
-    prompt: str = ""  # the version of what they were told
-    is_edited: bool = False  # the person changed its text
+    prompt: str = ""  # the version of their instructions
+    is_edited: bool = False  # the user changed its text
     threshold: float = 0.0
     spent: int = 0  # tokens in and out of all its calls
     cost: float = 0.0  # US dollars
@@ -83,7 +83,7 @@ class HandoverCard:
 class SweepCard:
     """A sweep: how many outputs became markers and the tokens that saves; `digests` are theirs.
 
-    `steps` counts the steps whose arguments became markers with them, `pictured` the messages whose images.
+    `steps` counts steps whose arguments became markers too, `image_messages` messages whose images did.
     """
 
     seq: int
@@ -99,7 +99,7 @@ class SweepCard:
 
 @dataclass(frozen=True, slots=True)
 class FoldCard:
-    """Steps that became a note; `first` and `last` are the events it covers, `inside` what covers it now."""
+    """Steps that became a note; it covers `first_seq` to `last_seq`, `inside` is what covers it now."""
 
     seq: int
     at_ms: int
@@ -129,9 +129,9 @@ class ObservedFact:
 
 @dataclass(frozen=True, slots=True)
 class ObservationsCard:
-    """Observations, or a reflection that refines them; `quotes` are the person's words kept with them.
+    """Observations, or a reflection that refines them; `quotes` are the user's words kept with them.
 
-    `placed` is the event that put them in place, 0 while they wait.
+    `placed_seq` is the event that put them in place, 0 while they wait.
     """
 
     seq: int
@@ -178,7 +178,7 @@ class PlacedCard:
 
 @dataclass(frozen=True, slots=True)
 class ManualActionCard:
-    """What the person decided about one output: a pin, or the form in which the agent sees it."""
+    """What the user decided about one output: a pin, or the form in which the agent sees it."""
 
     seq: int
     at_ms: int
@@ -230,7 +230,7 @@ TimelineCard: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class RunningCard:
-    """A compaction under way: its phase, what the model has written so far, and what it takes, in words."""
+    """A compaction under way: its phase, what the model has written so far, and what it takes, as text."""
 
     phase: Phase
     text: str = ""
@@ -264,7 +264,7 @@ _FOLD_TITLES: dict[FoldKind, str] = {"fold": "Fold", "condense": "Condensed note
 
 
 def card_title(card: TimelineCard) -> str:
-    """What a card is called."""
+    """Return what a card is called."""
     name = "Sweep"
     match card:
         case HandoverCard():

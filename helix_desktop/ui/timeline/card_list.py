@@ -34,7 +34,7 @@ _NODE_Y: dict[Node, int] = {
 
 
 class CardList(QObject):
-    """The cards in a column inside a scroll area, newest first; `view_of` makes the widget of one."""
+    """The cards in a column inside a scroll area, newest first; `create_view` creates a card's widget."""
 
     def __init__(
         self, scroll: QScrollArea, column: QVBoxLayout, create_view: Callable[[TimelineCard, bool], QWidget]
@@ -60,18 +60,18 @@ class CardList(QObject):
         bar.actionTriggered.connect(lambda _: self._clear_target())
 
     def __len__(self) -> int:
-        """How many cards exist as widgets."""
+        """Return how many cards exist as widgets."""
         return len(self._rows)
 
     @property
     def first_visible_seq(self) -> int:
-        """The event of the first card in sight; 0 at the top."""
+        """Return the event of the first card in sight; 0 at the top."""
         anchor = self._anchor()
         seqs = (seq for seq, (_, row) in self._rows.items() if anchor is not None and row is anchor[0])
         return next(seqs, 0)
 
     def card(self, seq: int) -> QWidget | None:
-        """The widget of a card, if it is built."""
+        """Return the widget of a card, if it is built."""
         entry = self._rows.get(seq)
         return entry[1].card if entry else None
 
@@ -99,7 +99,7 @@ class CardList(QObject):
         self._mark_ends()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for cards that come later."""
+        """Take the colors of a theme for cards that come later."""
         self._theme = theme
 
     def _scroll_to_target(self) -> None:

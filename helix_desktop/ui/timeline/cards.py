@@ -29,7 +29,7 @@ _MAX_DIGESTS = 24
 
 
 class CardSignals(QObject):
-    """What the person asks of a card; seqs name events."""
+    """Signals for what the user asks of a card; seqs name events."""
 
     undo = Signal(int)
     redo = Signal(int)
@@ -68,7 +68,7 @@ def model_pill(model: str, calls: int, fallback: str, prompt: str) -> Pill:
 
 
 def cost_pills(spent: int, cost: float, demo: bool) -> list[Pill]:
-    """What all its model calls took, in tokens and money; none where no model was asked."""
+    """Return what all its model calls took, in tokens and money; none where no model was asked."""
     text = cost_text(spent, cost, demo)
     if not text:
         return []
@@ -78,7 +78,7 @@ def cost_pills(spent: int, cost: float, demo: bool) -> list[Pill]:
 
 
 def index_pill(digest: str, entries: int, signals: CardSignals) -> Pill:
-    """The way to the index entry of what a rewrite covers."""
+    """Return the way to the index entry of what a rewrite covers."""
     pill = Pill(digest[:8], icon_name="database", mono=True, clickable=True)
     pill.setToolTip(f"Index of {entries} cached outputs: show it in the cache browser")
     pill.setAccessibleName(f"Index {digest[:8]} of {entries} cached outputs")
@@ -100,7 +100,7 @@ def rewrite_line(
     signals: CardSignals,
     now_ms: int,
 ) -> QHBoxLayout:
-    """What a rewrite did, when it was, and its undo, in one line."""
+    """Return what a rewrite did, when it was, and its undo, in one line."""
     line = QHBoxLayout()
     line.setSpacing(9)
     line.addWidget(icon)

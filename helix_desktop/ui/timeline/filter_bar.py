@@ -71,5 +71,5 @@ class TimelineFilterBar(QWidget):
         self.setVisible(len(cards) >= MIN_CARDS and len(counts) > 1)
 
     def matches(self, card: TimelineCard) -> bool:
-        """Whether a card is to be shown."""
+        """Return True if a card is to be shown."""
         return self.group is None or card_group(card) == self.group

@@ -22,7 +22,7 @@ _GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "
 
 
 def fold_text(card: FoldCard) -> str:
-    """What became of how many steps."""
+    """Return what became of how many steps."""
     steps = f"{card.steps:,} step{'s' if card.steps != 1 else ''}"
     match card.kind:
         case "condense":
@@ -71,7 +71,7 @@ class FoldView(Card):
         return pills
 
     def _note(self) -> QWidget:
-        """The note as it stands in the window."""
+        """Return the note as it stands in the window."""
         text = self._card.text
         if len(text) > _AT_ONCE:
             frame = ContentViewer()

@@ -44,7 +44,7 @@ from helix_desktop.ui.timeline.card_data import (
 
 
 def build_cards(log: Sequence[RecordedEvent], transcript: Transcript) -> tuple[TimelineCard, ...]:
-    """The cards of a log, newest first."""
+    """Return the cards of a log, newest first."""
     return _CardReducer(transcript).read(log)
 
 
@@ -61,7 +61,7 @@ class _CardReducer:
         self._card_of = {seq: placement.made for seq, placement in placed.items()}  # of what was put in place
 
     def read(self, log: Sequence[RecordedEvent]) -> tuple[TimelineCard, ...]:
-        """All cards, newest first."""
+        """Return all cards, newest first."""
         for recorded in log:
             if isinstance(recorded.event, HandoverMade | HandoverFailed):
                 self._newest_attempt["handover"] = recorded.seq
@@ -80,7 +80,7 @@ class _CardReducer:
         return tuple(reversed(self._cards.values()))
 
     def _covered(self) -> Iterator[tuple[int, int]]:
-        """The cards of rewrites that hold but stand inside a wider one, and the card of that one."""
+        """Return the cards of rewrites that hold but stand inside a wider one, and the card of that one."""
         rewrites, covers = self._transcript.rewrites, self._transcript.covers
         cover_seqs = {cover.seq for cover in covers}
         active = (rewrites.active_handovers, rewrites.active_folds, rewrites.placed_observations)
@@ -91,7 +91,7 @@ class _CardReducer:
                 yield self._card_of.get(seq, seq), self._card_of.get(around, around)
 
     def _covering_card(self, recorded: RecordedEvent) -> TimelineCard | None:
-        """The card of what stands for other messages."""
+        """Return the card of what stands for other messages."""
         event = recorded.event
         if isinstance(event, HandoverMade | FoldMade | ObservationsMade):
             self._numbers[type(event)] += 1
@@ -139,7 +139,7 @@ class _CardReducer:
         return not self._transcript.rewrites.is_active(seq)
 
     def _retry_of(self, recorded: RecordedEvent) -> Attempt | None:
-        """What can be tried again: the newest try, if its summary was not used."""
+        """Return what can be tried again: the newest try, if its summary was not used."""
         match recorded.event:
             case HandoverFailed(problem=problem):
                 newest = recorded.seq == self._newest_attempt.get("handover")
@@ -150,7 +150,7 @@ class _CardReducer:
         return None
 
     def _target_name(self, target: int) -> str:
-        """What an undo or redo is about: the name of its card."""
+        """Return what an undo or redo is about: the name of its card."""
         card = self._cards[target]
         return card.name if isinstance(card, PlacedCard) else card_title(card)
 

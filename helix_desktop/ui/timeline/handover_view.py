@@ -36,7 +36,7 @@ _SUMMARY_FROM = ("Current Issues", "TODO Items", "Completed Work", "Technical De
 
 
 def format_duration(milliseconds: int) -> str:
-    """How long something took: `340 ms`, `1.2 s`, `3 min 10 s`."""
+    """Return how long something took: `340 ms`, `1.2 s`, `3 min 10 s`."""
     if milliseconds < 1_000:  # noqa: PLR2004 - milliseconds of a second
         return f"{milliseconds} ms"
     seconds = milliseconds / 1_000
@@ -53,7 +53,7 @@ def model_text(card: HandoverCard) -> str:
 
 
 def section_disclosure(section: Section, role: TextRole, signals: CardSignals) -> Disclosure:
-    """One of the six sections, its bullets one below the other."""
+    """Return one of the six sections, its bullets one below the other."""
 
     def build() -> QWidget:
         body = QWidget()

@@ -41,7 +41,7 @@ _PRIORITY_PX = 52  # width of the column of priorities
 
 
 def observations_state(card: ObservationsCard) -> tuple[str, Tone]:
-    """Whether observations wait, stand in the window, or were undone."""
+    """Return whether observations wait, stand in the window, or were undone."""
     if card.is_undone:
         return "undone", "warn"
     return ("in place", "accent") if card.placed_seq else ("waiting", "neutral")
@@ -167,5 +167,5 @@ def _column() -> tuple[QWidget, QVBoxLayout]:
 
 
 def _date_text(at_ms: int) -> str:
-    """The date as the window's message has it."""
+    """Return the date as the window's message has it."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")

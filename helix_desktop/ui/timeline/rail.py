@@ -36,7 +36,7 @@ class RailRow(QWidget):
             self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 

@@ -32,7 +32,7 @@ class PhaseSteps(QWidget):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.setFixedHeight(scaled(24))
         self.update()

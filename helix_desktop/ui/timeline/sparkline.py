@@ -15,7 +15,7 @@ from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
 
-_HEIGHT, _TALL = 84, 140  # pixels; taller where the window was overfull, so that the rest can be told apart
+_HEIGHT, _TALL = 84, 140  # pixels; taller where the window was overfull, to keep the rest distinct
 _TOP, _BOTTOM = 8.0, 6.0  # pixels above and below the plot
 _RIGHT = 46.0  # pixels for the labels
 _LABEL = 16.0  # pixels between two labels
@@ -86,11 +86,11 @@ class TokenSparkline(QWidget):
 
     @property
     def is_overfull(self) -> bool:
-        """Whether the window held more at some point than there was room for."""
+        """Return True if the window held more at some point than there was room for."""
         return any(point.used > (point.window or self._window) for point in self._points)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 

@@ -64,7 +64,7 @@ def with_current_usage(
 class _UsageReducer:
     """Counts the window event by event as the gauge does: what a report did not see, times the model's ratio.
 
-    What is always sent beside the messages (prompt, tools) is known from the estimate of each request; the
+    What is always sent next to the messages (prompt, tools) is known from the estimate of each request; the
     user's words within a handover, from the handover's own figure.
     """
 
@@ -78,7 +78,7 @@ class _UsageReducer:
         self._ratio, self._window = 1.0, 0
 
     def apply(self, recorded: RecordedEvent, following: RecordedEvent | None) -> None:
-        """Read the next event; `after` is the one that follows it."""
+        """Read the next event; `following` is the one that follows it."""
         match recorded.event:
             case UserSpoke() | ToolAnswered():
                 self._append(recorded)

@@ -82,7 +82,7 @@ class Timeline(QWidget):
 
     @property
     def card_count(self) -> int:
-        """How many cards exist as widgets."""
+        """Return how many cards exist as widgets."""
         return len(self._card_list)
 
     def set_state(self, state: TimelineState) -> None:
@@ -116,11 +116,11 @@ class Timeline(QWidget):
 
     @property
     def first_visible_seq(self) -> int:
-        """The event of the first card in sight; 0 at the top."""
+        """Return the event of the first card in sight; 0 at the top."""
         return self._card_list.first_visible_seq
 
     def card_widget(self, seq: int) -> QWidget | None:
-        """The widget of a card, if it is built."""
+        """Return the widget of a card, if it is built."""
         return self._card_list.card(seq)
 
     def reveal(self, seq: int, at_top: bool = False) -> None:
@@ -135,7 +135,7 @@ class Timeline(QWidget):
         retint(self, theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self._card_list.tint(theme)
         self.update()
@@ -244,7 +244,7 @@ class Timeline(QWidget):
 
 
 def _with_current_point(state: TimelineState) -> tuple[UsagePoint, ...]:
-    """The points with one for the present use, where something changed it since the last."""
+    """Return the points with one for the present use, where something changed it since the last."""
     last = state.points[-1] if state.points else None
     if last is None or (last.used, last.window or state.window) == (state.used, state.window):
         return state.points

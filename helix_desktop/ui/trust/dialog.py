@@ -25,7 +25,7 @@ _UNTRUSTED_NOTE = (
 
 
 class TrustDialog(QDialog):
-    """Accepted when the person trusts the folder; Enter decides nothing, Esc leaves it untrusted."""
+    """Accepted when the user trusts the folder; Enter decides nothing, Esc leaves it untrusted."""
 
     def __init__(self, parent: QWidget, name: str, path: str, auto_run_files: Sequence[AutoRunFile]) -> None:
         super().__init__(parent)
@@ -78,7 +78,7 @@ def _consequence_line(icon_name: str, text: str) -> QWidget:
 
 
 def _auto_run_card(auto_run_files: Sequence[AutoRunFile]) -> QFrame:
-    """What other programs run or obey in the folder."""
+    """Return what other programs run or obey in the folder."""
     if not auto_run_files:
         return card(row(label("Nothing in it is known to run by itself.", "muted"), margins=(14, 10, 14, 10)))
     lines = column(

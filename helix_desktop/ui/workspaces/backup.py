@@ -22,7 +22,7 @@ from helix_desktop.workspaces.record import WorkspaceRecord
 
 _DONE, _SHOW = "backed up", "show"
 _STEPS_PER_WORKSPACE = 1_000  # of the bar, for each workspace
-_MAX_NAMED = 3  # workspaces that could not be written, told by name
+_MAX_NAMED = 3  # workspaces that could not be written, listed by name
 
 
 class _BackupSummary(NamedTuple):
@@ -34,7 +34,7 @@ class _BackupSummary(NamedTuple):
 
 
 class BackupController(QObject):
-    """Binds the command to the desk's carrier."""
+    """Binds the backup command to the app's backup service."""
 
     def __init__(
         self,

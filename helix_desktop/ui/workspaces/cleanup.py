@@ -62,7 +62,7 @@ class CleanupController(QObject):
         return room
 
     async def clean_up(self) -> None:
-        """Show what could go, and move it to the trash when the person says so."""
+        """Show what could go, and move it to the trash when the user confirms."""
         room = self._require_workspace()
         record = self._services.registry.get(room.id)
         rule = RetentionRule(record.quota, record.unused_ms)
@@ -173,7 +173,7 @@ class CleanupController(QObject):
         await self._refresh_views()
 
     async def redact(self, digest: str = "") -> None:
-        """Let the person forget a text, or an output and a text. Raises HelixError."""
+        """Let the user redact a text, or an output and a text. Raises HelixError."""
         room = self._require_workspace()
         own = AsyncActions(self._async_actions.scope, self._async_actions.show_error)
         self.redaction = RedactionPresenter(

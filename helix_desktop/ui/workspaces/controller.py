@@ -45,7 +45,7 @@ _CLOSED_BANNER = "workspace closed"
 
 
 class WorkspaceController(QObject):
-    """Binds the window to the desk."""
+    """Binds the window to the app services."""
 
     workspace_opened = Signal(str)
     """A workspace was opened for the first time in this run."""
@@ -90,7 +90,7 @@ class WorkspaceController(QObject):
         self._sidebar = SidebarPresenter(window)
         self.active_workspace_id = ""
         self._unsubscribers: dict[str, Callable[[], None]] = {}
-        self._requested_ids = ("", "")  # workspace and session that the person asked for last
+        self._requested_ids = ("", "")  # workspace and session that the user asked for last
         self._new_session_lock = asyncio.Lock()
         self._recounting: set[str] = set()  # rooms whose sessions are being counted
         self._refresh_timer = QTimer(self)
@@ -150,7 +150,7 @@ class WorkspaceController(QObject):
             self._window.show_center_page("welcome")
 
     def show_error(self, error: HelixError) -> None:
-        """Show an error on top of the centre, until it is dismissed."""
+        """Show an error on top of the center, until it is dismissed."""
         self._window.banners.show_banner(error_banner(error, *self._window.banners.context_ids))
 
     async def open_sample(self) -> None:
@@ -222,7 +222,7 @@ class WorkspaceController(QObject):
         self.session_controller.sample_messages = await self._services.sample_messages(workspace_id)
         session_ids = [info.id for info in await room.sessions()]
         if self._requested_ids != (workspace_id, ""):
-            return  # the person has chosen one meanwhile
+            return  # the user has chosen one meanwhile
         session_id = record.session if record.session in session_ids else next(iter(session_ids), "")
         await self._show_session(room, session_id)
 

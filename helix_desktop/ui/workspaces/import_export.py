@@ -48,7 +48,7 @@ class WorkspaceNavigator(Protocol):
 
 
 class ImportExportController(QObject):
-    """Binds the rail's entries for export and import to the desk's carrier."""
+    """Binds the rail's entries for export and import to the app services."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class ImportExportController(QObject):
             )
 
     async def _may_close(self, workspace_id: str) -> bool:
-        """Whether nothing runs in a workspace, or the person says that it may be stopped."""
+        """Return True if nothing runs in a workspace, or the user agrees that it may be stopped."""
         room = self._services.open_workspaces.get(workspace_id)
         if room is None or not any(conversation.is_running for conversation in room.conversations):
             return True
@@ -132,7 +132,7 @@ class ImportExportController(QObject):
         return answer == "stop"
 
     async def run_cancellable_job(self, text: str, operation: Callable[[Progress], Awaitable[T]]) -> T | None:
-        """Do it as a job with progress; None when the person has cancelled it."""
+        """Run it as a job with progress; None when the user has cancelled it."""
         return await self._run(_Job(text, True), operation)
 
     async def run_job(self, text: str, operation: Callable[[Progress], Awaitable[T]]) -> T:
@@ -182,7 +182,7 @@ class ImportExportController(QObject):
         )
 
     def _banner_workspace(self, workspace_id: str) -> str:
-        """Return the workspace that a result goes with; one that is not on screen is told of everywhere."""
+        """Return the workspace of a result's banner; one that is not on screen gets its banner everywhere."""
         return workspace_id if workspace_id == self._navigator.active_workspace_id else ""
 
     def _on_banner_action(self, banner: str, action: str) -> None:
@@ -191,7 +191,7 @@ class ImportExportController(QObject):
 
 
 class _Job:
-    """One piece of work: its words, and how far it is, told from another thread."""
+    """One job: its texts, and its progress, reported from another thread."""
 
     def __init__(self, text: str, cancellable: bool) -> None:
         self._text, self.cancellable = text, cancellable

@@ -1,4 +1,4 @@
-"""What a person does with the list of workspaces: add a folder, show it, rename, locate, remove."""
+"""User actions on the list of workspaces: add a folder, show it, rename, locate, remove."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class WorkspaceListController(QObject):
         missing.remove_requested.connect(lambda: start(self._remove(navigator.active_workspace_id), "remove"))
 
     async def pick_folder(self) -> None:
-        """Let the person choose a folder, and open it."""
+        """Let the user choose a folder, and open it."""
         path = await dialogs.pick_folder(
             self._window, "Open a project folder", self._start_folder(self._navigator.active_workspace_id)
         )
@@ -71,7 +71,7 @@ class WorkspaceListController(QObject):
             await self._navigator.open_folder(path)
 
     def _start_folder(self, workspace_id: str) -> Path:
-        """Where to look for a folder: beside the one of a workspace, else at home."""
+        """Return where to look for a folder: the parent of a workspace's folder, else home."""
         folder = Path(self._services.registry.get(workspace_id).path).parent if workspace_id else Path.home()
         samples = folder.is_relative_to(self._services.data_folder)
         return folder if folder.is_dir() and not samples else Path.home()

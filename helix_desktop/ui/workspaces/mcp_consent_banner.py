@@ -1,4 +1,4 @@
-"""Says in the main window that an MCP server waits for the person's consent."""
+"""The main window's banner for an MCP server that waits for the user's consent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class McpConsentBanner(QObject):
         services: AppServices,
         on_review: Callable[[], None],
     ) -> None:
-        """`look` opens the page of MCP servers."""
+        """`on_review` opens the page of MCP servers."""
         super().__init__(window)
         self._window, self._workspace_controller, self._services = window, workspace_controller, services
         self._announced: dict[str, tuple[str, ...]] = {}  # servers that wait, by workspace

@@ -1,4 +1,4 @@
-"""Tells a person who looks elsewhere that a question waits or that a long turn has ended."""
+"""Notifies a user who looks elsewhere that a question waits or that a long turn has ended."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class NotificationController(QObject):
         window.installEventFilter(self)
 
     def on_update(self, workspace: OpenWorkspace, session: str, update: Update) -> None:
-        """Take in what a session of a workspace told."""
+        """Handle an update from a session of a workspace."""
         match update:
             case TurnChanged(running=True):
                 self._started_s[session] = self._clock()
@@ -67,7 +67,7 @@ class NotificationController(QObject):
                     self._notify(workspace, session, text, self._title(workspace, session))
 
     def on_clicked(self) -> None:
-        """The person clicked on what was told."""
+        """Show the session whose notification the user clicked."""
         workspace, session = self._notified_ids
         if workspace:
             self.open_requested.emit(workspace, session)
@@ -81,7 +81,7 @@ class NotificationController(QObject):
         self._notifier.show(f"{title} · {name}", ellipsize(" ".join(text.split()), _MAX_TEXT_CHARS))
 
     def _is_in_front(self) -> bool:
-        """Whether the window, or a dialog of it, is in front."""
+        """Return True if the window, or a dialog of it, is in front."""
         front = QApplication.activeWindow()
         while front is not None and front is not self._window:
             front = front.parentWidget()
@@ -94,7 +94,7 @@ class NotificationController(QObject):
         return next((conversation.session.transcript.title for conversation in conversations), "")
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Withdraw what was told once the window is in front."""
+        """Hide the notification once the window is in front."""
         if event.type() == QEvent.Type.ActivationChange and self._window.isActiveWindow():
             self._notified_ids = ("", "")
             self._notifier.clear_message()

@@ -1,7 +1,7 @@
 """Opens what came from outside: an exported workspace that was double-clicked, and links of ours.
 
 Neither does anything by itself. A file is taken in after a question; a link shows what is there, and what is
-not open yet is opened after a question, because opening starts what the person has agreed to there.
+not open yet is opened after a question, because opening starts what the user has agreed to there.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class ExternalOpenController:
             self._workspace_controller.active_workspace_id != record.id
             or record.id not in self._services.open_workspaces
         ):
-            return  # the window says why it could not be opened, or the person has gone elsewhere
+            return  # the window says why it could not be opened, or the user has gone elsewhere
         if link.session:
             await self._show_session(link)
         elif link.digest:
@@ -147,7 +147,7 @@ class ExternalOpenController:
             await self._workspace_controller.open_folder(Path(self._services.registry.get(workspace_id).path))
 
     def _import_target(self, archive_info: ArchiveInfo) -> WorkspaceRecord | None:
-        """The workspace that the file was made of, if it is here; else the one on screen, if any."""
+        """Return the workspace that the file was made of, if it is here; else the one on screen, if any."""
         listed = {record.id: record for record in self._services.registry.list_workspaces()}
         return listed.get(archive_info.workspace) or listed.get(
             self._workspace_controller.active_workspace_id
@@ -168,7 +168,7 @@ def _copy_link(link: Link) -> None:
 
 
 def _archive_description(archive_info: ArchiveInfo, is_own: bool) -> str:
-    """What a file says it holds, in words."""
+    """Return what a file says it holds, as text."""
     sessions = pluralize(archive_info.sessions, "session")
     contents = f"{sessions} and {pluralize(archive_info.entries, 'entry', 'entries')}"
     # A file may say any time; dates of people have four digits.
@@ -185,5 +185,5 @@ _MAX_CREATED_MS = 253_370_764_800_000  # milliseconds: the year 9999
 
 
 def _short_name(name: str) -> str:
-    """A name on one line, nothing hidden in it."""
+    """Return a name on one line, nothing hidden in it."""
     return escape_hidden_name(first_line(name, _NAME_CAP) or name[:_NAME_CAP])

@@ -1,4 +1,4 @@
-"""Forgets from its dialog to the files: first shown, then done, then what is open is read anew."""
+"""Redaction from its dialog to the files: preview, then redact, then reload what is open."""
 
 from __future__ import annotations
 

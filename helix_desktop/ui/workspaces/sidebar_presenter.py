@@ -29,14 +29,14 @@ _DEMO_PROVIDER = "demo/"
 
 
 class SidebarPresenter:
-    """Shows what the desk knows; `active` is the workspace that is open in the window."""
+    """Shows the app's workspaces; `active` is the one that is open in the window."""
 
     def __init__(self, window: MainWindow) -> None:
         self._window = window
         self._cache_sizes: dict[str, str] = {}
 
     def show_workspaces(self, services: AppServices, active_workspace_id: str) -> None:
-        """Show the workspaces of the list; two of one name say where they are, and differ in colour."""
+        """Show the workspaces of the list; two of one name say where they are, and differ in color."""
         rows = [
             self._row(services, record, active_workspace_id) for record in services.registry.list_workspaces()
         ]
@@ -102,7 +102,7 @@ def _disambiguated(rows: list[WorkspaceRow]) -> list[WorkspaceRow]:
 
 
 def _groups(rows: list[WorkspaceRow], key: Callable[[WorkspaceRow], str]) -> list[list[WorkspaceRow]]:
-    """The rows that share a key, where there are several."""
+    """Return the rows that share a key, where there are several."""
     alike: dict[str, list[WorkspaceRow]] = {}
     for row in rows:
         alike.setdefault(key(row), []).append(row)

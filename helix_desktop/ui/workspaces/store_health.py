@@ -1,4 +1,4 @@
-"""Tells a person of a store's health: what was mended when it was opened, and damage that is met later."""
+"""Shows a store's health: what was repaired when it was opened, and damage that is met later."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from helix_desktop.ui.shell.banners import BannerArea
 
 
 async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> None:
-    """Show what was mended, once, and from now on each damaged content, until the person dismisses it."""
+    """Show what was repaired, once, and from now on each damaged content, until the user dismisses it."""
 
     def show(error: HelixError) -> None:
         banners.show_banner(

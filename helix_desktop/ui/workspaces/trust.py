@@ -30,7 +30,7 @@ class TrustController(QObject):
         services: AppServices,
         on_change: Callable[[], Awaitable[None]],
     ) -> None:
-        """`changed` shows the workspace as it is now."""
+        """`on_change` shows the workspace as it is now."""
         super().__init__(window)
         self._window, self._session_controller, self._services, self._on_change = (
             window,
@@ -66,7 +66,7 @@ class TrustController(QObject):
             await self.set_trusted(workspace_id, True)
 
     async def set_trusted(self, workspace_id: str, trusted: bool) -> None:
-        """Keep the person's word on a folder; without their trust what runs there is stopped."""
+        """Save the user's decision on a folder; without trust, what runs there is stopped."""
         self._services.registry.change(workspace_id, trusted=trusted)
         self._services.mcp_servers.start(workspace_id)
         room = self._services.open_workspaces.get(workspace_id)

@@ -41,7 +41,7 @@ class AttachmentChip(QWidget):
         self.set_style(style)
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take the colours of a look."""
+        """Take the colors of a look."""
         theme = style.theme
         self._style = style
         self._button.setIcon(icon_of("x", theme.accent_text, 12))
@@ -75,7 +75,7 @@ class AttachmentChip(QWidget):
         painter.end()
 
     def visible_label(self) -> str:
-        """The label as it stands on the chip: where room ends its name is cut, never what it costs."""
+        """Return the label as it stands on the chip: where room ends its name is cut, never what it costs."""
         name, dot, price = self.label.rpartition(_PRICE_SEPARATOR)
         font, room = self._style.font(SMALL, MEDIUM), self._label_rect().width()
         if not dot or self._style.width(self.label, font) <= room:
@@ -117,14 +117,14 @@ class AttachmentBar(QWidget):
         self._arrange()
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take the colours of a look."""
+        """Take the colors of a look."""
         self._style = style
         for chip in self._chips:
             chip.set_style(style)
         self._arrange()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Break the lines anew."""
+        """Wrap the chips again for the new width."""
         self._arrange()
 
     def _arrange(self) -> None:

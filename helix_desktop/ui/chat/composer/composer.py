@@ -1,4 +1,4 @@
-"""Where the person writes: text, what goes along, and the Send, Queue, Steer and Stop buttons."""
+"""The message composer: text, attachments, and the Send, Queue, Steer and Stop buttons."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class Composer(QWidget):
 
     @property
     def enter_sends(self) -> bool:
-        """Whether Enter sends (else Ctrl+Enter does, and Enter breaks the line)."""
+        """Return True if Enter sends (else Ctrl+Enter does, and Enter breaks the line)."""
         return self.editor.enter_sends
 
     @enter_sends.setter
@@ -99,11 +99,11 @@ class Composer(QWidget):
 
     @property
     def running(self) -> bool:
-        """Whether the agent runs: Send is Stop, and what is typed is queued."""
+        """Return True if the agent runs: Send is Stop, and what is typed is queued."""
         return self._running
 
     def text(self) -> str:
-        """What is typed."""
+        """Return what is typed."""
         return self.editor.toPlainText()
 
     def set_text(self, text: str) -> None:
@@ -136,7 +136,7 @@ class Composer(QWidget):
         self._refresh()
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
-        """Take the colours of a theme, and a zoom (1.0 is 15 px text)."""
+        """Take the colors of a theme, and a zoom (1.0 is 15 px text)."""
         zoom = zoom if zoom is not None else self._style.zoom
         style = self._style = self._frame.chat_style = ChatStyle(theme, zoom, self.devicePixelRatioF())
         self._chips.set_style(style)

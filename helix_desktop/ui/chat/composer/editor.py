@@ -13,9 +13,9 @@ _PAD = 4  # pixels above and below the text
 
 
 class Editor(QPlainTextEdit):
-    """Plain text; `entered` when the person wants to send, `brought` with the images they paste or drop.
+    """A plain text editor; emits `submitted` to send, `images_pasted` with images pasted or dropped.
 
-    `steering` when they want to send it into the turn that runs.
+    `steer_submitted` is emitted to send it into the running turn.
     """
 
     submitted = Signal()
@@ -44,7 +44,7 @@ class Editor(QPlainTextEdit):
         self.setVerticalScrollBarPolicy(policy.ScrollBarAsNeeded if full else policy.ScrollBarAlwaysOff)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter sends or breaks the line, as the person chose; never while an input method composes."""
+        """Send or break the line on Enter, as the user chose; never while an input method composes."""
         if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter) or self._is_composing:
             super().keyPressEvent(event)
             return
@@ -78,6 +78,6 @@ class Editor(QPlainTextEdit):
             super().insertFromMimeData(source)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Wrap anew."""
+        """Wrap the text again for the new width."""
         super().resizeEvent(event)
         self.fit_height()

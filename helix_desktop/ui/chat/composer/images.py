@@ -1,4 +1,4 @@
-"""Images that the person brings along: pasted, dropped or chosen, read and made ready off the UI thread."""
+"""Images that the user pastes, drops or picks, read and prepared off the UI thread."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class PastedImage:
     source: Path | QImage
 
     def read(self) -> bytes:
-        """Its bytes: a file's own, pixels as PNG no larger than models look at. Raises OSError."""
+        """Return its bytes: a file's own, pixels as PNG no larger than models look at. Raises OSError."""
         if isinstance(self.source, Path):
             with self.source.open("rb") as file:
                 return file.read(MAX_IMAGE_BYTES + 1)
@@ -29,7 +29,7 @@ class PastedImage:
 
 
 def images_from_mime(mime: QMimeData) -> list[PastedImage]:
-    """The images in what was pasted or dropped; none unless every file in it is one."""
+    """Return the images in what was pasted or dropped; none unless every file in it is one."""
     paths = [Path(url.toLocalFile()) for url in mime.urls() if url.isLocalFile()]
     if mime.hasUrls():
         fits = len(paths) == len(mime.urls()) and all(path.suffix.lower() in IMAGE_SUFFIXES for path in paths)

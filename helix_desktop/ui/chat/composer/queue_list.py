@@ -136,7 +136,7 @@ class QueueLine(QWidget):
         return text if not self._field.isHidden() and text != self.message.text else ""
 
     def begin_edit(self) -> None:
-        """Let the person change the words."""
+        """Let the user edit the message."""
         self._field.setPlainText(self.message.text)
         self._show_field(True)
         self._field.setFocus(Qt.FocusReason.OtherFocusReason)
@@ -205,15 +205,15 @@ class QueueList(QFrame):
 
     @property
     def waiting(self) -> tuple[QueuedMessage, ...]:
-        """The messages that are shown, in order."""
+        """Return the messages that are shown, in order."""
         return tuple(line.message for line in self._lines.values())
 
     def line(self, seq: int) -> QueueLine:
-        """The line of a message; KeyError when it does not wait."""
+        """Return the line of a message; KeyError when it does not wait."""
         return self._lines[seq]
 
     def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
-        """Show what is sent when the agent is ready, or, if `held`, when the person says so."""
+        """Show what is sent when the agent is ready, or, if `is_paused`, when the user says so."""
         seqs = {message.seq for message in waiting}
         for gone in self._lines.keys() - seqs:
             self._remove_line(self._lines.pop(gone))
@@ -229,7 +229,7 @@ class QueueList(QFrame):
         self._fit_timer.start()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for lines that come later."""
+        """Take the colors of a theme for lines that come later."""
         self._theme = theme
 
     def focusInEvent(self, event: QFocusEvent) -> None:

@@ -17,7 +17,7 @@ class ComposerStrip(QWidget):
     """The user pressed the button."""
 
     def __init__(self, icon_name: str, color_token: str, button: str) -> None:
-        """`ink` is a color of the theme by name."""
+        """`color_token` is a color of the theme by name."""
         super().__init__()
         self.button = PushButton(button, "primary")
         self.button.clicked.connect(self.action_requested)

@@ -1,4 +1,4 @@
-"""How a question to the person looks: what exactly, which rule an answer would save, and the answers."""
+"""The approval card: the exact call, the rule an answer would save, and the answers."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _CHOICE = "“Session”, “Always” and “Never” save the rule chosen here
 
 
 class ApprovalItem(RowItem):
-    """Asks the person, and says what each answer would save. Enter decides nothing."""
+    """Asks the user to approve a call, and shows what each answer would save. Enter decides nothing."""
 
     def __init__(self, row: ApprovalRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)
@@ -64,7 +64,7 @@ class ApprovalItem(RowItem):
 
     @property
     def _selected_offer(self) -> int:
-        """Which of the offers a longer answer would save."""
+        """Return which of the offers a longer answer would save."""
         group = f"{OFFER_GROUP}:"
         option = next((name for name in self.context.expanded if name.startswith(group)), f"{group}0")
         return min(int(option.removeprefix(group)), len(self._offers) - 1)

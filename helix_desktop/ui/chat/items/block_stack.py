@@ -37,7 +37,7 @@ class BlockStack:
         del self.blocks[count:], self._markdown_blocks[count:], self._bottoms[count:], self._hit_areas[count:]
 
     def arrange(self, x: float, y: float, width: float, unchanged: int = 0) -> float:
-        """Place the parts below each other, the first `kept` stay where they are; the bottom."""
+        """Place the parts below each other; the first `unchanged` stay. Return the bottom."""
         unchanged = min(unchanged, len(self._bottoms))
         bottom = self._bottoms[unchanged - 1] if unchanged else y
         del self._bottoms[unchanged:], self._hit_areas[unchanged:]
@@ -53,7 +53,7 @@ class BlockStack:
         return bottom
 
     def hit_areas(self) -> list[HitArea]:
-        """The places of all parts."""
+        """Return the places of all parts."""
         return [hot for hots in self._hit_areas for hot in hots]
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
@@ -65,7 +65,7 @@ class BlockStack:
             part.paint(painter, state)
 
     def copy_text(self, area_name: str) -> str | None:
-        """The source of the code whose Copy button has a name."""
+        """Return the source of the code whose Copy button has a name."""
         for part in self.blocks:
             if isinstance(part, CodeBlock) and any(place.name == area_name for place in part.hit_areas()):
                 return part.source

@@ -32,10 +32,10 @@ class MessageBlock(Protocol):
         """Wrap to a width; the height that takes, both in pixels."""
 
     def move(self, x: float, y: float) -> None:
-        """Put the top left corner at a point of the sheet."""
+        """Move the top left corner to a point of the item."""
 
     def hit_areas(self) -> Sequence[HitArea]:
-        """The places that can be clicked, their names begun with the text's number."""
+        """Return the places that can be clicked, their names begun with the text's number."""
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw at its place."""
@@ -56,7 +56,7 @@ class TextBlock:
         return self.height
 
     def move(self, x: float, y: float) -> None:
-        """Put the top left corner at a point of the sheet."""
+        """Move the top left corner to a point of the item."""
         self.text.x, self.text.y = x + self._indent, y
 
     def hit_areas(self) -> Sequence[HitArea]:
@@ -105,7 +105,7 @@ class CodeBlock:
 
     @property
     def source(self) -> str:
-        """The code as it was written: what Copy takes."""
+        """Return the code as it was written: what Copy takes."""
         return self._source
 
     def layout(self, width: float) -> float:
@@ -122,14 +122,14 @@ class CodeBlock:
         return self.height
 
     def move(self, x: float, y: float) -> None:
-        """Put the top left corner at a point of the sheet."""
+        """Move the top left corner to a point of the item."""
         style = self._style
         self.frame.moveTo(x + self._indent, y)
         self.text.x = self.frame.x() + style.px(14)
         self.text.y = y + self._header_height
 
     def hit_areas(self) -> Sequence[HitArea]:
-        """The Copy button."""
+        """Return the Copy button."""
         if not self._header_height:
             return ()
         style = self._style
@@ -191,7 +191,7 @@ class CodeBlock:
         self._queue_highlight(self._lex_start(first))
 
     def finish(self, source: str) -> None:
-        """The fence has ended: show and keep its whole text, colour it as a whole."""
+        """The fence has ended: show and keep its whole text, color it as a whole."""
         lines = source.split("\n") if source else []
         self.grow(lines[self.complete_lines :], "")
         self._source = source
@@ -242,7 +242,7 @@ class CodeBlock:
 def make_block(
     block: Block, writer: DocumentWriter, style: ChatStyle, highlighter: Highlighter
 ) -> MessageBlock:
-    """The part that shows a Markdown block."""
+    """Return the part that shows a Markdown block."""
     if isinstance(block, Code):
         return CodeBlock(writer, style, block, highlighter)
     if isinstance(block, Table):
@@ -267,7 +267,7 @@ def gap_before(block: Block, previous: Block | None) -> float:
 
 
 def code_label(info: str) -> tuple[str, str]:
-    """What a fence's header says, and the language (or file name) that colours it."""
+    """Return what a fence's header says, and the language (or file name) that colors it."""
     words = info.replace("title=", " ").replace('"', " ").replace(":", " ").split()
     if not words:
         return "text", ""

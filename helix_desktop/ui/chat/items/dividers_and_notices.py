@@ -52,7 +52,7 @@ _DIVIDER_ICONS: dict[DividerKind, str] = {
 
 
 class DividerItem(RowItem):
-    """A dashed line across the column, with a chip in its middle and small actions beside it."""
+    """A dashed line across the column, with a chip in its middle and small action buttons next to it."""
 
     def __init__(self, row: DividerRow, context: ItemContext, tools: ItemTools) -> None:
         super().__init__(row, context, tools)

@@ -22,7 +22,7 @@ from helix_desktop.ui.design.highlight import Highlighter
 
 @dataclass(frozen=True, slots=True)
 class ItemContext:
-    """What a row's look depends on beside the row: `head` shows who speaks, `opened` names open folds."""
+    """View state of a row: `shows_header` shows the speaker, `expanded` names the open folds."""
 
     shows_header: bool = True
     expanded: frozenset[str] = frozenset()
@@ -30,7 +30,7 @@ class ItemContext:
 
 @dataclass(frozen=True, slots=True)
 class ItemTools:
-    """The tools that sheets are made with."""
+    """The tools that items are made with."""
 
     style: ChatStyle
     writer: DocumentWriter
@@ -49,7 +49,7 @@ class RowItem(LazyLayout, ABC):
         self._texts: Sequence[TextLayout] = []
         self.hit_areas: list[HitArea] = []
         self.accessible_notes: list[str] = []
-        """What stands beside its texts, in words for screen readers."""
+        """What is shown next to its texts, for screen readers."""
 
     def layout(self, width: float) -> float:
         """Wrap to a width; the height that takes."""
@@ -67,7 +67,7 @@ class RowItem(LazyLayout, ABC):
 
     @property
     def texts(self) -> Sequence[TextLayout]:
-        """All texts from top to bottom; a sheet that is built in part is built as a whole for it."""
+        """Return all texts from top to bottom; an item built in part is built completely first."""
         return self._texts
 
     @texts.setter
@@ -78,20 +78,20 @@ class RowItem(LazyLayout, ABC):
 
     @property
     def built_texts(self) -> Sequence[TextLayout]:
-        """The texts that are built, from top to bottom."""
+        """Return the texts that are built, from top to bottom."""
         return self._texts
 
     def text(self, number: int) -> TextLayout:
-        """A text by its number, built when it was not; IndexError when there is none."""
+        """Return a text by its number, built when it was not; IndexError when there is none."""
         return self._texts[number]
 
     def block_texts(self) -> Iterator[BlockText]:
-        """The words of all texts; nothing is built for them."""
+        """Return the words of all texts; nothing is built for them."""
         return map(text_of_layout, self._texts)
 
     @property
     def has_text(self) -> bool:
-        """Whether a screen reader finds something to read in it."""
+        """Return True if a screen reader finds something to read in it."""
         return bool(self.accessible_notes) or any(True for _ in self.block_texts())
 
     def accessible_text(self) -> str:
@@ -102,25 +102,25 @@ class RowItem(LazyLayout, ABC):
         return "\n".join(("".join(parts).removeprefix("\n"), *self.accessible_notes)).removeprefix("\n")
 
     def edge_text(self, *, last: bool) -> int | None:
-        """The number of the first or the last text, None when there is none."""
+        """Return the number of the first or the last text, None when there is none."""
         return (len(self._texts) - 1 if last else 0) if self._texts else None
 
     @property
     def is_busy(self) -> bool:
-        """Whether it shows work in progress, which turns."""
+        """Return True if it shows work in progress, which turns."""
         return False
 
     def hit_area(self, name: str) -> HitArea | None:
-        """The place of a name, or None."""
+        """Return the place of a name, or None."""
         return next((hot for hot in self.hit_areas if hot.name == name), None)
 
     def hit_area_at(self, x: float, y: float) -> HitArea | None:
-        """The place at a point; of nested ones the later, which lies on top."""
+        """Return the place at a point; of nested ones the later, which lies on top."""
         point = QPointF(x, y)
         return next((hot for hot in reversed(self.hit_areas) if hot.rect.contains(point)), None)
 
     def text_at(self, x: float, y: float) -> TextLayout | None:
-        """The text at a point, or None."""
+        """Return the text at a point, or None."""
         texts = self.built_texts
         at = bisect_right(texts, y, key=_top) - 1
         if at >= 0 and texts[at].rect.contains(QPointF(x, y)):
@@ -142,7 +142,7 @@ class RowItem(LazyLayout, ABC):
         return text.number, (text.length if below > 0 else text.position_at(x, y))
 
     def copy_text(self, area_name: str) -> str | None:
-        """What a Copy button puts on the clipboard, or None when the place is no such button."""
+        """Return what a Copy button puts on the clipboard, or None when the place is no such button."""
         return None
 
     @abstractmethod

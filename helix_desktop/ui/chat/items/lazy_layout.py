@@ -19,9 +19,9 @@ class LazyLayout:
         return True
 
     def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
-        """What must not move in sight while the part between two heights is built."""
+        """Return what must not move in sight while the part between two heights is built."""
         return 0
 
     def anchor_top(self, anchor: int) -> float:
-        """Where what `pin` has named stands, pixels."""
+        """Return the position, in pixels, of the anchor that `scroll_anchor` returned."""
         return 0.0

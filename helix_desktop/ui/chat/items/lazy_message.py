@@ -1,4 +1,4 @@
-"""A sheet of a long text: what is finished is built near the viewport only."""
+"""An item with a long text: finished parts are built only near the viewport."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH
 
 
 class LazyMessageItem(RowItem):
-    """A text that leads, if there is one, slabs below it, and below them a stack that grows in place."""
+    """A text that leads, if there is one, sections below it, and below them a stack that grows in place."""
 
     def __init__(
         self, row: Row, context: ItemContext, tools: ItemTools, markdown: LazyMarkdown, open_sections: int
     ) -> None:
-        """Keep the last `open_sections` out of the slabs, for the stack."""
+        """Keep the last `open_sections` out of the sections, for the stack."""
         super().__init__(row, context, tools)
         self._lead_text: TextLayout | None = None
         self._lazy_text = LazyText(markdown, tools, open_sections)
@@ -33,7 +33,7 @@ class LazyMessageItem(RowItem):
 
     @property
     def texts(self) -> Sequence[TextLayout]:
-        """All texts from top to bottom, built for it as a whole."""
+        """Return all texts from top to bottom, built for it as a whole."""
         self.build(0.0, float("inf"), float("inf"))
         return self.built_texts
 
@@ -43,7 +43,7 @@ class LazyMessageItem(RowItem):
 
     @property
     def built_texts(self) -> list[TextLayout]:
-        """The texts that are built, from top to bottom."""
+        """Return the texts that are built, from top to bottom."""
         if self._built_texts is None:
             lead = [self._lead_text] if self._lead_text is not None else []
             self._built_texts = [
@@ -54,7 +54,7 @@ class LazyMessageItem(RowItem):
         return self._built_texts
 
     def text(self, number: int) -> TextLayout:
-        """A text by its number, built when it was not; IndexError when there is none."""
+        """Return a text by its number, built when it was not; IndexError when there is none."""
         if number < 0 and self._lead_text is not None:
             return self._lead_text
         if number >= len(self._lazy_text) * TEXTS_PER_SECTION:
@@ -64,14 +64,14 @@ class LazyMessageItem(RowItem):
         return text
 
     def block_texts(self) -> Iterator[BlockText]:
-        """The words of all texts; nothing is built for them."""
+        """Return the words of all texts; nothing is built for them."""
         if self._lead_text is not None:
             yield text_of_layout(self._lead_text)
         yield from self._lazy_text.block_texts()
         yield from (text_of_layout(part.text) for part in self._stack.blocks)
 
     def edge_text(self, *, last: bool) -> int | None:
-        """The number of the first or the last text, None when there is none."""
+        """Return the number of the first or the last text, None when there is none."""
         lead = self._lead_text.number if self._lead_text is not None else None
         tail = self._stack.blocks[-1 if last else 0].text.number if self._stack.blocks else None
         order = (lead, self._lazy_text.edge_text(last=last), tail)
@@ -95,33 +95,33 @@ class LazyMessageItem(RowItem):
         return self._lazy_text.read_ahead(deadline)
 
     def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
-        """What must not move in sight while the part between two heights is built."""
+        """Return what must not move in sight while the part between two heights is built."""
         ends_in_sight = bool(self._stack.blocks) and self._lazy_text.stack.bottom < bottom
         return self._lazy_text.stack.scroll_anchor(top, bottom, at_end=at_end or ends_in_sight)
 
     def anchor_top(self, anchor: int) -> float:
-        """Where what `pin` has named stands, pixels."""
+        """Return the position, in pixels, of the anchor that `scroll_anchor` returned."""
         return self._lazy_text.stack.anchor_top(anchor)
 
     def lazy_markdown(self) -> LazyMarkdown:
-        """What a later sheet of the same row needs not read again."""
+        """Return the parsed Markdown that a later item of the same row can reuse."""
         return self._lazy_text.lazy_markdown()
 
     def copy_text(self, area_name: str) -> str | None:
-        """The source of a code block."""
+        """Return the source of a code block."""
         number = area_name.partition(":")[0]
         if number.isdigit() and int(number) < len(self._lazy_text) * TEXTS_PER_SECTION:
             return self._lazy_text.copy_text(area_name)
         return self._stack.copy_text(area_name)
 
     def _relayout(self, unchanged: int) -> None:
-        """Place all but the first `kept` parts of the stack anew after it changed."""
+        """Place all but the first `unchanged` parts of the stack again after it changed."""
         self._built_texts = None
         if self.width:
             self.height = self._place(self.width, unchanged)
 
     def _follow_lazy_text(self) -> None:
-        """Let what stands below the slabs follow them."""
+        """Let what stands below the sections follow them."""
         moved = self._lazy_text.stack.bottom != self._lazy_bottom
         self._relayout(0 if moved else len(self._stack.blocks))
 
@@ -130,10 +130,10 @@ class LazyMessageItem(RowItem):
 
     @abstractmethod
     def _place(self, width: float, unchanged: int) -> float:
-        """Place texts and hots for a width; the first `kept` parts of the stack stay. The height."""
+        """Place texts and hit areas for a width; the first `unchanged` parts stay. Return the height."""
 
     def _place_text(self, y: float, width: float, unchanged: int) -> float:
-        """Place slabs and stack below a height, pixels; the bottom."""
+        """Place sections and stack below a height, pixels; the bottom."""
         self._built_texts = None
         self._lazy_bottom = self._lazy_text.stack.arrange(0, y, width)
         return self._stack.arrange(0, self._lazy_bottom, width, unchanged)

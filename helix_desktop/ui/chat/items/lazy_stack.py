@@ -1,4 +1,4 @@
-"""Where the slabs of a text stand; those that are not built have estimated heights."""
+"""Where the sections of a text stand; those that are not built have estimated heights."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class LazySection:
         self.built = False
         self.width = 0.0  # that the parts are laid out for
         self.height = 0.0
-        self.tops: list[float] = []  # of the parts, below the slab's top
+        self.tops: list[float] = []  # of the parts, below the section's top
         self.top = 0.0
 
     def layout(
         self, markdown_blocks: tuple[Block, ...], previous: Block | None, width: float, style: ChatStyle
     ) -> None:
-        """Lay the parts of these blocks out for a width, below a block of the slab above."""
+        """Lay the parts of these blocks out for a width, below a block of the section above."""
         self.tops, y = [], 0.0
         for block, part in zip(markdown_blocks, self.parts, strict=True):
             joined = self.section.joiner is not None
@@ -39,16 +39,16 @@ class LazySection:
         self.width, self.height = width, y
 
     def move(self, x: float) -> None:
-        """Let the parts stand where the slab stands."""
+        """Move the parts to the section's position."""
         for part, top in zip(self.parts, self.tops, strict=True):
             part.move(x, self.top + top)
 
 
 class LazyStack:
-    """Slabs from top to bottom; all measures in pixels of the sheet."""
+    """Sections from top to bottom; all measures in pixels of the item."""
 
     def __init__(self, markdown: LazyMarkdown, style: ChatStyle, sections: list[Section]) -> None:
-        """Pile up the sections `kept` of a text, without a width yet."""
+        """Stack `sections` of a text, without a width yet."""
         self._markdown = markdown
         self._style = style
         self.sections = [LazySection(section) for section in sections]
@@ -59,11 +59,11 @@ class LazyStack:
 
     @property
     def bottom(self) -> float:
-        """Where the last slab ends."""
+        """Return the bottom edge of the last section."""
         return self._tops[-1]
 
     def arrange(self, x: float, y: float, width: float) -> float:
-        """Stand below a point for a width; nothing is built or laid out anew. The bottom."""
+        """Stand below a point for a width; nothing is built or laid out again. The bottom."""
         if (x, y, width) == (self._x, self._tops[0], self._width):
             return self.bottom
         if width != self._width:
@@ -77,16 +77,16 @@ class LazyStack:
         return self.bottom
 
     def restack(self) -> None:
-        """Let slabs follow those above them whose heights have changed."""
+        """Let sections follow those above them whose heights have changed."""
         self._position_below(self._tops[0])
 
     def sections_between(self, top: float, bottom: float) -> range:
-        """The slabs between two heights; when there are none, it starts where they would be."""
+        """Return the sections between two heights; when there are none, it starts where they would be."""
         first = max(0, bisect_right(self._tops, top) - 1)
         return range(first, min(len(self.sections), bisect_left(self._tops, bottom)))
 
     def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
-        """What must stay still while slabs between two heights are built: the first that is ready.
+        """Return what must stay still while sections between two heights are built: the first that is ready.
 
         When none is, the end of all if `at_end`, else what stands at the top.
         """
@@ -95,31 +95,31 @@ class LazyStack:
         return next((at for at in span if self.is_ready(at)), at_top)
 
     def anchor_top(self, anchor: int) -> float:
-        """Where what `pin` has named stands."""
+        """Return the position of the anchor that `scroll_anchor` returned."""
         return self._tops[anchor]
 
     def is_ready(self, index: int) -> bool:
-        """Whether a slab is built and laid out for the present width."""
+        """Return True if a section is built and laid out for the current width."""
         slab = self.sections[index]
         return slab.built and slab.width == self._width
 
     def ready_sections(self) -> Iterator[LazySection]:
-        """The slabs that are ready, from top to bottom."""
+        """Return the sections that are ready, from top to bottom."""
         return (self.sections[at] for at in self._built if self.is_ready(at))
 
     def set_blocks(self, index: int, blocks: list[MessageBlock]) -> None:
-        """Give a slab its parts."""
+        """Set a section's parts."""
         self.sections[index].parts, self.sections[index].built = blocks, True
         insort(self._built, index)
 
     def layout_section(self, index: int, markdown_blocks: tuple[Block, ...], previous: Block | None) -> None:
-        """Lay a filled slab out for the present width; what stands below it does not move yet."""
+        """Lay a built section out for the current width; the sections below it do not move yet."""
         slab = self.sections[index]
         slab.layout(markdown_blocks, previous, self._width, self._style)
         slab.move(self._x)
 
     def heights(self) -> list[float]:
-        """The heights of all slabs, pixels at zoom 1; none before there is a width."""
+        """Return the heights of all sections, pixels at zoom 1; none before there is a width."""
         return [slab.height / self._style.zoom for slab in self.sections] if self._width else []
 
     def _position_below(self, y: float) -> None:
@@ -135,7 +135,7 @@ class LazyStack:
         self._tops = tops
 
     def _estimate_height(self, lazy_section: LazySection) -> float:
-        """A likely height: lines by the mean width of a letter."""
+        """Return a likely height: lines by the mean width of a letter."""
         section, style = lazy_section.section, self._style
         if lazy_section.built and lazy_section.width:
             return lazy_section.height * (lazy_section.width / self._width if section.kind != "code" else 1.0)

@@ -1,4 +1,4 @@
-"""A finished text in slabs that become documents only near the viewport."""
+"""A finished text in sections that become documents only near the viewport."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 
 
 class LazyText:
-    """Reads and builds the sections of a text, late; `pile` knows where they stand."""
+    """Parses and builds the sections of a text on demand; `stack` knows their positions."""
 
     def __init__(self, markdown: LazyMarkdown, tools: ItemTools, omit_last: int = 0) -> None:
-        """Take a text but its last `all_but` sections, which `rest` keeps."""
+        """Take a text without its last `omit_last` sections, which stay in `remaining_text`."""
         self._markdown = markdown
         sections = markdown.sections
         stacked = sections[: max(0, len(sections) - omit_last)] if omit_last else sections
@@ -32,23 +32,23 @@ class LazyText:
         self.stack = LazyStack(markdown, tools.style, stacked)
         self._sections = self.stack.sections
         self._section_blocks = SectionBlocks(markdown, tools, stacked)
-        self._next_unread = 0  # all slabs before this one are read
+        self._next_unread = 0  # all sections before this one are read
 
     def __len__(self) -> int:
         return len(self._sections)
 
     @property
     def references(self) -> dict[str, Any]:
-        """The link references that the text defines."""
+        """Return the link references that the text defines."""
         return self._markdown.references
 
     @property
     def has_references(self) -> bool:
-        """Whether the text defines link references."""
+        """Return True if the text defines link references."""
         return bool(self._markdown.references.get("references"))
 
     def last_block(self) -> Block | None:
-        """The block that what follows stands below."""
+        """Return the block that what follows stands below."""
         return self._block_before(len(self._sections))
 
     def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
@@ -86,16 +86,16 @@ class LazyText:
         return True
 
     def lazy_markdown(self) -> LazyMarkdown:
-        """The text as far as it is read, and the heights that are known, for another look."""
+        """Return the text as far as it is read, and the heights that are known, for another look."""
         self._markdown.heights = self.stack.heights()
         return self._markdown
 
     def built_texts(self) -> list[TextLayout]:
-        """The texts that are built and laid out, from top to bottom."""
+        """Return the texts that are built and laid out, from top to bottom."""
         return [part.text for slab in self.stack.ready_sections() for part in slab.parts]
 
     def text(self, number: int) -> TextLayout:
-        """A text by its number, built and laid out when it was not; IndexError when there is none."""
+        """Return a text by its number, built and laid out when it was not; IndexError when there is none."""
         at, part = divmod(number, TEXTS_PER_SECTION)
         if not self.stack.is_ready(at):
             self._build_section(at)
@@ -103,7 +103,7 @@ class LazyText:
         return self._sections[at].parts[part].text
 
     def block_texts(self) -> Iterator[BlockText]:
-        """The words of all texts; nothing is built for them."""
+        """Return the words of all texts; nothing is built for them."""
         for at, slab in enumerate(self._sections):
             if slab.built:
                 yield from (text_of_layout(part.text) for part in slab.parts)
@@ -114,7 +114,7 @@ class LazyText:
                 )
 
     def edge_text(self, *, last: bool) -> int | None:
-        """The number of the first or the last text, None when there is none."""
+        """Return the number of the first or the last text, None when there is none."""
         order = range(len(self._sections))
         for at in reversed(order) if last else order:
             blocks = self._markdown.blocks(at)
@@ -123,7 +123,7 @@ class LazyText:
         return None
 
     def hit_areas(self) -> list[HitArea]:
-        """The places of all parts that are built."""
+        """Return the places of all parts that are built."""
         return [
             hot for slab in self.stack.ready_sections() for part in slab.parts for hot in part.hit_areas()
         ]
@@ -137,7 +137,7 @@ class LazyText:
                     part.paint(painter, state)
 
     def copy_text(self, area_name: str) -> str | None:
-        """The source of the code whose Copy button has a name."""
+        """Return the source of the code whose Copy button has a name."""
         number, _, action = area_name.partition(":")
         if action != "copy" or not number.isdigit():
             return None
@@ -149,7 +149,7 @@ class LazyText:
         return block.text if isinstance(block, Code) else None
 
     def _build_section(self, index: int) -> None:
-        """Build a slab and lay it out for the present width; what stands below it does not move yet."""
+        """Build a section and lay it out for the current width; the sections below it do not move yet."""
         blocks = self._markdown.blocks(index)
         if not self._sections[index].built:
             self.stack.set_blocks(index, self._section_blocks.make(index))

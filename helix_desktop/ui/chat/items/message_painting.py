@@ -16,12 +16,12 @@ HEADER_HEIGHT = 26.0  # height of the head, pixels at zoom 1
 
 
 def time_of_day(at_ms: int) -> str:
-    """A time of day in the local zone, from milliseconds since 1970; empty for 0."""
+    """Return a time of day in the local zone, from milliseconds since 1970; empty for 0."""
     return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M") if at_ms else ""
 
 
 def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, width: float) -> None:
-    """Draw who speaks and when, at the top of a sheet of a width in pixels."""
+    """Draw the speaker and the time at the top of an item; the width is in pixels."""
     theme = chat_style.theme
     side = chat_style.px(HEADER_HEIGHT)
     shade = QLinearGradient(0, 0, side, side)

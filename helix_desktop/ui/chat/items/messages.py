@@ -1,4 +1,4 @@
-"""How messages look: the person's in a bubble, the model's as a text with a head."""
+"""Message items: the user's in a bubble, the model's as a text with a header."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class UserMessageItem(RowItem):
         self.texts = [part.text for part in self._stack.blocks]
 
     def copy_text(self, area_name: str) -> str | None:
-        """The source of a code block."""
+        """Return the source of a code block."""
         return self._stack.copy_text(area_name)
 
     def _arrange(self, width: float) -> float:
@@ -121,7 +121,7 @@ class AssistantMessageItem(LazyMessageItem):
     def __init__(
         self, row: AssistantRow, context: ItemContext, tools: ItemTools, markdown: LazyMarkdown | None = None
     ) -> None:
-        """`reading` is what a former sheet has read already, of this text or of another."""
+        """`markdown` is what a previous item has parsed already, of this text or of another."""
         if markdown is None or markdown.source != row.text:
             markdown = LazyMarkdown(row.text)
         super().__init__(row, context, tools, markdown, _OPEN_SECTIONS if row.streaming else 0)
@@ -135,7 +135,7 @@ class AssistantMessageItem(LazyMessageItem):
 
     @property
     def is_busy(self) -> bool:
-        """Whether the answer still grows."""
+        """Return True if the answer still grows."""
         return self._row.streaming
 
     def try_update(self, row: AssistantRow) -> bool:

@@ -16,9 +16,9 @@ ButtonStyle: TypeAlias = Literal["outline", "danger", "ghost"]
 
 
 class HitArea(NamedTuple):
-    """A place of a sheet that can be clicked, or focused with Tab.
+    """An area of an item that can be clicked, or focused with Tab.
 
-    `name` says what it does; `enter` is False where Enter must not trigger it, only Space or a click.
+    `name` says what it does; `accepts_enter` is False where Enter must not trigger it, only Space or a click.
     """
 
     name: str
@@ -31,7 +31,7 @@ class HitArea(NamedTuple):
 
 @dataclass(slots=True)
 class PaintState:
-    """What a sheet has to know to paint itself at this moment."""
+    """What an item needs to know to paint itself now."""
 
     clip: QRectF
     hovered: str = ""
@@ -42,12 +42,12 @@ class PaintState:
     marks: dict[int, list[TextMark]] = field(default_factory=dict)  # by number of the text
 
     def marks_of(self, layout: TextLayout) -> Sequence[TextMark]:
-        """The marks that lie over one text."""
+        """Return the marks that lie over one text."""
         return self.marks.get(layout.number, ())
 
 
 class ChipStyle(NamedTuple):
-    """Colours and icon of a chip; empty names are left out."""
+    """Colors and icon of a chip; empty names are left out."""
 
     color: str
     fill: str = ""
@@ -91,7 +91,7 @@ def paint_line(
     color: str,
     align_right: bool = False,
 ) -> None:
-    """One line, centred in height, cut with an ellipsis when it does not fit."""
+    """One line, centered in height, cut with an ellipsis when it does not fit."""
     painter.setFont(font)
     painter.setPen(style.color(color))
     elided = text
@@ -103,7 +103,7 @@ def paint_line(
 
 
 def chip_width(style: ChatStyle, text: str, chip_style: ChipStyle) -> float:
-    """How wide a chip is, pixels."""
+    """Return how wide a chip is, pixels."""
     font = style.font(TINY, MEDIUM, mono=chip_style.mono)
     return style.width(text, font) + style.px(18) + (style.px(15) if chip_style.icon else 0)
 
@@ -154,7 +154,7 @@ def paint_icon(
 
 
 def button_width(style: ChatStyle, label: str, with_icon: bool = False) -> float:
-    """How wide a button is, pixels."""
+    """Return how wide a button is, pixels."""
     return style.width(label, style.font(UI, MEDIUM)) + style.px(26) + (style.px(20) if with_icon else 0)
 
 

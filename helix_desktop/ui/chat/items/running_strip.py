@@ -17,7 +17,7 @@ _MINUTE, _HOUR = 60, 3600
 
 
 def format_elapsed(seconds: int) -> str:
-    """A running time as a clock shows it: 0:07, 12:40, 1:02:40."""
+    """Return a running time as a clock shows it: 0:07, 12:40, 1:02:40."""
     seconds = max(0, seconds)
     minutes = f"{seconds // _MINUTE % _MINUTE}:{seconds % _MINUTE:02}"
     return f"{seconds // _HOUR}:{minutes:0>5}" if seconds >= _HOUR else minutes

@@ -1,4 +1,4 @@
-"""Makes the parts of a text's sections; code that is cut is coloured as one."""
+"""Makes the parts of a text's sections; code that is cut is colored as one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class SectionBlocks:
     """Makes parts, numbered by section, and keeps how far cut code has been lexed."""
 
     def __init__(self, markdown: LazyMarkdown, tools: ItemTools, sections: list[Section]) -> None:
-        """`kept` are the sections of the text that parts are made of."""
+        """`sections` are the sections of the text that parts are made of."""
         self._markdown = markdown
         self._tools = tools
         self._sections = sections
@@ -25,7 +25,7 @@ class SectionBlocks:
         self._lexers: dict[tuple[int, int], SharedLexer] = {}
 
     def make(self, index: int) -> list[MessageBlock]:
-        """The parts of a section, not laid out."""
+        """Return the parts of a section, not laid out."""
         return [
             self._make_block(index, number, block)
             for number, block in enumerate(self._markdown.blocks(index))

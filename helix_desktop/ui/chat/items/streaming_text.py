@@ -12,10 +12,10 @@ from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 
 
 class StreamingText:
-    """Makes anew only the parts that arriving text may still change; open code grows in place."""
+    """Rebuilds only the parts that arriving text may still change; open code grows in place."""
 
     def __init__(self, stack: BlockStack, references: dict[str, Any]) -> None:
-        """Grow an empty stack; `known` are the link references of the text above it."""
+        """Grow an empty stack; `references` are the link references of the text above it."""
         self._stack = stack
         self._stream = MarkdownStream(references)
         self._frozen_chunks = 0
@@ -24,7 +24,7 @@ class StreamingText:
 
     @property
     def has_references(self) -> bool:
-        """Whether what arrived defines link references."""
+        """Return True if what arrived defines link references."""
         return self._stream.has_references
 
     def append(self, delta: str) -> int:

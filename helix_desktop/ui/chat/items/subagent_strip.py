@@ -41,7 +41,7 @@ class SubagentStrip:
     """One line below a card's bar; sizes in pixels."""
 
     def __init__(self, status: SubagentStatus | None, name: str, style: ChatStyle) -> None:
-        """`errand` is None when no more is known than where the session is."""
+        """`status` is None when only the session is known."""
         self._status, self._name, self._style = status, name, style
         self._rect = QRectF()
         self.hit_areas: list[HitArea] = []

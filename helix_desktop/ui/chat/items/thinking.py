@@ -26,7 +26,7 @@ class ThinkingBlock:
             self.text.number = -1
 
     def arrange(self, y: float, width: float, *, has_answer: bool) -> float:
-        """Stand below a height for a width, pixels; `begun` when the answer has words. The bottom."""
+        """Lay out below `y` for a width, pixels; `has_answer` when the answer has text. Return the bottom."""
         if not self._reasoning:
             return y
         style, label = self._style, self._label(has_answer)

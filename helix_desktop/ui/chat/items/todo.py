@@ -25,7 +25,7 @@ ITEM_ICONS = {"done": "circle-check", "in_progress": "circle-dot", "pending": "c
 
 
 def item_color(item: TodoItem, theme: Theme) -> str:
-    """The colour of an item's sign."""
+    """Return the color of an item's sign."""
     return {"done": theme.ok, "in_progress": theme.accent, "pending": theme.faint}[item.status]
 
 
@@ -35,7 +35,7 @@ def item_text(item: TodoItem) -> str:
 
 
 def done_ratio(items: Sequence[TodoItem]) -> float:
-    """How much of a list is done, from 0 to 1."""
+    """Return how much of a list is done, from 0 to 1."""
     return sum(item.status == "done" for item in items) / len(items) if items else 0.0
 
 

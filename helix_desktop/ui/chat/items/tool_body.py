@@ -33,7 +33,7 @@ _CHOOSER_TEXTS: dict[FormChooser, str] = {
 
 
 def window_state_text(row: ToolRow) -> str:
-    """Where the output and the arguments of a call stand in the window, in sentences."""
+    """Return where the output and the arguments of a call stand in the window, in sentences."""
     parts = [_WINDOW_STATE_TEXTS.get(row.badge, "")]
     if row.arguments_cached:
         parts.append("The arguments of the call stand there as markers.")
@@ -55,7 +55,7 @@ def form_choice_text(row: ToolRow) -> str:
 
 
 def can_show_all_lines(row: ToolRow) -> bool:
-    """Whether the card may show every line of the original."""
+    """Return True if the card may show every line of the original."""
     ends = row.original.head_and_tail if row.original is not None else row.shown_lines
     return row.size_bytes <= MAX_BYTES and ends.lines <= MAX_LINES
 
@@ -72,7 +72,7 @@ class _OutputSection:
 
     @property
     def texts(self) -> list[TextLayout]:
-        """What can be selected, from top to bottom."""
+        """Return what can be selected, from top to bottom."""
         return [text for text in (self.head, self.tail) if text is not None]
 
 
@@ -90,7 +90,7 @@ class ToolBody:
 
     @property
     def texts(self) -> list[TextLayout]:
-        """All texts from top to bottom."""
+        """Return all texts from top to bottom."""
         first = [self._intro] if self._intro is not None else []
         return [*first, *(text for section in self._sections for text in section.texts)]
 

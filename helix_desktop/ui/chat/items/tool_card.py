@@ -34,7 +34,7 @@ _LINE = 40.0  # pixels, the card's first line
 _SECOND_LINE = 25.0
 _MAX_NARROW_WIDTH = 640.0  # below, figures go to a line of their own
 _MIN_TITLE_WIDTH = (
-    230.0  # room that tool and target keep beside the figures, or these go to a line of their own
+    230.0  # space that tool and target keep next to the figures, or these go to a line of their own
 )
 _MENU_WIDTH, _ARROW_WIDTH = 30.0, 36.0  # widths of the two places at the right end
 _HASH_DIGITS = 6
@@ -95,7 +95,7 @@ class _PlacedChip(NamedTuple):
 
 
 def tool_icon(tool: str) -> str:
-    """The icon for a tool's name."""
+    """Return the icon for a tool's name."""
     return next((name for part, name in _ICONS if part in tool.lower()), "wrench")
 
 
@@ -121,7 +121,7 @@ def figures_text(row: ToolRow) -> str:
 
 
 def format_duration(milliseconds: int) -> str:
-    """A length of time as people say it: 3 ms, 0.4 s, 12 s, 3 min 20 s."""
+    """Return a length of time as people say it: 3 ms, 0.4 s, 12 s, 3 min 20 s."""
     seconds = milliseconds / 1000
     if seconds < 0.05:  # noqa: PLR2004 - would read 0.0 s
         return f"{milliseconds} ms"
@@ -132,7 +132,7 @@ def format_duration(milliseconds: int) -> str:
 
 
 def has_menu(row: ToolRow) -> bool:
-    """Whether there is something to do with a call beside looking at it."""
+    """Return True if a call has actions other than looking at it."""
     return bool(row.digest or row.arguments or row.subagent_session)
 
 
@@ -164,7 +164,7 @@ class ToolCard(RowItem):
 
     @property
     def is_busy(self) -> bool:
-        """Whether the tool runs."""
+        """Return True if the tool runs."""
         return self._tool.state == "running"
 
     def _arrange_bar(self, width: float) -> None:
@@ -224,12 +224,12 @@ class ToolCard(RowItem):
         return f"{self._tool.tool} {self._target}".strip()
 
     def _expand_area(self, width: float) -> HitArea:
-        """The bar, all of which opens the card."""
+        """Return the bar, all of which opens the card."""
         label = f"{'Hide' if self._body else 'Show'} the output of {self._description}"
         return HitArea("open:card", label, QRectF(0, 0, width, self._bar_height), radius=10)
 
     def _menu_area(self, width: float) -> HitArea:
-        """The place at the right end that opens a menu."""
+        """Return the place at the right end that opens a menu."""
         style = self.style
         side = style.px(26)
         left = width - style.px(_ARROW_WIDTH if self._can_open else 10) - side
@@ -237,7 +237,7 @@ class ToolCard(RowItem):
         return HitArea("menu:card", f"More for {self._description}", rect, radius=7, tip="More")
 
     def _chips(self) -> list[_PlacedChip]:
-        """Where things stand, from right to left."""
+        """Return where things stand, from right to left."""
         row, theme = self._tool, self.style.theme
         soft = ChipStyle(theme.accent_text, theme.accent_soft)
         plain = ChipStyle(theme.muted, "", theme.border)

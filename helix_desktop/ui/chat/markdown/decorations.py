@@ -1,4 +1,4 @@
-"""What stands beside and behind words: list markers, quote bars, rules, grounds of inline code."""
+"""Decorations next to and behind text: list markers, quote bars, rules, backgrounds of inline code."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helix_desktop.ui.chat.style import INDENT, ChatStyle
 
 
 class BlockDecoration(NamedTuple):
-    """What is drawn beside a block: a list marker, quote bars, a rule; or that it continues a folded line."""
+    """A block's list marker, quote bars or rule; or that it continues a folded line."""
 
     marker: str = ""
     indent: int = 0
@@ -44,7 +44,7 @@ def paint_inline_code(painter: QPainter, rects: Sequence[QRectF], style: ChatSty
 def inline_code_rects(
     document: QTextDocument, ranges: Sequence[InlineCodeRange], style: ChatStyle
 ) -> Iterable[QRectF]:
-    """Where inline code stands: one rectangle for each line it runs over."""
+    """Return where inline code stands: one rectangle for each line it runs over."""
     layout = document.documentLayout()
     for pill in ranges:
         block = document.findBlockByNumber(pill.block)
@@ -63,7 +63,7 @@ def inline_code_rects(
 def paint_decorations(
     painter: QPainter, document: QTextDocument, decorations: Mapping[int, BlockDecoration], style: ChatStyle
 ) -> None:
-    """Draw what stands beside the blocks of a document, by number of the block."""
+    """Draw the decorations of a document's blocks, by block number."""
     for number, decoration in decorations.items():
         if decoration is not NO_DECORATION and not decoration.is_continuation:
             _paint_decoration(painter, document.findBlockByNumber(number), decoration, style)
@@ -114,6 +114,6 @@ def _paint_marker(
 
 
 def _x(value: object) -> float:
-    """The x of cursorToX, which the binding returns alone or with its position."""
+    """Return the x of cursorToX, which the binding returns alone or with its position."""
     first = value[0] if isinstance(value, tuple) else value
     return float(first) if isinstance(first, int | float) else 0.0

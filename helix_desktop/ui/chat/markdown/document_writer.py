@@ -27,7 +27,7 @@ from helix_desktop.ui.design.safe_text import LINE_LIMIT, wrap_long_line
 _HEADINGS = {1: 21, 2: 18, 3: 16}  # pixels; deeper ones are body size
 _LEADING = 134  # line height in per cent
 _CODE_LEADING = 114
-_INLINE_CODE_PADDING = 3.0  # pixels beside inline code, so that its ground touches no letter
+_INLINE_CODE_PADDING = 3.0  # pixels on both sides of inline code, so that its background touches no letter
 _ALIGN = {
     "left": Qt.AlignmentFlag.AlignLeft,
     "center": Qt.AlignmentFlag.AlignHCenter,
@@ -43,7 +43,7 @@ class DocumentWriter:
         self._formats: dict[tuple[Span, int], QTextCharFormat] = {}
 
     def write_prose(self, block: Prose, color: str = "", size: int = BODY) -> TextLayout:
-        """A piece that holds the leaves of a block."""
+        """Return a piece that holds the leaves of a block."""
         document = new_document(self._style.font(size))
         piece = TextLayout(self._style, document, color)
         cursor = QTextCursor(document)
@@ -54,7 +54,7 @@ class DocumentWriter:
         return piece
 
     def write_table(self, block: Table) -> TextLayout:
-        """A piece that holds a table."""
+        """Return a piece that holds a table."""
         document = new_document(self._style.font(BODY))
         piece = TextLayout(self._style, document)
         piece.is_table = True
@@ -70,7 +70,7 @@ class DocumentWriter:
         return piece
 
     def write_plain(self, text: str, *, mono: bool, color: str = "", size: int = CODE) -> TextLayout:
-        """A piece that holds text as it is, one block per line, very long lines folded."""
+        """Return a piece that holds text as it is, one block per line, very long lines folded."""
         document = new_document(self._style.font(size, mono=mono), wrap_anywhere=mono)
         piece = TextLayout(self._style, document, color)
         self.append_lines(piece, text.split("\n"))

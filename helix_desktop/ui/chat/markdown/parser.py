@@ -1,4 +1,4 @@
-"""Markdown to typed blocks: no HTML, no images, and only links that a person may safely open."""
+"""Markdown to typed blocks: no HTML, no images, and only links that are safe to open."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class TopLevelBlock:
 
 
 def allowed_link(target: str) -> str:
-    """The target when its scheme may be opened on a click (http, https, mailto), else nothing."""
+    """Return the target when its scheme may be opened on a click (http, https, mailto), else nothing."""
     return target if target.strip().lower().startswith(LINK_SCHEMES) else ""
 
 
@@ -116,13 +116,13 @@ class MarkdownParser:
         self.references: dict[str, Any] = {}
 
     def parse(self, text: str) -> list[TopLevelBlock]:
-        """The chunks of a text, in order."""
+        """Return the chunks of a text, in order."""
         tokens = self._parser.parse(text, self.references)
         return [chunk for group in _group_top_level(tokens) if (chunk := _to_top_level_block(group)).blocks]
 
 
 def parse_user_text(text: str) -> list[TopLevelBlock]:
-    """The chunks of what a person typed: only code is marked up, every other sign stays as typed."""
+    """Return the chunks of a user's text: only code is marked up, every other character stays as typed."""
     chunks = []
     for group in _group_top_level(_user_text_markdown_it().parse(text)):
         chunk = _to_top_level_block(group)
@@ -263,7 +263,7 @@ class _Flattener:
 
 
 def _split_task_marker(spans: tuple[Span, ...]) -> tuple[str, tuple[Span, ...]]:
-    """The marker of a bullet's words, and these without the brackets that made it a task."""
+    """Return the marker of a bullet's words, and these without the brackets that made it a task."""
     first, *rest = spans
     for sign, source in TASKS.items():
         if first.text[:4].lower() == source.removeprefix("- ") + " " and not (first.code or first.link):
@@ -281,7 +281,7 @@ _STYLES = {"strong": "bold", "em": "italic", "s": "strike"}
 
 
 def _spans(tokens: Iterable[Token]) -> Iterable[Span]:
-    """The runs of one inline token, bare web addresses made into links."""
+    """Return the runs of one inline token, bare web addresses made into links."""
     depth = {"bold": 0, "italic": 0, "strike": 0}
     link = ""
     for token in tokens:

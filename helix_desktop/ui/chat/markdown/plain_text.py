@@ -10,7 +10,7 @@ from helix_desktop.ui.design.safe_text import clean_output
 
 
 class BlockText(NamedTuple):
-    """The words of one text of a sheet; `joins` stands before them, None stands for an empty line."""
+    """The plain text of one block of an item; `joins` goes before it, None means an empty line."""
 
     number: int
     text: str
@@ -19,12 +19,12 @@ class BlockText(NamedTuple):
 
 
 def text_of_layout(layout: TextLayout) -> BlockText:
-    """The words of a text that is built."""
+    """Return the words of a text that is built."""
     return BlockText(layout.number, layout.text(), layout.is_list_item, layout.joiner)
 
 
 def text_of_block(block: Block, number: int, joins: str | None) -> BlockText:
-    """The words that the text of a block will have."""
+    """Return the words that the text of a block will have."""
     match block:
         case Code():
             return BlockText(number, clean_output(block.text), False, joins)

@@ -42,14 +42,14 @@ class Section(NamedTuple):
 
 
 def normalize_markdown(text: str) -> str:
-    """The text with the line ends and without the zero signs that Markdown knows nothing of."""
+    """Return the text with the line ends and without the zero signs that Markdown knows nothing of."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
 def split_sections(text: str) -> list[Section]:
-    """All sections of a normal text, in order; read one by one they give what reading the whole gives.
+    """Return all sections of a normal text, in order; read one by one they give what reading the whole gives.
 
     The one exception are lines above 8,000 characters, which are words without any markup.
     """
@@ -57,7 +57,7 @@ def split_sections(text: str) -> list[Section]:
 
 
 def collect_references(text: str, sections: list[Section]) -> dict[str, Any]:
-    """The link references that a text defines, which sections need that stand above or below them."""
+    """Return the link references that a text defines, which sections need that stand above or below them."""
     reader = MarkdownParser()
     for section in sections:
         if section.kind == "markdown" and text.find("]:", section.start, section.end) >= 0:
@@ -68,7 +68,7 @@ def collect_references(text: str, sections: list[Section]) -> dict[str, Any]:
 
 
 def parse_section(text: str, section: Section, references: dict[str, Any]) -> tuple[Block, ...]:
-    """The blocks of one section; `known` are the link references of the whole text."""
+    """Return the blocks of one section; `references` are the link references of the whole text."""
     words = text[section.start : section.end]
     if section.kind == "code":
         return (Code(words, section.info),)
@@ -91,7 +91,7 @@ class LazyMarkdown:
         self._blocks: dict[int, tuple[Block, ...]] = {}
 
     def blocks(self, index: int) -> tuple[Block, ...]:
-        """The blocks of a section, read once."""
+        """Return the blocks of a section, read once."""
         blocks = self._blocks.get(index)
         if blocks is None:
             blocks = self._blocks[index] = parse_section(self.text, self.sections[index], self.references)
@@ -111,7 +111,7 @@ class _SectionSplitter:
         self._is_empty = False  # whether the last line is an item without words, which an empty line ends
 
     def sections(self) -> Iterator[Section]:
-        """The sections in order."""
+        """Return the sections in order."""
         text = self._text
         while self._at < len(text):
             end = text.find("\n", self._at)
@@ -170,7 +170,7 @@ class _SectionSplitter:
         return self._item is not None and indent >= self._item
 
     def _ends_before(self, indent: int, end: int) -> bool:
-        """Whether every block before this line has ended."""
+        """Return True if every block before this line has ended."""
         if indent:
             return False
         if self._after_blank:
@@ -255,7 +255,7 @@ def _code_sections(text: str, start: int, stop: int, info: str) -> Iterator[Sect
 
 
 def _code_ranges(text: str, start: int, stop: int) -> Iterator[tuple[int, int, str]]:
-    """Where the sections of some code begin and end, and what stood before each of them."""
+    """Return where the sections of some code begin and end, and what stood before each of them."""
     at, end = start, -1
     while end < stop:
         line_end = text.find("\n", at, stop)
@@ -271,7 +271,7 @@ def _code_ranges(text: str, start: int, stop: int) -> Iterator[tuple[int, int, s
 
 
 def _group_end(text: str, at: int, stop: int) -> int:
-    """Where as many whole lines end as one section takes."""
+    """Return where as many whole lines end as one section takes."""
     if stop - at <= CODE_PART_CHARS and text.count("\n", at, stop) < _CODE_LINES:
         return stop
     lines = _CODE_GROUP.match(text, at, min(stop, at + CODE_PART_CHARS + 1))

@@ -21,12 +21,12 @@ class OpenFence:
     partial: str = ""
 
     def text(self) -> str:
-        """The code so far."""
+        """Return the code so far."""
         parts = [*self.lines, self.partial] if self.partial.strip() else self.lines
         return "\n".join(parts)
 
     def strip_indent(self, line: str) -> str:
-        """A line without the indentation of its fence."""
+        """Return a line without the indentation of its fence."""
         lead = len(line) - len(line.lstrip(" "))
         return line[min(lead, self.indent) :]
 
@@ -35,7 +35,7 @@ class MarkdownStream:
     """Reads a growing text; the cost of a delta depends on the open chunk, never on the whole text."""
 
     def __init__(self, references: Mapping[str, Any] | None = None) -> None:
-        """`known` are the link references of the text that stands above."""
+        """`references` are the link references of the text above."""
         self._parser = MarkdownParser()
         self._parser.references.update(references or {})
         self._tail = ""
@@ -57,7 +57,7 @@ class MarkdownStream:
             self._parse_tail()
 
     def blocks(self) -> list[TopLevelBlock]:
-        """All chunks as if the text ended here."""
+        """Return all chunks as if the text ended here."""
         if self.fence is not None:
             return [*self.frozen, self._fence_block(self.fence)]
         return [*self.frozen, *self.open]
@@ -107,7 +107,7 @@ class MarkdownStream:
 
 
 def _text_from_line(text: str, line: int) -> str:
-    """The text from a line on, counted from 0."""
+    """Return the text from a line on, counted from 0."""
     at = 0
     for _ in range(line):
         at = text.index("\n", at) + 1

@@ -33,7 +33,7 @@ _LINE_SEPARATOR = "\u2028"
 
 
 class TextMark(NamedTuple):
-    """A range of characters with a coloured ground, for selections and search hits."""
+    """A range of characters with a colored ground, for selections and search hits."""
 
     start: int
     end: int
@@ -41,7 +41,7 @@ class TextMark(NamedTuple):
 
 
 def new_document(font: QFont, wrap_anywhere: bool = False) -> QTextDocument:
-    """An empty document that loads nothing and remembers no edits."""
+    """Return an empty document that loads nothing and remembers no edits."""
     document = QTextDocument()
     document.setUndoRedoEnabled(False)
     document.setDocumentMargin(0)
@@ -57,7 +57,7 @@ def new_document(font: QFont, wrap_anywhere: bool = False) -> QTextDocument:
 
 
 class TextLayout:
-    """One QTextDocument with its decorations, placed at (x, y) inside a sheet."""
+    """One QTextDocument with its decorations, placed at (x, y) inside an item."""
 
     def __init__(self, style: ChatStyle, document: QTextDocument, color: str = "") -> None:
         self.style = style
@@ -70,7 +70,7 @@ class TextLayout:
         self.decorations: dict[int, BlockDecoration] = {}
         self.inline_code: list[InlineCodeRange] = []
         self.is_table = False
-        self.number = 0  # by which its sheet, selections and hits know it
+        self.number = 0  # by which its item, selections and matches know it
         self.joiner: str | None = (
             None  # what stands before it where a long text was cut; None for a new block
         )
@@ -90,16 +90,16 @@ class TextLayout:
 
     @property
     def rect(self) -> QRectF:
-        """Where the text stands in its sheet."""
+        """Return the text's rectangle in its item."""
         return QRectF(self.x, self.y, self.width, self.height)
 
     @property
     def length(self) -> int:
-        """How many positions a selection can cover."""
+        """Return how many positions a selection can cover."""
         return self.document.characterCount() - 1
 
     def paint(self, painter: QPainter, clip: QRectF, marks: Sequence[TextMark] = ()) -> None:
-        """Draw at the piece's place; `clip` is in the sheet's coordinates."""
+        """Draw at the piece's place; `clip` is in the item's coordinates."""
         local = clip.translated(-self.x, -self.y)
         painter.save()
         painter.translate(self.x, self.y)
@@ -119,16 +119,16 @@ class TextLayout:
         painter.restore()
 
     def position_at(self, x: float, y: float) -> int:
-        """The position nearest to a point of the sheet."""
+        """Return the position nearest to a point of the item."""
         point = QPointF(x - self.x, y - self.y)
         return max(0, self.document.documentLayout().hitTest(point, Qt.HitTestAccuracy.FuzzyHit))
 
     def link_at(self, x: float, y: float) -> str:
-        """The target of the link at a point of the sheet, or nothing."""
+        """Return the target of the link at a point of the item, or an empty string."""
         return self.document.documentLayout().anchorAt(QPointF(x - self.x, y - self.y))
 
     def word_range(self, position: int, whole_block: bool = False) -> tuple[int, int]:
-        """The word, or the whole block, around a position."""
+        """Return the word, or the whole block, around a position."""
         cursor = QTextCursor(self.document)
         cursor.setPosition(min(position, self.length))
         unit = QTextCursor.SelectionType
@@ -158,7 +158,7 @@ class TextLayout:
 
     @property
     def is_list_item(self) -> bool:
-        """Whether it is an item of a list."""
+        """Return True if it is an item of a list."""
         return bool(self.decorations.get(0, NO_DECORATION).marker)
 
     def find_all(self, needle: str) -> list[tuple[int, int]]:
@@ -172,7 +172,7 @@ class TextLayout:
         return ranges
 
     def line_rect(self, position: int) -> QRectF:
-        """Where the line that holds a position stands in the sheet."""
+        """Return where the line that holds a position stands in the item."""
         block = self.document.findBlock(position)
         bounds = self.document.documentLayout().blockBoundingRect(block)
         line = block.layout().lineForTextPosition(position - block.position())

@@ -38,14 +38,14 @@ class Dividers:
         self._rows: dict[int, DividerRow] = {}
 
     def divider_for(self, recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
-        """The divider that an event adds; None when it adds none."""
+        """Return the divider that an event adds; None when it adds none."""
         row = _divider(recorded, transcript)
         if row is not None:
             self._rows[recorded.seq] = row
         return row
 
     def updated_dividers(self, transcript: Transcript) -> list[DividerRow]:
-        """The dividers that an undo or redo touched: a rewrite's, and the sweep's that rides on it."""
+        """Return the dividers that an undo or redo touched: a rewrite's, and the sweep's that rides on it."""
         rows: list[DividerRow] = []
         for seq, row in self._rows.items():
             undone = transcript.rewrites.is_undoable(seq) and not transcript.rewrites.is_active(seq)
@@ -107,12 +107,12 @@ def model_text(label: str) -> str:
 
 
 def sweep_text(sweep: SweepMade, transcript: Transcript) -> str:
-    """A sweep in a few words."""
+    """Return a sweep in a few words."""
     return f"{sweep_contents_text(sweep, transcript)} · saved {format_tokens(sweep.saved)} tokens"
 
 
 def sweep_contents_text(sweep: SweepMade, transcript: Transcript) -> str:
-    """What became markers in a sweep."""
+    """Return what became markers in a sweep."""
     events = [item.event for seq in sweep.masked if (item := transcript.item(seq)) is not None]
     steps = sum(1 for event in events if isinstance(event, AssistantSpoke))
     pictured = sum(1 for event in events if isinstance(event, UserSpoke))
@@ -121,7 +121,7 @@ def sweep_contents_text(sweep: SweepMade, transcript: Transcript) -> str:
 
 
 def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
-    """What became markers: outputs, the arguments of so many steps, the images of so many messages."""
+    """Return what became markers: outputs, the arguments of so many steps, the images of so many messages."""
     parts = [_pluralize(outputs, "output")] if outputs or not (steps or image_messages) else []
     if steps:
         parts.append(f"the arguments of {_pluralize(steps, 'step')}")
@@ -132,13 +132,13 @@ def masked_contents_text(outputs: int, steps: int, image_messages: int) -> str:
 
 
 def handover_text(handover: HandoverMade) -> str:
-    """A handover in a few words."""
+    """Return a handover in a few words."""
     change = f"{format_tokens(handover.before)} → {format_tokens(handover.after)} tokens"
     return f"{_pluralize(handover.messages, 'message')} handed over · {change}"
 
 
 def fold_text(fold: FoldMade) -> str:
-    """A fold in a few words."""
+    """Return a fold in a few words."""
     saved = f"saved {format_tokens(fold.saved)} tokens"
     match fold.how:
         case "condense":
@@ -168,13 +168,13 @@ def observations_placed_text(event: ObservationsPlaced, observations: Observatio
 
 
 def form_text(event: FormChosen, transcript: Transcript) -> str:
-    """A choice of the person in a few words."""
+    """Return a short text for an output form that the user chose."""
     how = f"{_FORMS[event.form]} · {format_tokens(event.tokens)} tokens"
     return f"You let the agent see {_output_name(event.target, transcript)} {how}"
 
 
 def pin_text(event: Pinned | Unpinned, transcript: Transcript) -> str:
-    """A pin set or taken off, in a few words."""
+    """Return a pin set or taken off, in a few words."""
     name = _output_name(event.target, transcript)
     return (
         f"You pinned {name} · it stays in the window" if isinstance(event, Pinned) else f"You unpinned {name}"
@@ -182,7 +182,7 @@ def pin_text(event: Pinned | Unpinned, transcript: Transcript) -> str:
 
 
 def budget_text(event: BudgetSet) -> str:
-    """What the session may spend from now on, in a few words."""
+    """Return what the session may spend from now on, in a few words."""
     parts = [f"{event.tokens:,} tokens"] if event.tokens else []
     parts += [format_usd(event.cost)] if event.cost else []
     return f"Budget: {' or '.join(parts) if parts else 'as much as it takes'}"

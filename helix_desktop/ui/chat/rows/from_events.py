@@ -61,12 +61,12 @@ class ChatRows:
         self._tools, self._dividers, self._ends = ToolRows(), Dividers(), TurnEnds()
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
-        """The rows that this event adds or changes; `after` is the transcript with it applied."""
+        """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
         rows = self.add(recorded, transcript)
         return [*rows, *self.updated_badges(transcript)] if isinstance(recorded.event, _REWRITES) else rows
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
-        """Like `apply`, with the badges of former rows left as they were: for a log that is read whole."""
+        """Like `apply`, but leave the badges of previous rows: for reading a complete log."""
         rows: list[Row] = []
         match recorded.event:
             case UserSpoke() as said:
@@ -108,15 +108,15 @@ class ChatRows:
         yield from self._tools.on_call(recorded.seq, event)
 
     def updated_badges(self, transcript: Transcript) -> list[Row]:
-        """The tool rows whose output or arguments stand elsewhere now."""
+        """Return the tool rows whose output or arguments stand elsewhere now."""
         return [*self._tools.updated_badges(transcript)]
 
     def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
-        """The row of a call that began to wait or to run; None when no such call is known."""
+        """Return the row of a call that began to wait or to run; None when no such call is known."""
         return self._tools.with_state(call_id, state)
 
     def on_subagent_progress(self, progress: SubagentProgress) -> ToolRow | None:
-        """The row of the call whose subagent went on; None when no such call is open."""
+        """Return the row of the call whose subagent went on; None when no such call is open."""
         return self._tools.on_subagent_progress(progress)
 
     def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
@@ -124,12 +124,12 @@ class ChatRows:
         return self._tools.with_running_output(call_id, output)
 
     def with_original(self, key: str, original: OriginalOutput) -> ToolRow | None:
-        """The row of a key with what the cache holds; None when no such row is known."""
+        """Return the row of a key with what the cache holds; None when no such row is known."""
         return self._tools.with_original(key, original)
 
 
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
-    """The rows of a whole log in order, and the reduction that goes on from there."""
+    """Return the rows of a whole log in order, and the reduction that goes on from there."""
     rows, transcript = ChatRows(), Transcript()
     ordered: dict[str, Row] = {}
     for recorded in log:
@@ -151,12 +151,12 @@ def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript)
 
 
 def model_name(label: str, demo: bool) -> str:
-    """A model as the person sees it, from PROVIDER/NAME."""
+    """Return a model's display name, from PROVIDER/NAME."""
     return "Offline demo model" if demo else label.partition("/")[2] or label
 
 
 def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> NoticeRow:
-    """What was tried and not made; a summary that was not used can be asked for again."""
+    """Return what was tried and not made; a summary that was not used can be asked for again."""
     again = "compact_again" if isinstance(event, HandoverFailed) else "observe_again"
     actions = (again,) if event.problem is not None else ()
     return NoticeRow(f"e{seq}", "warning", event.what, event.why, actions=actions)

@@ -31,22 +31,22 @@ class ChatModel(QObject):
         return len(self._rows)
 
     def row(self, index: int) -> Row:
-        """The row at an index, with all text that has arrived; IndexError when there is none."""
+        """Return the row at an index, with all text that has arrived; IndexError when there is none."""
         row = self._rows[index]
         if row.key in self._arriving:
             row = self._joined_row(row)
         return row
 
     def raw_row(self, index: int) -> Row:
-        """The row at an index without joining arriving text: for its kind and key only."""
+        """Return the row at an index without joining arriving text: for its kind and key only."""
         return self._rows[index]
 
     def raw_rows(self) -> Sequence[Row]:
-        """All rows, without joining arriving text; not to be changed."""
+        """Return all rows, without joining arriving text; not to be changed."""
         return self._rows
 
     def index_of(self, key: str) -> int | None:
-        """Where the row of a key stands, or None."""
+        """Return where the row of a key stands, or None."""
         if self._index is None:
             # What is asked for after opening stands at the end; 100,000 keys take longer than a frame.
             for at in range(len(self._rows) - 1, max(-1, len(self._rows) - _RECENT_ROWS), -1):

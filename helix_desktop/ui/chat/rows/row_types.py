@@ -40,7 +40,7 @@ NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 @dataclass(frozen=True, slots=True)
 class UserRow:
-    """What the person typed in one turn, shown word for word; it began that turn, or `steered` it."""
+    """What the user typed in one turn, shown word for word; it began that turn, or `steered` it."""
 
     key: str
     text: str
@@ -73,7 +73,7 @@ class HeadAndTail:
 
     @property
     def hidden_lines(self) -> int:
-        """How many lines lie between."""
+        """Return how many lines lie between."""
         return max(0, self.lines - sum(text.count("\n") + 1 for text in (self.head, self.tail) if text))
 
 
@@ -90,11 +90,11 @@ class OriginalOutput:
 class ToolRow:
     """One tool call; `head` and `tail` are the first and last lines of an output of `lines` lines.
 
-    They are of the form that the agent was shown. `answer` is the event with the output (0: none yet),
-    `choosing` says that its form is being chosen, `cost` what that took, `note` why it is not what was asked
-    for; `arguments` are the digests of large arguments, `original` is what was read from the cache on demand,
-    `subagent` is the session of the subagent that does it, `errand` what is known of how that goes.
-    `live` is what a call at work has put out so far; `todo` the list that it wrote, `newest` whether no later
+    They are of the form that the agent was shown. `answer_seq` is the event with the output (0: none),
+    `is_choosing_form` says that its form is being chosen, `form_cost` its cost, `form_note` why it is not
+    what was requested; `arguments` are the digests of large arguments, `original` is read from the cache
+    on demand; `subagent_session` is the session of the subagent that does it, `subagent_status` its status.
+    `running_output` is a running call's output so far; `todo` the list it wrote, `is_newest` if no later
     call wrote one.
     """
 
@@ -130,16 +130,16 @@ class ToolRow:
 
     @property
     def shown_lines(self) -> HeadAndTail:
-        """The lines that the agent was shown."""
+        """Return the lines that the agent was shown."""
         return HeadAndTail(self.head, self.tail, self.lines)
 
 
 @dataclass(frozen=True, slots=True)
 class ApprovalRow:
-    """A tool call that waits for the person; `offers` are the rules that may be saved, word for word.
+    """A tool call that waits for the user; `offers` are the rules that may be saved, word for word.
 
-    `confined`: what it does stays in the sandbox. `because` is the rule by which it is asked, if one says so.
-    `place` says which of several questions it is, `asker` which subagent asks, if it is one.
+    `is_sandboxed`: its effects stay in the sandbox. `matched_rule` requires the approval, if any.
+    `position` says which of several questions it is, `requester` which subagent asks, if it is one.
     """
 
     key: str
@@ -156,7 +156,7 @@ class ApprovalRow:
 
     @property
     def rule(self) -> str:
-        """The narrowest rule."""
+        """Return the narrowest rule."""
         return self.offers[0]
 
 
@@ -164,7 +164,7 @@ class ApprovalRow:
 class DividerRow:
     """A line across the flow where the window was rewritten or a turn broke off.
 
-    `quiet` is for what needs no attention; `about` is the event that it concerns, where that is another one.
+    `is_quiet` is for what needs no attention; `about_seq` is the event it concerns, if it is another one.
     `details` are paragraphs that are shown on demand; they came from the rows `replaces`.
     """
 
@@ -196,7 +196,7 @@ Row: TypeAlias = UserRow | AssistantRow | ToolRow | ApprovalRow | DividerRow | N
 
 
 def source_text(row: Row) -> str:
-    """All words of a row as one text: what find searches and what a copied message contains."""
+    """Return all words of a row as one text: what find searches and what a copied message contains."""
     match row:
         case UserRow() | AssistantRow():
             return row.text
@@ -241,7 +241,7 @@ def needs_original(row: ToolRow) -> bool:
 
 
 def tool_summary(row: ToolRow) -> list[str]:
-    """How a call went and where its output stands, each in a few words."""
+    """Return how a call went and where its output stands, each in a few words."""
     words: list[str] = [STATE_TEXTS[row.state]]
     if row.is_choosing_form:
         words.append("its form is being chosen")

@@ -13,14 +13,14 @@ _DELAY_MS = 1_000
 
 
 class RunningOutputUpdates:
-    """Tells `show` the newest state of calls: when they put something out, and after a second in any case."""
+    """Calls `on_update` with the newest state of calls: on each output, and after a second in any case."""
 
     def __init__(
         self,
         get_conversation: Callable[[], Conversation | None],
         on_update: Callable[[str, RunningOutput], None],
     ) -> None:
-        """`talk` is the conversation on screen."""
+        """`get_conversation` returns the conversation on screen."""
         self._get_conversation, self._on_update = get_conversation, on_update
         self._delay_timer = QTimer()  # a call that is over by then needs no clock
         self._delay_timer.setSingleShot(True)

@@ -1,4 +1,4 @@
-"""What a call's card says of its subagent, in words: what it does, what it took, how it ended."""
+"""What a call's card says of its subagent, as text: what it does, what it took, how it ended."""
 
 from __future__ import annotations
 
@@ -62,26 +62,26 @@ class SubagentStatus:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is not over."""
+        """Return True if it is not over."""
         return self.phase in RUNNING_PHASE_TEXTS
 
     @property
     def window_ratio(self) -> float:
-        """How much of its context window its next request takes; it may pass 1."""
+        """Return how much of its context window its next request takes; it may pass 1."""
         return self.used / self.window if self.window else 0.0
 
     @property
     def window_ratio_text(self) -> str:
-        """How full its context is."""
+        """Return how full its context is."""
         return f"{self.window_ratio * 100:.0f} % of context"
 
     @property
     def phase_text(self) -> str:
-        """What it does, or how it ended."""
+        """Return what it does, or how it ended."""
         return {**RUNNING_PHASE_TEXTS, **_ENDED_PHASE_TEXTS}[self.phase]
 
     def summary(self, now_ms: int) -> str:
-        """Its model calls, tokens, cost, and how long it works or worked, as one line of words."""
+        """Return its model calls, tokens, cost, and how long it works or worked, as one line of words."""
         parts = []
         if self.steps:
             parts.append(f"{self.steps} model call{'s' if self.steps != 1 else ''}")
@@ -97,7 +97,7 @@ class SubagentStatus:
 
 
 def format_elapsed_ms(milliseconds: int) -> str:
-    """A running time as a clock shows it: 0:07, 12:40, 1:02:40."""
+    """Return a running time as a clock shows it: 0:07, 12:40, 1:02:40."""
     seconds = max(0, milliseconds) // 1000
     minutes, hours = seconds // _MINUTE, seconds // (_MINUTE * _MINUTE)
     if hours:

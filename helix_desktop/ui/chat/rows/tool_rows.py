@@ -44,7 +44,7 @@ class ToolRows:
         ] = {}  # calls whose arguments can stand as markers, by their step
 
     def on_call(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
-        """A row for each call of an answer."""
+        """Return a row for each call of an answer."""
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             digests = short.get(call.id, ())
@@ -59,7 +59,7 @@ class ToolRows:
             yield row
 
     def _superseded(self, key: str) -> Iterator[ToolRow]:
-        """The card of the list that a newer one, of this key, takes the place of."""
+        """Return the card of the list that a newer one, of this key, takes the place of."""
         previous, self._newest_todo_key = self._rows.get(self._newest_todo_key), key
         if previous is not None:
             self._rows[previous.key] = replace(previous, is_newest=False)
@@ -68,7 +68,7 @@ class ToolRows:
     def on_answer(
         self, recorded: RecordedEvent, answer: ToolAnswered, transcript: Transcript
     ) -> ToolRow | None:
-        """The row of a call that has its output now; None when no such call is known."""
+        """Return the row of a call that has its output now; None when no such call is known."""
         key = self._key_by_call.get(answer.call_id)
         if key is None:
             return None
@@ -97,7 +97,7 @@ class ToolRows:
         return self._rows[key]
 
     def on_subagent_started(self, event: SubagentStarted) -> ToolRow | None:
-        """The row of a call that has its subagent now; None when no such call is known."""
+        """Return the row of a call that has its subagent now; None when no such call is known."""
         key = self._key_by_call.get(event.call_id)
         if key is None:
             return None
@@ -124,7 +124,7 @@ class ToolRows:
         return row
 
     def updated_badges(self, transcript: Transcript) -> list[ToolRow]:
-        """The rows that stand elsewhere, or in another form, since the window was rewritten."""
+        """Return the rows that stand elsewhere, or in another form, since the window was rewritten."""
         standings = MessageStates(transcript)
         new = {
             key: self._updated(seq, self._rows[key], transcript, standings)
@@ -152,7 +152,7 @@ class ToolRows:
         return replace(row, badge=badge)
 
     def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
-        """The row of a call that began to wait or to run; None when no such call is known."""
+        """Return the row of a call that began to wait or to run; None when no such call is known."""
         key = self._key_by_call.get(call_id)
         if key is None:
             return None
@@ -169,7 +169,7 @@ class ToolRows:
         return self._rows[row.key]
 
     def with_original(self, key: str, original: OriginalOutput) -> ToolRow | None:
-        """The row of a key with what the cache holds; None when no such row is known."""
+        """Return the row of a key with what the cache holds; None when no such row is known."""
         row = self._rows.get(key)
         if row is None:
             return None
@@ -178,14 +178,14 @@ class ToolRows:
 
 
 def _subagent_status(answer: ToolAnswered) -> SubagentStatus | None:
-    """What an answer says of the subagent that gave it, or was to give it."""
+    """Return what an answer says of the subagent that gave it, or was to give it."""
     if answer.delegated is not None:
         return SubagentStatus.from_result(answer.delegated, answer.duration_ms)
     return SubagentStatus("interrupted") if answer.subagent and answer.outcome == "interrupted" else None
 
 
 def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript) -> ToolRow:
-    """The row with the form of its output that the agent is shown."""
+    """Return the row with the form of its output that the agent is shown."""
     form, requested, chooser = _output_form(row.answer_seq, answer, transcript)
     choice = transcript.rewrites.chosen_forms.get(row.answer_seq)
     ends = head_and_tail(choice.text if choice else answer.text)
@@ -204,7 +204,7 @@ def _with_shown_form(row: ToolRow, answer: ToolAnswered, transcript: Transcript)
 
 
 def _output_form(seq: int, answer: ToolAnswered, transcript: Transcript) -> tuple[Form, str, FormChooser]:
-    """The form of an output, what was asked for in a compact one, and who chose."""
+    """Return the form of an output, what was asked for in a compact one, and who chose."""
     choice = transcript.rewrites.chosen_forms.get(seq)
     if choice is not None:
         return choice.form, choice.asked, "user"
@@ -214,7 +214,7 @@ def _output_form(seq: int, answer: ToolAnswered, transcript: Transcript) -> tupl
 
 
 def form_cost_text(event: FormChosen | ToolAnswered) -> str:
-    """What choosing and making a form took; empty when no model was asked."""
+    """Return what choosing and making a form took; empty when no model was asked."""
     if not event.intake_tokens:
         return ""
     cached = f" ({format_tokens(event.intake_cached)} cached)" if event.intake_cached else ""
@@ -234,7 +234,7 @@ def head_and_tail(text: str, head_lines: int = HEAD_LINES, tail_lines: int = TAI
 
 
 def call_target(call: ToolCall) -> str:
-    """What a call is about, read from its arguments; empty when they do not say."""
+    """Return what a call is about, read from its arguments; empty when they do not say."""
     try:
         args = json.loads(call.arguments)
     except ValueError:

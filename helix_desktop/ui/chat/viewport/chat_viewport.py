@@ -26,7 +26,7 @@ _EDGE = 8.0  # room kept around what Tab brings into sight, pixels
 
 
 class HitResult(NamedTuple):
-    """A row under a point, and the point in its sheet."""
+    """A row under a point, and the point in its item."""
 
     row_index: int
     item: RowItem
@@ -67,12 +67,12 @@ class ChatViewport(QObject):
 
     @property
     def style(self) -> ChatStyle:
-        """The look that rows are shown in."""
+        """Return the look that rows are shown in."""
         return self.item_cache.style
 
     @property
     def is_at_end(self) -> bool:
-        """Whether the end of the last row is in sight."""
+        """Return True if the end of the last row is in sight."""
         return self.scroll_layout.is_at_end(self.column.height)
 
     def reset(self) -> None:
@@ -100,7 +100,7 @@ class ChatViewport(QObject):
         self.refresh()
 
     def set_following(self, following: bool) -> None:
-        """Stay at the end when rows come, or stay where the person reads."""
+        """Stay at the end when rows come, or stay where the user reads."""
         if following:
             self.unseen_count = 0
         if following != self.is_following:
@@ -118,7 +118,7 @@ class ChatViewport(QObject):
             self.layout_changed.emit()
 
     def on_bar_moved(self) -> None:
-        """The person has moved the scroll bar."""
+        """Scroll to where the user has moved the scroll bar."""
         if self._syncing:
             return
         value = self._bar.value()
@@ -135,7 +135,7 @@ class ChatViewport(QObject):
             self._layout()
 
     def show_row(self, index: int, offset: float | None = None) -> None:
-        """Bring a row to `above` pixels below the top, by default a little room."""
+        """Scroll a row to `offset` pixels below the top, by default a small margin."""
         self.set_following(False)
         self.scroll_layout.scroll_to_row(index, self.style.px(8) if offset is None else offset)
         self._layout()
@@ -166,13 +166,13 @@ class ChatViewport(QObject):
         self.set_following(self.is_at_end)
 
     def item(self, index: int) -> RowItem:
-        """The sheet of a row, laid out for the column."""
+        """Return the item of a row, laid out for the column."""
         sheet = self.item_cache.get(index)
         sheet.layout(self.column.width)
         return sheet
 
     def hit_test(self, point: QPointF) -> HitResult | None:
-        """The row at, or nearest to, a point of the viewport; None when there are no rows."""
+        """Return the row at, or nearest to, a point of the viewport; None when there are no rows."""
         if not self.scroll_layout.placed:
             return None
         placed = self.scroll_layout.placed[0]

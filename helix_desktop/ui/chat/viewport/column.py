@@ -9,7 +9,7 @@ from helix_desktop.ui.chat.viewport.item_cache import ItemCache
 
 
 class TextColumn:
-    """At most 760 px wide (at zoom 1), centred; all measures in pixels of the viewport."""
+    """At most 760 px wide (at zoom 1), centered; all measures in pixels of the viewport."""
 
     def __init__(self, viewport: QWidget, item_cache: ItemCache) -> None:
         self._viewport = viewport

@@ -64,13 +64,13 @@ class ChatFinder(QObject):
         self.counter.start("")
 
     def matches(self, item: RowItem) -> dict[int, list[tuple[int, int]]]:
-        """Ranges of what is built of a sheet that hold the words, by number of the text."""
+        """Return the matching ranges in the built part of an item, by text number."""
         if not self.query:
             return {}
         return {text.number: ranges for text in item.built_texts if (ranges := text.find_all(self.query))}
 
     def _search_order(self) -> Iterator[tuple[int, TextPosition | None]]:
-        """All rows once around; the row of the present hit first beyond it, and at last as a whole."""
+        """Return all rows once around; the row of the present hit first beyond it, and at last as a whole."""
         count = len(self._chat_viewport.model)
         step = 1 if self._forward else -1
         if self.current is not None:
@@ -114,7 +114,7 @@ class ChatFinder(QObject):
         return True
 
     def _count_matches(self, index: int, up_to: TextPosition | None = None) -> int:
-        """The hits that a row shows, or those up to a spot with it; nothing is built for them."""
+        """Return the hits that a row shows, or those up to a spot with it; nothing is built for them."""
         hits = 0
         for block_text in self._chat_viewport.item(index).block_texts():
             text = block_text.text.lower()
@@ -124,7 +124,7 @@ class ChatFinder(QObject):
         return hits
 
     def _find_position(self, index: int, origin: TextPosition | None) -> TextPosition | None:
-        """The nearest hit of a row; only texts that hold the words are built for it."""
+        """Return the nearest hit of a row; only texts that hold the words are built for it."""
         sheet = self._chat_viewport.item(index)
         words = sheet.block_texts()
         for text in words if self._forward else reversed(list(words)):

@@ -46,14 +46,14 @@ class FocusOrder(QObject):
         return self._search(placed[-1 if forward else 0].row_index, forward)
 
     def _visible_areas(self, placed: PlacedRow) -> list[HitArea]:
-        """The places of a row that are wholly in sight."""
+        """Return the places of a row that are wholly in sight."""
         top = placed.y + self._chat_viewport.item_cache.gap(placed.row_index)
         height = self._chat_viewport.column.height
         hots = self._chat_viewport.item(placed.row_index).hit_areas
         return [hot for hot in hots if top + hot.rect.top() >= 0 and top + hot.rect.bottom() <= height]
 
     def _build_next(self, item: RowItem, name: str, forward: bool) -> None:
-        """Have the place after, or before, a place built; without a name the first, or last, of the sheet."""
+        """Have the place after, or before, a place built; without a name the first, or last, of the item."""
         here = item.hit_area(name)
         edge = 0.0 if forward else item.height
         edge = here.rect.y() if here is not None else edge

@@ -54,7 +54,7 @@ class HeightIndex:
         return sum(self._sums[:block]) + sum(self._heights[block * _BLOCK : index])
 
     def find(self, y: float) -> tuple[int, float]:
-        """The row at a distance from the top, and how far below that row's top; ends are clamped."""
+        """Return the row at a distance from the top, and how far below that row's top; ends are clamped."""
         if not self._heights:
             return 0, 0.0
         block = 0

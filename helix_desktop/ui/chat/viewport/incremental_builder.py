@@ -28,7 +28,7 @@ class ViewportState(NamedTuple):
 
 
 class IncrementalBuilder(QObject):
-    """Makes estimated heights exact; what the person reads does not move for it."""
+    """Replaces estimated heights with exact ones without moving what the user reads."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class IncrementalBuilder(QObject):
         self._is_visible_built = True
 
     def build(self, deadline: float) -> None:
-        """Build what is in sight of the placed rows and place them anew; goes on later when time is up.
+        """Build what is in sight of the placed rows and place them again; goes on later when time is up.
 
         `deadline` is a time of time.perf_counter.
         """
@@ -84,7 +84,7 @@ class IncrementalBuilder(QObject):
         self._scroll_layout.layout(self._get_state().height)
 
     def _pass(self, lookahead: float, deadline: float) -> bool:
-        """Build each placed row between the edges of the viewport, or as far as `near` viewports beyond."""
+        """Build each placed row within the viewport, or as far as `lookahead` viewports beyond."""
         view = self._get_state()
         done = True
         placed = self._scroll_layout.placed

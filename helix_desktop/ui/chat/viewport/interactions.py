@@ -55,7 +55,7 @@ class RowInteractions(QObject):
         mouse.clicked.connect(self.activate)
 
     def paint_state(self, index: int, item: RowItem, widget: RowWidget) -> PaintState:
-        """How a row looks at this moment."""
+        """Return how a row looks at this moment."""
         key = item.row.key
         paint = PaintState(QRectF(), tick=self._chat_viewport.animation_tick)
         paint.hovered = self._mouse.hovered[1] if self._mouse.hovered[0] == key else ""

@@ -25,7 +25,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 from helix_desktop.ui.chat.style import ChatStyle
 from helix_desktop.ui.design.highlight import Highlighter
 
-MAX_CACHED_ITEMS = 96  # sheets; a screen shows about ten
+MAX_CACHED_ITEMS = 96  # items; a screen shows about ten
 _MAX_LOOKBACK_ROWS = 64  # rows; further back nobody remembers who speaks
 
 _FAILED = ("failed", "denied")  # a list that was not taken is shown as what it is: a call that failed
@@ -40,25 +40,25 @@ HEIGHT_ESTIMATES: dict[type[Row], float] = {
 
 
 class ItemCache:
-    """Least recently used sheets, and which of their folds are open."""
+    """Least recently used items, and which of their folds are open."""
 
     def __init__(self, model: ChatModel, style: ChatStyle, highlighter: Highlighter) -> None:
         self._model = model
         self._tools = ItemTools(style, DocumentWriter(style), highlighter)
         self._items: OrderedDict[str, RowItem] = OrderedDict()
         self._expanded: dict[str, frozenset[str]] = {}
-        self._markdown_by_key: dict[str, LazyMarkdown] = {}  # of sheets in a former look
+        self._markdown_by_key: dict[str, LazyMarkdown] = {}  # of items in a former look
 
     def __len__(self) -> int:
         return len(self._items)
 
     @property
     def style(self) -> ChatStyle:
-        """The look that sheets are made in."""
+        """Return the look that items are made in."""
         return self._tools.style
 
     def set_style(self, style: ChatStyle) -> None:
-        """Make all sheets anew in another look."""
+        """Create all items again in another style."""
         self._tools.highlighter.clear()
         sheets = self._items.items()
         self._markdown_by_key |= {
@@ -68,22 +68,22 @@ class ItemCache:
         self._items.clear()
 
     def clear(self) -> None:
-        """Forget all sheets and open folds."""
+        """Forget all items and open folds."""
         self._tools.highlighter.clear()
         self._items.clear()
         self._expanded.clear()
         self._markdown_by_key.clear()
 
     def drop(self, key: str) -> None:
-        """Make the sheet of a key anew when it is needed again."""
+        """Create the item of a key again when it is needed next."""
         self._items.pop(key, None)
 
     def cached(self, key: str) -> RowItem | None:
-        """The sheet of a key if it is there already."""
+        """Return the item of a key if it exists already."""
         return self._items.get(key)
 
     def get(self, index: int) -> RowItem:
-        """The sheet of a row, made when needed; not laid out."""
+        """Return the item of a row, created when needed; not laid out."""
         shape = self._model.raw_row(index)
         setting = ItemContext(self._shows_header(index, shape), self._expanded.get(shape.key, frozenset()))
         sheet = self._items.get(shape.key)
@@ -99,7 +99,7 @@ class ItemCache:
         return sheet
 
     def is_open(self, key: str, fold: str) -> bool:
-        """Whether a fold of a row is open."""
+        """Return True if a fold of a row is open."""
         return fold in self._expanded.get(key, frozenset())
 
     def toggle(self, key: str, fold: str) -> None:
@@ -112,7 +112,7 @@ class ItemCache:
         self._expanded[key] = frozenset({*others, f"{group}:{name}"})
 
     def selected_option(self, key: str, group: str) -> str:
-        """Which of a group is chosen in a row; empty while nobody chose."""
+        """Return which of a group is chosen in a row; empty while nobody chose."""
         begin = f"{group}:"
         opened = self._expanded.get(key, frozenset())
         return next((name.removeprefix(begin) for name in opened if name.startswith(begin)), "")
@@ -124,7 +124,7 @@ class ItemCache:
         return self.style.px(_gap(self._model.raw_row(index), self._model.raw_row(index - 1)))
 
     def _reusable_markdown(self, previous: RowItem | None, key: str) -> LazyMarkdown | None:
-        """What has been read for a sheet that this one comes after, in another look or with other folds."""
+        """Return the parsed Markdown of the item this one replaces, in another style or with other folds."""
         return (
             previous.lazy_markdown()
             if isinstance(previous, AssistantMessageItem)
@@ -132,7 +132,7 @@ class ItemCache:
         )
 
     def _is_current(self, item: RowItem, shape: Row) -> bool:
-        """A streaming sheet has taken the arrived text itself; others must show this very row."""
+        """Return a streaming item has taken the arrived text itself; others must show this very row."""
         if isinstance(shape, AssistantRow) and shape.streaming:
             return isinstance(item, AssistantMessageItem) and item.is_busy
         return item.row is shape

@@ -43,12 +43,12 @@ class MatchCounter(QObject):
 
     @property
     def total(self) -> int:
-        """The hits counted so far."""
+        """Return the hits counted so far."""
         return sum(self._counts)
 
     @property
     def is_done(self) -> bool:
-        """Whether all rows are counted."""
+        """Return True if all rows are counted."""
         return len(self._counts) >= len(self._model) and not self._stale
 
     def start(self, query: str) -> None:
@@ -57,11 +57,11 @@ class MatchCounter(QObject):
         self._schedule()
 
     def count_in(self, row: int) -> int:
-        """The hits of a row."""
+        """Return the hits of a row."""
         return self._counts[row] if row < len(self._counts) else self._count_row(self._model.row(row))
 
     def count_before(self, row: int) -> int | None:
-        """The hits of all rows above a row; None while they are being counted."""
+        """Return the hits of all rows above a row; None while they are being counted."""
         return sum(self._counts[:row]) if row <= len(self._counts) else None
 
     def set_count(self, row: int, count: int) -> None:
@@ -104,7 +104,7 @@ def _source_texts(row: Row) -> tuple[str, ...]:
 
 
 def _searchable_texts(row: Row) -> Iterator[str]:
-    """The texts that the sheet of a row has with its fold open."""
+    """Return the texts that the item of a row has with its fold open."""
     match row:
         case AssistantRow():
             yield row.reasoning

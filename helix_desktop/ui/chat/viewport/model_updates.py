@@ -1,4 +1,4 @@
-"""Carries changes of the model to the board; arriving text at most every 33 ms."""
+"""Carries changes of the model to the viewport; arriving text at most every 33 ms."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PAUSE_FACTOR = 4  # a flush that costs n ms is followed by a pause of at least 
 
 
 class ModelUpdates(QObject):
-    """Listens to the model of a board for as long as the board lives."""
+    """Listens to the model of a viewport for as long as the viewport lives."""
 
     def __init__(self, chat_viewport: ChatViewport) -> None:
         super().__init__(chat_viewport)
@@ -70,7 +70,7 @@ class ModelUpdates(QObject):
             self._timer.start(self._pause_ms)
 
     def _update_in_place(self, index: int, key: str) -> bool:
-        """Let the sheet of an answer grow in place; False when it has to be made anew."""
+        """Let the item of an answer grow in place; False when it has to be created again."""
         row = self._chat_viewport.model.row(index)
         sheet = self._chat_viewport.item_cache.cached(key)
         return (

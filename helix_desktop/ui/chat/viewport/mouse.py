@@ -115,7 +115,7 @@ class MouseHandler(QObject):
             self._update_hover()
 
     def link_at(self, point: QPointF) -> str:
-        """The link at a point of the viewport, or nothing."""
+        """Return the link at a point of the viewport, or nothing."""
         located = self._chat_viewport.hit_test(point)
         return _link_at(located) if located is not None else ""
 

@@ -23,7 +23,7 @@ class NewRowsButton(EnterActivates, QPushButton):
         self.hide()
 
     def set_style(self, style: ChatStyle) -> None:
-        """Take the colours and fonts of a look."""
+        """Take the colors and fonts of a look."""
         theme = style.theme
         self.setFont(style.font(SMALL, MEDIUM))
         self.setIcon(icon("arrow-down", theme.accent_text, 14))
@@ -38,7 +38,7 @@ class NewRowsButton(EnterActivates, QPushButton):
         )
 
     def watch(self, chat_viewport: ChatViewport, area: QWidget) -> None:
-        """Stand above the lower edge of an area while a board does not follow."""
+        """Show the button above the lower edge of an area while a viewport does not follow."""
         chat_viewport.layout_changed.connect(
             lambda: self._update_text(
                 chat_viewport.unseen_count, chat_viewport.is_following or chat_viewport.is_at_end, area

@@ -15,14 +15,14 @@ from helix_desktop.ui.chat.rows.row_types import accessible_name
 from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
 
-_BLEED = 6  # pixels beside a row, for rings and pills that reach over the column's edge
+_BLEED = 6  # pixels on each side of a row, for rings and pills that reach over the column's edge
 
 
 class RowHost(Protocol):
     """What a row's widget asks of the view."""
 
     def paint_state(self, index: int, item: RowItem, widget: RowWidget) -> PaintState:
-        """How a row looks at this moment."""
+        """Return how a row looks at this moment."""
 
     def activate(self, index: int, area_name: str) -> None:
         """Do what a place of a row does."""
@@ -32,7 +32,7 @@ class RowHost(Protocol):
 
 
 class RowWidget(QWidget):
-    """Paints one sheet; the view hands it another one when its row scrolls away."""
+    """Paints one item; the view gives it another one when its row scrolls away."""
 
     def __init__(self, parent: QWidget, host: RowHost) -> None:
         super().__init__(parent)
@@ -47,7 +47,7 @@ class RowWidget(QWidget):
         self.hide()
 
     def bind(self, index: int, item: RowItem) -> None:
-        """Show a sheet from now on."""
+        """Show an item from now on."""
         if item is not self.item or index != self.index:
             same_row = self.item is not None and self.item.row.key == item.row.key
             self.index, self.item = index, item
@@ -57,7 +57,7 @@ class RowWidget(QWidget):
             self.update()
 
     def place(self, x: float, y: float, item: RowItem) -> None:
-        """Stand with the sheet's origin at a point of the viewport."""
+        """Place the item's origin at a point of the viewport."""
         rect = QRect(round(x) - _BLEED, round(y), round(item.width) + 2 * _BLEED, round(item.height) + 1)
         if rect.size() != self.size():
             self.update()
@@ -66,7 +66,7 @@ class RowWidget(QWidget):
         self._place_children()
 
     def release(self) -> None:
-        """Show nothing any more, and wait for another sheet."""
+        """Show nothing any more, and wait for another item."""
         self.item = None
         self.index = -1
         self.focused_area = ""
@@ -124,7 +124,7 @@ class RowWidget(QWidget):
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw the part of the sheet that is asked for."""
+        """Draw the part of the item that is asked for."""
         if self.item is None:
             return
         painter = QPainter(self)
@@ -175,11 +175,11 @@ class RowWidgetPool:
 
     @property
     def widget_count(self) -> int:
-        """How many widgets exist."""
+        """Return how many widgets exist."""
         return len(self.visible) + len(self._free)
 
     def place(self, rows: list[tuple[PlacedRow, RowItem, float]], x: float) -> None:
-        """Show these sheets; each comes with its place and the room above it."""
+        """Show these items; each comes with its place and the room above it."""
         keys = {sheet.row.key for _, sheet, _ in rows}
         for key in [key for key in self.visible if key not in keys]:
             self._recycle(key)
@@ -199,7 +199,7 @@ class RowWidgetPool:
             widget.update()
 
     def focused_widget(self) -> RowWidget | None:
-        """The row that has the keyboard, or None."""
+        """Return the row that has the keyboard, or None."""
         return next((widget for widget in self.visible.values() if widget.has_keyboard()), None)
 
     def _recycle(self, key: str) -> None:

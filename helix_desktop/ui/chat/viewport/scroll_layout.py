@@ -20,7 +20,7 @@ class ScrollLayout:
     """Scroll position over rows whose heights are estimates until they are visible.
 
     The position is an anchor row and how far its top lies above the viewport's top, so that
-    correcting a height elsewhere never moves what the person reads.
+    correcting a height elsewhere never moves what the user reads.
     """
 
     def __init__(self, measure: Callable[[int], float], bottom_padding: float = 0.0) -> None:
@@ -37,11 +37,11 @@ class ScrollLayout:
         return self.heights.offset(self.anchor) + self.offset if len(self.heights) else 0.0
 
     def max_position(self, view_height: float) -> float:
-        """The largest scroll position, in pixels."""
+        """Return the largest scroll position, in pixels."""
         return max(0.0, self.heights.total + self._bottom_padding - view_height)
 
     def is_at_end(self, view_height: float) -> bool:
-        """Whether the last row's end is in sight; needs a layout of the present state."""
+        """Return True if the last row's end is in sight; needs a layout of the present state."""
         if not self.placed:
             return True
         last = self.placed[-1]
@@ -72,7 +72,7 @@ class ScrollLayout:
         self.anchor, self.offset = self.heights.find(position)
 
     def scroll_to_row(self, index: int, offset: float = 0.0) -> None:
-        """Put the top of a row `above` pixels below the viewport's top."""
+        """Put the top of a row `offset` pixels below the viewport's top."""
         self.anchor, self.offset = index, -offset
 
     def scroll_to_end(self) -> None:

@@ -55,7 +55,7 @@ class Selection:
         self.anchor, self.head = first, last
 
     def bounds(self) -> tuple[TextPosition, TextPosition] | None:
-        """The earlier and the later end, or None when nothing is selected."""
+        """Return the earlier and the later end, or None when nothing is selected."""
         if self.anchor is None or self.head is None or self.anchor == self.head:
             return None
         return min(self.anchor, self.head), max(self.anchor, self.head)
@@ -92,12 +92,12 @@ class Selection:
             )
 
     def is_row_selected(self, index: int) -> bool:
-        """Whether exactly one row is selected as a whole."""
+        """Return True if exactly one row is selected as a whole."""
         bounds = self._row_bounds(index)
         return bounds is not None and self.bounds() == bounds
 
     def text(self) -> str:
-        """The selected words as they are shown, rows apart by an empty line."""
+        """Return the selected words as they are shown, rows apart by an empty line."""
         bounds = self.bounds()
         if bounds is None:
             return ""

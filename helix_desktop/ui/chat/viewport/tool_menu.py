@@ -1,4 +1,4 @@
-"""The menu of a tool card: what a person can do with one call and its output."""
+"""The menu of a tool card: what a user can do with one call and its output."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SEPARATOR = ToolAction("")
 
 
 def actions_for(row: ToolRow) -> list[ToolAction]:
-    """What can be done with a call as it stands now."""
+    """Return what can be done with a call as it stands now."""
     actions: list[ToolAction] = []
     if row.digest and row.answer_seq:
         pinned = row.badge == "pinned"
@@ -54,7 +54,7 @@ def actions_for(row: ToolRow) -> list[ToolAction]:
 
 
 def _form_actions(row: ToolRow) -> list[ToolAction]:
-    """The other forms in which the agent could see the output from the next request on."""
+    """Return the other forms in which the agent could see the output from the next request on."""
     actions = []
     if row.form != "full" or row.badge == "cached":
         actions.append(ToolAction("form:full", "Show the agent all of it", "maximize-2"))

@@ -112,7 +112,7 @@ class ChatView(QAbstractScrollArea):
 
     @property
     def is_following(self) -> bool:
-        """Whether the view stays at the end when rows come."""
+        """Return True if the view stays at the end when rows come."""
         return self.chat_viewport.is_following
 
     def follow_end(self) -> None:
@@ -127,7 +127,7 @@ class ChatView(QAbstractScrollArea):
         return index is not None
 
     def find_text(self, text: str, direction: int = 1) -> None:
-        """Go to the next (1) or former (-1) row text that holds some words; `find_finished` tells the end.
+        """Go to the next (1) or previous (-1) row with a text; `find_finished` is emitted at the end.
 
         An empty text ends finding and takes the marks away.
         """
@@ -135,7 +135,7 @@ class ChatView(QAbstractScrollArea):
         self.chat_viewport.repaint()
 
     def selected_text(self) -> str:
-        """The selected words, messages apart by an empty line."""
+        """Return the selected words, messages apart by an empty line."""
         return self._selection.text()
 
     def announce(self, text: str) -> None:
@@ -285,7 +285,7 @@ class ChatView(QAbstractScrollArea):
 
 
 def _is_typed(event: QKeyEvent) -> bool:
-    """Whether a key writes a sign; Space presses buttons."""
+    """Return True if a key writes a sign; Space presses buttons."""
     keys = Qt.KeyboardModifier
     modifiers = event.modifiers() & (keys.ControlModifier | keys.AltModifier | keys.MetaModifier)
     # AltGr is Control and Alt at once on some systems, and writes.

@@ -29,7 +29,7 @@ class DisclosureHead(EnterActivates, QAbstractButton):
         self.setFixedHeight(scaled(26))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.setFixedHeight(scaled(26))
         self.update()
@@ -75,7 +75,7 @@ class Disclosure(QWidget):
         head.toggled.connect(self._toggle)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme, also for what is built later."""
+        """Take the colors of a theme, also for what is built later."""
         self._theme = theme
 
     def _toggle(self, opened: bool) -> None:
@@ -88,7 +88,7 @@ class Disclosure(QWidget):
 
 
 def refused_disclosure(text: str, role: TextRole) -> Disclosure:
-    """What a model wrote that was not used, word for word."""
+    """Return what a model wrote that was not used, word for word."""
     head = DisclosureHead("Summary not used", f"{len(text):,} characters", role)
 
     def build() -> QWidget:
@@ -100,7 +100,7 @@ def refused_disclosure(text: str, role: TextRole) -> Disclosure:
 
 
 def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
-    """The ledger, word for word, on a code surface."""
+    """Return the ledger, word for word, on a code surface."""
 
     def build() -> QWidget:
         card = Card((12, 9, 12, 10), 0)

@@ -33,7 +33,7 @@ def load(directory: Path) -> tuple[str, ...]:
 
 
 def base(px: int = BASE_PX) -> QFont:
-    """The application's font at a size in pixels."""
+    """Return the application's font at a size in pixels."""
     font = QFont(UI_FAMILY)
     font.setPixelSize(px)
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
@@ -41,7 +41,7 @@ def base(px: int = BASE_PX) -> QFont:
 
 
 def scale(reference: QFont) -> float:
-    """How much larger than 100 % a widget's font is; 1.0 where the font is not set in pixels."""
+    """Return how much larger than 100 % a widget's font is; 1.0 where the font is not set in pixels."""
     return reference.pixelSize() / BASE_PX if reference.pixelSize() > 0 else 1.0
 
 
@@ -53,7 +53,7 @@ def sized(reference: QFont, px: float, weight: QFont.Weight = QFont.Weight.Norma
 
 
 def mono(reference: QFont, px: float) -> QFont:
-    """The code font without ligatures, `px` pixels at 100 %, scaled as the reference is."""
+    """Return the code font without ligatures, `px` pixels at 100 %, scaled as the reference is."""
     font = sized(reference, px)
     font.setFamily(MONO_FAMILY)
     font.setFeature(QFont.Tag("calt"), 0)
@@ -61,7 +61,7 @@ def mono(reference: QFont, px: float) -> QFont:
 
 
 def ui_font(px: int = 13, weight: int = 400, code: bool = False) -> QFont:
-    """The interface's font, or the one for code, `px` pixels at 100 % and scaled as the person chose."""
+    """Return the interface's font, or the one for code, `px` pixels at 100 % and scaled as the user chose."""
     reference = QApplication.font()
     font = mono(reference, px) if code else sized(reference, px)
     font.setWeight(QFont.Weight(weight))
@@ -69,5 +69,5 @@ def ui_font(px: int = 13, weight: int = 400, code: bool = False) -> QFont:
 
 
 def scaled(px: int) -> int:
-    """A length that grows with the text size; pixels at 100 % in, pixels on screen out."""
+    """Return a length that grows with the text size; pixels at 100 % in, pixels on screen out."""
     return round(px * scale(QApplication.font()))

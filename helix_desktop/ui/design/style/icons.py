@@ -1,4 +1,4 @@
-"""The icons of the window: line drawings tinted in a colour of the theme."""
+"""The icons of the window: line drawings tinted in a color of the theme."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ _STROKE = "1.75"  # of 24 units; the drawings' own 2 is heavy at 16 px
 
 
 def pixmap(name: str, color: str, size: int = 16, ratio: float = 1.0) -> QPixmap:
-    """An icon as a picture of `size` logical pixels; FileNotFoundError when there is no such icon.
+    """Return an icon as a picture of `size` logical pixels; FileNotFoundError when there is no such icon.
 
-    Kept in Qt's pixmap cache by name, colour, size and device pixel ratio.
+    Kept in Qt's pixmap cache by name, color, size and device pixel ratio.
     """
     key = f"icon:{name}:{color}:{size}:{ratio}"
     picture = QPixmap()
@@ -27,7 +27,7 @@ def pixmap(name: str, color: str, size: int = 16, ratio: float = 1.0) -> QPixmap
 
 
 def icon(name: str, color: str, size: int = 16, disabled: str = "") -> QIcon:
-    """An icon for buttons and menus, sharp on every screen that is there; `disabled` is its other colour."""
+    """An icon for buttons and menus, sharp on every screen that is there; `disabled` is its other color."""
     result = QIcon()
     for ratio in {1.0, *(screen.devicePixelRatio() for screen in QGuiApplication.screens())}:
         result.addPixmap(pixmap(name, color, size, ratio))

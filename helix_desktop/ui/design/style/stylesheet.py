@@ -1,7 +1,7 @@
 """Theme tokens become one palette and one style sheet; the system's light or dark is followed live.
 
 Widgets are styled by two dynamic properties: `kind` on buttons (primary, danger, link, segment, ...) and
-`role` on labels and frames (title, muted, card, ...). No colour stands anywhere else.
+`role` on labels and frames (title, muted, card, ...). No color stands anywhere else.
 """
 
 from __future__ import annotations
@@ -204,7 +204,7 @@ QProgressBar::chunk { background: $accent; border-radius: 3px; }
 
 
 def palette(theme: Theme) -> QPalette:
-    """The palette of a theme, for everything that Qt paints without the style sheet."""
+    """Return the palette of a theme, for everything that Qt paints without the style sheet."""
     role = QPalette.ColorRole
     result = QPalette()
     for target, color in (
@@ -234,7 +234,7 @@ def palette(theme: Theme) -> QPalette:
 
 
 def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
-    """The one style sheet of the application for a theme and a text size in pixels."""
+    """Return the one style sheet of the application for a theme and a text size in pixels."""
     scale = text_px / fonts.BASE_PX
     tokens: dict[str, object] = {key: value for key, value in asdict(theme).items() if isinstance(value, str)}
     tokens |= {f"px{px}": max(1, round(px * scale)) for px in (11, 12, 13, 15, 18, 26)}
@@ -248,7 +248,7 @@ def stylesheet(theme: Theme, text_px: int = fonts.BASE_PX) -> str:
 
 
 def prepare(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None:
-    """Give the application style, font and palette: all but the style sheet, which a window comes before."""
+    """Set the application's style, font and palette: all but the style sheet, which follows the window."""
     if not app.styleSheet():  # later the style is a wrapper of Qt whose name says nothing
         app.setStyle("Fusion")
     app.setFont(fonts.base(text_px))
@@ -256,13 +256,13 @@ def prepare(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> No
 
 
 def apply(app: QApplication, theme: Theme, text_px: int = fonts.BASE_PX) -> None:
-    """Give the whole application a theme and a text size in pixels; may be called again at any time."""
+    """Apply a theme and a text size in pixels to the whole application; may be called again at any time."""
     prepare(app, theme, text_px)
     app.setStyleSheet(stylesheet(theme, text_px))
 
 
 def _blend(background: str, foreground: str, share: float) -> str:
-    """A ground with a share (0..1) of an ink in it, as #rrggbb."""
+    """Return a background mixed with a share (0..1) of a foreground, as #rrggbb."""
     a, b = QColor(background), QColor(foreground)
     parts = ((a.red(), b.red()), (a.green(), b.green()), (a.blue(), b.blue()))
     return QColor(*(round(x + (y - x) * share) for x, y in parts)).name()
@@ -274,9 +274,9 @@ class Appearance(QObject):
     changed = Signal(object)
 
     def __init__(self, app: QApplication, mode: ThemeMode = "system", text_px: int = fonts.BASE_PX) -> None:
-        """Prepare the application; `dress` adds the style sheet. In "system" mode follow the desktop.
+        """Prepare the application; `apply_stylesheet` adds the style sheet. "system" follows the desktop.
 
-        Make it before the window, so that widgets begin with the right font, and dress it afterwards: widgets
+        Create it before the window, so that widgets start with the right font, and apply after it: widgets
         that grow under a style sheet are styled again at every step (70 ms of CPU for the whole window).
         """
         super().__init__(app)
@@ -288,7 +288,7 @@ class Appearance(QObject):
 
     @property
     def mode(self) -> ThemeMode:
-        """What was chosen: system, light or dark."""
+        """Return what was chosen: system, light or dark."""
         return self._mode
 
     @property
@@ -298,13 +298,13 @@ class Appearance(QObject):
 
     @property
     def theme(self) -> Theme:
-        """The theme in force."""
+        """Return the theme in force."""
         if self._mode == "system":
             return DARK if self._app.styleHints().colorScheme() is Qt.ColorScheme.Dark else LIGHT
         return DARK if self._mode == "dark" else LIGHT
 
     def apply_stylesheet(self) -> None:
-        """Put the style sheet on, once the window is built."""
+        """Apply the style sheet, once the window is built."""
         self._apply()
 
     def set_mode(self, mode: ThemeMode) -> None:

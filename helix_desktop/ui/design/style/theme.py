@@ -1,4 +1,4 @@
-"""Design tokens: every colour of the window, light and dark, in one place."""
+"""Design tokens: every color of the window, light and dark, in one place."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class CodeColors:
-    """Colours of highlighted code."""
+    """Colors of highlighted code."""
 
     keyword: str
     function: str
@@ -20,7 +20,7 @@ class CodeColors:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """One set of colours, as #rrggbb; every text colour keeps 4.5:1 on the surfaces it is used on."""
+    """One set of colors, as #rrggbb; every text color keeps 4.5:1 on the surfaces it is used on."""
 
     name: str
     dark: bool

@@ -53,12 +53,12 @@ class ContentViewer(Card):
         self.text.page_changed.connect(lambda _: self._update_page())
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme, at the text size in force."""
+        """Take the colors of a theme, at the text size in force."""
         super().tint(theme)
         self.copy_button.setFixedSize(*map(scaled, _COPY_PX))
 
     def show_data(self, data: bytes | None, name: str = "", problem: str = "") -> None:
-        """Show bytes, or say why there are none; `name` is their file's, for the colours."""
+        """Show bytes, or say why there are none; `name` is their file's, for the colors."""
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
         for part in (self.text, self.position_label, self._find_button, self.copy_button):

@@ -57,7 +57,7 @@ class FindBar(QWidget):
         self.field.textChanged.connect(lambda _: self._debounce.start())
 
     def open_bar(self) -> None:
-        """Show the bar and let the person type."""
+        """Show the bar and let the user type."""
         self.show()
         self.field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.field.selectAll()
@@ -90,7 +90,7 @@ class FindBar(QWidget):
         self.count.set_text("")
 
     def step(self, offset: int) -> None:
-        """Go `by` hits on, round the ends."""
+        """Go `offset` hits on, round the ends."""
         if not self._hits:
             return
         self._current = (self._current + offset) % len(self._hits)

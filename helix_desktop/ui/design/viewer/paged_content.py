@@ -60,27 +60,27 @@ class PagedContent:
 
     @property
     def page_count(self) -> int:
-        """How many pages there are; at least one."""
+        """Return how many pages there are; at least one."""
         return max(1, -(-self.row_count // PAGE_LINES))
 
     def page(self, index: int) -> list[PageRow]:
-        """The rows of a page, counted from 0."""
+        """Return the rows of a page, counted from 0."""
         first = index * PAGE_LINES
         return [self.row(at) for at in range(first, min(first + PAGE_LINES, self.row_count))]
 
     def row(self, index: int) -> PageRow:
-        """One row, counted from 0 over all pages."""
+        """Return one row, counted from 0 over all pages."""
         if self.is_binary:
             return PageRow(index + 1, _hex_row(self.data, index * HEX_WIDTH))
         goes_on = index > 0 and self._line_numbers[index] == self._line_numbers[index - 1]
         return PageRow(0 if goes_on else self._line_numbers[index], self._text(index))
 
     def line_at(self, row: int) -> int:
-        """The number of the line that a row belongs to, counted from 1."""
+        """Return the number of the line that a row belongs to, counted from 1."""
         return row + 1 if self.is_binary else self._line_numbers[row]
 
     def byte_share(self, first_line: int, last_line: int) -> float:
-        """How much of all bytes stand in lines `first` to `last` (counted from 1, both included), 0 to 1."""
+        """Return the share of all bytes in lines `first_line` to `last_line` (from 1, inclusive), 0 to 1."""
         if not self.data or self.is_binary:
             return 1.0
         begin = self._starts[self._first_row(first_line)] if first_line <= self.line_count else len(self.data)
@@ -88,7 +88,7 @@ class PagedContent:
         return max(0, end - begin) / len(self.data)
 
     def search(self, query: str) -> Iterator[Match | None]:
-        """Where `words` stand, letter case aside for ASCII; None now and then, as a place to pause.
+        """Return where `query` stand, letter case aside for ASCII; None now and then, as a place to pause.
 
         Ends after MATCH_LIMIT hits. Words that a folded line breaks apart are found where they begin.
         """

@@ -69,16 +69,16 @@ class PagedText(QPlainTextEdit):
 
     @property
     def content(self) -> PagedContent:
-        """What is shown."""
+        """Return what is shown."""
         return self._content
 
     @property
     def page_index(self) -> int:
-        """The page on screen, counted from 0."""
+        """Return the page on screen, counted from 0."""
         return self._page_index
 
     def show_content(self, content: PagedContent, name: str = "") -> None:
-        """Show the first page of a content; `name` is the file's, for its colours."""
+        """Show the first page of a content; `name` is the file's, for its colors."""
         self._content, self._name = content, name.rsplit("/", 1)[-1]
         self.show_page(0)
 
@@ -109,7 +109,7 @@ class PagedText(QPlainTextEdit):
         self.centerCursor()
 
     def page_of(self, match: Match) -> int:
-        """The page that a hit stands on."""
+        """Return the page that a hit stands on."""
         return match.row // PAGE_LINES
 
     def clear_matches(self) -> None:
@@ -152,7 +152,7 @@ class PagedText(QPlainTextEdit):
         return int(QFontMetricsF(ui_font(11, code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
 
     def paint_gutter(self, gutter: QWidget, dirty: QRect) -> None:
-        """Draw line numbers beside the rows in sight."""
+        """Draw line numbers to the left of the rows in sight."""
         painter = QPainter(gutter)
         painter.fillRect(dirty, QColor(self._theme.code_surface))
         painter.setFont(ui_font(11, code=True))
@@ -173,7 +173,7 @@ class PagedText(QPlainTextEdit):
             block = block.next()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the line numbers beside the text."""
+        """Keep the line numbers next to the text."""
         super().resizeEvent(event)
         self._place_gutter()
 

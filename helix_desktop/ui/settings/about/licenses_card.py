@@ -38,7 +38,7 @@ class LicensesCard(QWidget):
 
     @property
     def is_filled(self) -> bool:
-        """Whether there is a list."""
+        """Return True if there is a list."""
         return bool(self._licenses)
 
     def show_licenses(self, licenses: Sequence[License]) -> None:

@@ -18,7 +18,7 @@ _COPIED_MS = 1_500
 
 
 class AboutPage(QWidget):
-    """Build, data folder, licences; what it asks for comes out as signals."""
+    """Build, data folder, licenses; what it asks for comes out as signals."""
 
     move_requested = Signal()
     """The data folder is to lie elsewhere."""
@@ -94,7 +94,7 @@ class AboutPage(QWidget):
 
     @property
     def release_text(self) -> str:
-        """What is said of the newest release."""
+        """Return what is said of the newest release."""
         return self._release.text()
 
     def show_data_status(self, text: str) -> None:

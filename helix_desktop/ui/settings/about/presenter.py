@@ -1,4 +1,4 @@
-"""Fills the About page, and asks for a newer release when the person says so: never by itself."""
+"""Fills the About page, and looks for a newer release when the user asks: never by itself."""
 
 from __future__ import annotations
 
@@ -64,6 +64,6 @@ class AboutPresenter:
 
 
 def _open_release_page(url: str) -> None:
-    """Open a release's page in the browser, as the person has seen and clicked it."""
+    """Open a release's page in the browser, as the user has seen and clicked it."""
     if url.startswith("https://"):
         QDesktopServices.openUrl(QUrl(url))

@@ -69,7 +69,7 @@ class DataPage(QWidget):
 
     @property
     def retention_rule(self) -> RetentionRule:
-        """What is chosen."""
+        """Return what is chosen."""
         return RetentionRule(self.quota.currentData(), self.age.currentData() * DAY_MS)
 
     def _backup_card(self) -> QWidget:

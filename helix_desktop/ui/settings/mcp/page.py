@@ -74,7 +74,7 @@ class AddServerBox(QFrame):
         self._parse()
 
     def start(self, used_names: tuple[str, ...]) -> None:
-        """Start anew; `taken` are the names that are used."""
+        """Reset the form; `used_names` are the names that are in use."""
         self.used_names = self.editor.used_names = used_names
         self.paste.clear()
         self._parse()
@@ -115,7 +115,7 @@ class AddServerBox(QFrame):
         retint(self, self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for what comes later."""
+        """Take the colors of a theme for what comes later."""
         self._theme = theme
 
 
@@ -165,7 +165,7 @@ class McpPage(QWidget):
     def show_servers(
         self, workspace: str, folder: str, reports: tuple[McpServerStatus, ...], secret_storage: str = ""
     ) -> None:
-        """Show how the servers of a workspace are doing; `keeping` says where secrets are kept."""
+        """Show how the servers of a workspace are doing; `secret_storage` says where secrets are kept."""
         self.add_box.editor.form.secret_storage = secret_storage
         self._lead.setText(_LEAD.format(name=workspace))
         self._head.show()
@@ -216,7 +216,7 @@ class McpPage(QWidget):
         self._error.setVisible(bool(text))
 
     def error_text(self) -> str:
-        """What is said to have gone wrong."""
+        """Return what is said to have gone wrong."""
         return "" if self._error.isHidden() else self._error.text()
 
     def show_undo(self, text: str) -> None:
@@ -225,5 +225,5 @@ class McpPage(QWidget):
         self._undo.setVisible(bool(text))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for cards that come later."""
+        """Take the colors of a theme for cards that come later."""
         self._theme = theme

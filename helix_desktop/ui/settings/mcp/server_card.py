@@ -31,7 +31,7 @@ class DisclosureButton(PushButton):
         self.tint(self._theme)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         super().tint(theme)
 
@@ -123,7 +123,7 @@ class ServerCard(QFrame):
             self.editor.edit(self._report.entry, {}, self._report.missing_secrets)
 
     def show_report(self, report: McpServerStatus, folder: str, used_names: tuple[str, ...]) -> None:
-        """Show how the server is doing; `taken` are the other servers' names."""
+        """Show how the server is doing; `used_names` are the other servers' names."""
         self._report, self.editor.used_names = report, used_names
         self._dot.set_color_token(STATE_COLORS[report.state])
         reported_name = report.reported_name if report.state == "ready" else ""
@@ -150,7 +150,7 @@ class ServerCard(QFrame):
         self._restart.setText("Start now" if report.state == "failed" else "Restart")
 
     def is_open(self, part: str) -> bool:
-        """Whether its tools, log or fields are open."""
+        """Return True if its tools, log or fields are open."""
         return self._toggles[part].isChecked()
 
     def set_open(self, part: str, is_open: bool = True) -> None:

@@ -52,7 +52,7 @@ class TestStatus(QWidget):
         self.setVisible(bool(text))
 
     def text(self) -> str:
-        """What it says."""
+        """Return what it says."""
         return self._message.text()
 
     def show_report(self, report: McpServerStatus) -> None:
@@ -127,7 +127,7 @@ class ServerForm(QWidget):
         self._rows.addWidget(FormField(with_break_points(name), entry, note=self.secret_storage))
 
     def draft(self, used_names: tuple[str, ...] = ()) -> ServerDraft | None:
-        """What is filled in; None when something is wrong, which is then marked."""
+        """Return what is filled in; None when something is wrong, which is then marked."""
         try:
             secrets = {name: entry.text().strip() for name, entry in self._secrets.items()}
             parsed = parse_draft(
@@ -147,11 +147,11 @@ class ServerForm(QWidget):
         return None if any(faults.values()) else parsed
 
     def errors(self) -> dict[str, str]:
-        """What is marked as wrong: field and words."""
+        """Return what is marked as wrong: field and words."""
         return {name: field.error_text() for name, field in self._fields.items() if field.error_text()}
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for fields that come later."""
+        """Take the colors of a theme for fields that come later."""
         self._theme = theme
 
 
@@ -177,7 +177,7 @@ class ServerEditor(QWidget):
         self.setLayout(column(self.form, self.status, row(None, cancel, self.test, self.save), gap=10))
 
     def edit(self, entry: McpServerConfig, secrets: dict[str, str], missing: tuple[str, ...]) -> None:
-        """Fill the form anew."""
+        """Fill the form from a server's configuration."""
         self.form.show_draft(ServerDraft(entry, secrets), missing)
         self.status.show_status("ok", "")
         self.set_testing(False)

@@ -1,4 +1,4 @@
-"""What the page of MCP servers says: a report in words, and fields as a draft. No Qt."""
+"""What the page of MCP servers says: a report as text, and fields as a draft. No Qt."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pluralize(number: int, noun: str) -> str:
 
 
 def state_text(report: McpServerStatus) -> str:
-    """The state in a few words."""
+    """Return the state in a few words."""
     if report.state == "waiting" and report.why:
         return "Starting again…"
     if report.state == "failed" and report.retry_in_s:
@@ -37,12 +37,12 @@ def state_text(report: McpServerStatus) -> str:
 
 
 def with_break_points(name: str) -> str:
-    """A name that may be broken after each underscore."""
+    """Return a name that may be broken after each underscore."""
     return name.replace("_", "_\u200b")
 
 
 def cost_text(report: McpServerStatus) -> str:
-    """How many tools the model is told of, and what they cost; empty when nothing is known of them."""
+    """Return how many tools the model sees, and what they cost; empty when nothing is known of them."""
     if not report.tools:
         return "no tools" if report.state == "ready" else ""
     exposed, total = len(report.exposed_tools), len(report.tools)
@@ -51,7 +51,7 @@ def cost_text(report: McpServerStatus) -> str:
 
 
 def total_text(reports: tuple[McpServerStatus, ...]) -> str:
-    """What all servers together cost."""
+    """Return what all servers together cost."""
     exposed, tokens = (
         sum(len(report.exposed_tools) for report in reports),
         sum(report.tokens for report in reports),
@@ -60,7 +60,7 @@ def total_text(reports: tuple[McpServerStatus, ...]) -> str:
 
 
 def consent_text(entry: McpServerConfig, folder: str) -> tuple[str, str]:
-    """What the person is to agree to: in a sentence, and exactly."""
+    """Return what the user is to agree to: in a sentence, and exactly."""
     pairs, secret = (entry.headers, entry.secret_headers) if entry.url else (entry.env, entry.secret_env)
     variables = [
         *(f"{key}={value}" for key, value in pairs.items()),
@@ -77,7 +77,7 @@ def consent_text(entry: McpServerConfig, folder: str) -> tuple[str, str]:
 
 
 def endpoint_text(entry: McpServerConfig) -> str:
-    """The command line, or the URL, to be edited; a quoted line reads back as the same words."""
+    """Return the command line, or the URL, to be edited; a quoted line reads back as the same words."""
     return entry.url or shlex.join((entry.command, *entry.args)) if entry.command or entry.url else ""
 
 
@@ -127,5 +127,5 @@ def _parse_variables(text: str) -> dict[str, str]:
 
 
 def error_text(error: HelixError) -> str:
-    """An error on one line."""
+    """Return an error on one line."""
     return " ".join(part for part in (error.what, error.why, error.fix) if part)

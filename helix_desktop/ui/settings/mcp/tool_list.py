@@ -27,7 +27,7 @@ _LOG_PX, _SWITCH_PX, _COST_PX = 170, 38, 50
 
 
 class ToolList(QWidget):
-    """Every tool on a line of its own; those that cannot be told say why."""
+    """Every tool on a line of its own; those that cannot be exposed say why."""
 
     switched = Signal(list)
     """The tools that are off now."""
@@ -45,7 +45,7 @@ class ToolList(QWidget):
         self.setLayout(column(self._search, self._rows, gap=6))
 
     def show_tools(self, tools: tuple[McpToolStatus, ...]) -> None:
-        """Show these; nothing is built anew while they stay as they are."""
+        """Show these tools; nothing is rebuilt while they stay the same."""
         if tools == self._tools:
             return
         self._tools = tools
@@ -99,7 +99,7 @@ class ToolList(QWidget):
             self._lines[tool.tool].setVisible(all(word in text for word in words))
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme for lines that come later."""
+        """Take the colors of a theme for lines that come later."""
         self._theme = theme
 
 
@@ -134,7 +134,7 @@ class LogView(QPlainTextEdit):
         self.verticalScrollBar().setValue(self.verticalScrollBar().maximum())
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self.setFont(ui_font(12, code=True))
         self.setStyleSheet(
             f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"

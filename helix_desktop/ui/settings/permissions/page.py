@@ -98,7 +98,7 @@ class RuleForm(QWidget):
 
 
 class PermissionsPage(QWidget):
-    """Trust and rules of a workspace; what the person asks for comes out as signals."""
+    """Trust and rules of a workspace; emits what the user asks for as signals."""
 
     revoke_requested = Signal(str)
     undo_requested = Signal()

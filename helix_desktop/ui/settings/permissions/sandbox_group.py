@@ -51,11 +51,11 @@ class SandboxGroup(QWidget):
 
     @property
     def status_text(self) -> str:
-        """What it says holds commands back."""
+        """Return what it says holds commands back."""
         return self._status.text()
 
     def show_sandbox(self, enabled: dict[str, bool], status: str, is_confined: bool) -> None:
-        """Show which are on, and what that comes to; `held`: something holds commands back."""
+        """Show which are on, and what that comes to; `is_confined`: something holds commands back."""
         for name, switch in self.switches.items():
             switch.blockSignals(True)
             switch.setChecked(enabled[name])

@@ -25,7 +25,7 @@ _NAMES = re.compile(r"\b[a-z]+(?:_[a-z]+)+\b")
 def policy_form(
     workspace: str, policy: ContextPolicy, restorable: Mapping[str, int] | None = None
 ) -> PolicyForm:
-    """The form of a workspace's policy; `restorable` counts stored changes by profile."""
+    """Return the form of a workspace's policy; `restorable` counts stored changes by profile."""
     profiles = tuple(Profile(name, PROFILE_TEXTS[name]) for name in PROFILES)
     groups = (
         _general(policy),

@@ -75,7 +75,7 @@ class ProfileChoice(QWidget):
         self._theme = theme
 
     def button(self, name: str) -> QRadioButton:
-        """The button of a profile; KeyError when there is none."""
+        """Return the button of a profile; KeyError when there is none."""
         return self._buttons[name]
 
     def _build(self, profiles: tuple[Profile, ...]) -> None:
@@ -236,11 +236,11 @@ class PolicyPage(QWidget):
             framed.setEnabled(form.is_managed)
 
     def control(self, key: str) -> QWidget:
-        """The control of a field; KeyError when the policy has none of that key."""
+        """Return the control of a field; KeyError when the policy has none of that key."""
         return self._inputs[key].control
 
     def error_text(self, key: str) -> str:
-        """What is wrong with a field, or an empty text."""
+        """Return what is wrong with a field, or an empty text."""
         return self._inputs[key].error_text()
 
     def show_error(self, key: str, message: str) -> None:
@@ -249,7 +249,7 @@ class PolicyPage(QWidget):
             self._inputs[key].show_error(message)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
 
     def _build(self, form: PolicyForm) -> None:

@@ -159,5 +159,5 @@ class ProviderCheckView(QWidget):
         self._fit()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme

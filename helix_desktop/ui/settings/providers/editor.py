@@ -146,7 +146,7 @@ class ProviderEditor(QWidget):
             self.models.show_checklist()
 
     def form(self) -> ProviderForm:
-        """What is filled in now."""
+        """Return what is filled in now."""
         return ProviderForm(
             self._id,
             self._name.text().strip(),
@@ -158,7 +158,7 @@ class ProviderEditor(QWidget):
         )
 
     def errors(self) -> dict[str, str]:
-        """What is marked as wrong: field name and words."""
+        """Return what is marked as wrong: field name and words."""
         texts = {name: field.error_text() for name, field in self._fields.items()}
         return {name: words for name, words in {**texts, "models": self.models.error_text()}.items() if words}
 

@@ -32,7 +32,7 @@ _CHECKED, _UNCHECKED = Qt.CheckState.Checked, Qt.CheckState.Unchecked
 
 
 class _CheckBoxDelegate(QStyledItemDelegate):
-    """Paints check boxes in the theme's colors; the style sheet keeps the room for them free."""
+    """Paints check boxes in the theme's colors; the style sheet keeps the space for them free."""
 
     theme = LIGHT
 
@@ -120,7 +120,7 @@ class ModelChecklist(QWidget):
     def show_models(
         self, names: Sequence[str], spec_lookup: Callable[[str], ResolvedModelSpec], existing: Collection[str]
     ) -> None:
-        """Show what is offered; models that are `present` already are checked and cannot be changed."""
+        """Show what is offered; models that are `existing` already are checked and cannot be changed."""
         self.list.blockSignals(True)
         self.list.clear()
         for name in names:

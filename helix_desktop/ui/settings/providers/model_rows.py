@@ -49,7 +49,7 @@ class ModelRow:
 
 
 def cell_text(row: ModelRow, column: int) -> str:
-    """The text of a cell."""
+    """Return the text of a cell."""
     match column:
         case 0:
             return row.name
@@ -67,7 +67,7 @@ def cell_text(row: ModelRow, column: int) -> str:
 
 
 def tooltip_text(row: ModelRow, column: int) -> str:
-    """Where the figures of a cell come from, a line each."""
+    """Return where the figures of a cell come from, a line each."""
     lines = ["Answers when no other model is named"] if row.is_default and column == 0 else []
     for name in _FIGURES_BY_COLUMN[column]:
         fact = row.spec.values.get(name)

@@ -1,4 +1,4 @@
-"""The figures of one model: what is known stands in the fields in grey, what is typed counts instead."""
+"""The figures of one model: what is known stands in the fields in gray, what is typed counts instead."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ModelSpecForm(QWidget):
     def show_model(
         self, entry: ModelEntry, spec: ResolvedModelSpec, defaults: ResolvedModelSpec, is_default: bool
     ) -> None:
-        """Show a model; `without` is what would be known without the person's own figures."""
+        """Show a model; `defaults` is what would be known without the user's own figures."""
         self._entry = entry
         self._name.set_full_text(entry.name)
         self._default_button.setVisible(not is_default)
@@ -106,15 +106,15 @@ class ModelSpecForm(QWidget):
             source.set_full_text(source_text(fact) if fact is not None else _UNKNOWN_SOURCE)
 
     def field(self, name: str) -> QLineEdit:
-        """The field of a number, by its figure's name."""
+        """Return the field of a number, by its figure's name."""
         return self._fields[name]
 
     def choice(self, name: str) -> Combo:
-        """The choice of an ability, by its name."""
+        """Return the choice of an ability, by its name."""
         return self._choices[name]
 
     def source(self, name: str) -> str:
-        """Where a figure comes from, as it is read."""
+        """Return where a figure comes from, as it is read."""
         return self._sources[name].full_text()
 
     def _on_edited(self, name: str) -> None:

@@ -28,15 +28,15 @@ class _ModelTableModel(QAbstractTableModel):
         self.theme = LIGHT
 
     def rowCount(self, parent: Index = _ROOT) -> int:
-        """How many models there are."""
+        """Return how many models there are."""
         return 0 if parent.isValid() else len(self.rows)
 
     def columnCount(self, parent: Index = _ROOT) -> int:
-        """How many figures are shown of each."""
+        """Return how many figures are shown of each."""
         return 0 if parent.isValid() else len(COLUMNS)
 
     def headerData(self, section: int, orientation: Qt.Orientation, role: int = 0) -> object:
-        """The name of a column."""
+        """Return the name of a column."""
         if orientation is not Qt.Orientation.Horizontal:
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -44,7 +44,7 @@ class _ModelTableModel(QAbstractTableModel):
         return COLUMNS[section] if role == Qt.ItemDataRole.DisplayRole else None
 
     def data(self, index: Index, role: int = 0) -> object:
-        """What a cell shows."""
+        """Return what a cell shows."""
         row, column = self.rows[index.row()], index.column()
         first = column == 0
         getters: dict[int, Callable[[], object]] = {
@@ -122,11 +122,11 @@ class ModelTable(QTableView):
         self.model_selected.emit(self.current_name())
 
     def current_name(self) -> str:
-        """The name of the chosen model; empty when there is none."""
+        """Return the name of the chosen model; empty when there is none."""
         return self._name(self.currentIndex())
 
     def cell_texts(self) -> list[list[str]]:
-        """All cells as they are read."""
+        """Return all cells as they are read."""
         return [[cell_text(row, column) for column in range(len(COLUMNS))] for row in self._model.rows]
 
     def focusInEvent(self, event: QFocusEvent) -> None:
@@ -160,7 +160,7 @@ class ModelTable(QTableView):
         self.setFixedHeight(_HEAD_PX + rows * _ROW_PX + below + 2 * self.frameWidth())
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._model.theme = theme
         self.viewport().update()
 

@@ -21,7 +21,7 @@ _NO_MODEL = "No model yet. List those that the server has, or write a name."
 
 
 class ProviderModels(QWidget):
-    """Emits nothing while it is filled; `changed` when a person changed something."""
+    """Emits nothing while it is filled; `changed` when the user changed something."""
 
     changed = Signal()
     listing_requested = Signal()
@@ -76,21 +76,21 @@ class ProviderModels(QWidget):
 
     @property
     def entries(self) -> tuple[ModelEntry, ...]:
-        """The models as they are now."""
+        """Return the models as they are now."""
         return tuple(self._entries.values())
 
     @property
     def default_model(self) -> str:
-        """The model that answers when none is named; empty when there are none."""
+        """Return the model that answers when none is named; empty when there are none."""
         return self._default_model if self._default_model in self._entries else next(iter(self._entries), "")
 
     @property
     def selected_model(self) -> str:
-        """The model whose figures are shown."""
+        """Return the model whose figures are shown."""
         return self.table.current_name()
 
     def show_models(self, entries: Sequence[ModelEntry], default_model: str, spec_lookup: SpecLookup) -> None:
-        """Show these models; `knows` says what is known of one."""
+        """Show these models; `spec_lookup` says what is known of one."""
         self._entries = {entry.name: entry for entry in entries}
         self._default_model, self._spec_lookup, self._offered = default_model, spec_lookup, {}
         self.checklist.hide()
@@ -100,7 +100,7 @@ class ProviderModels(QWidget):
         self.table.select_model(self.default_model)
 
     def set_spec_lookup(self, spec_lookup: SpecLookup) -> None:
-        """Look the figures up anew: the address has changed."""
+        """Look the model specs up again: the address has changed."""
         self._spec_lookup = spec_lookup
         self._refresh()
 
@@ -150,7 +150,7 @@ class ProviderModels(QWidget):
         self._error.setVisible(bool(message))
 
     def error_text(self) -> str:
-        """What is said to be wrong."""
+        """Return what is said to be wrong."""
         return self._error.text()
 
     def add(self, name: str) -> None:

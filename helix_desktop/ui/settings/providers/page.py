@@ -153,7 +153,7 @@ class ProvidersPage(QWidget):
         self.editor.focus_first_empty()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self._paint_icons()
 
@@ -164,7 +164,7 @@ class ProvidersPage(QWidget):
             item.setIcon(icon("play" if demo else "server", self._theme.muted, 16))
 
     def _new_key_location(self) -> str:
-        """Where the others' keys are or would be; empty when nothing is known of it."""
+        """Return where the others' keys are or would be; empty when nothing is known of it."""
         states = self._states.values()
         locations = (f"in the {state.key_text}" for state in states if state.key_place == "keychain")
         would = (state.key_text for state in states if state.key_place == "none" and state.key_text)

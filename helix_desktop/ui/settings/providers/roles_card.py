@@ -88,7 +88,7 @@ class RolesCard(QWidget):
             choice.setEnabled(bool(workspace))
 
     def workspace_choice(self, role: Role) -> Combo:
-        """The choice of a role in this workspace."""
+        """Return the choice of a role in this workspace."""
         return self._workspace_choices[role]
 
 

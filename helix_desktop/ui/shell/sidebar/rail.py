@@ -27,7 +27,7 @@ RAIL_PX = 64
 
 
 class WorkspaceButton(EnterActivates, QAbstractButton):
-    """A coloured square with initials, a bar when active, a dot when it wants something."""
+    """A colored square with initials, a bar when active, a dot when it wants something."""
 
     def __init__(self, workspace: WorkspaceRow) -> None:
         """Show one workspace."""
@@ -50,7 +50,7 @@ class WorkspaceButton(EnterActivates, QAbstractButton):
         self.update()
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._theme = theme
         self.update()
 
@@ -177,11 +177,11 @@ class Rail(QFrame):
                 self._button_layout.insertWidget(place, button)
 
     def button(self, workspace_id: str) -> WorkspaceButton:
-        """The square of a workspace; KeyError when it is not shown."""
+        """Return the square of a workspace; KeyError when it is not shown."""
         return self._buttons[workspace_id]
 
     def menu_for(self, workspace_id: str) -> QMenu:
-        """The context menu of a workspace."""
+        """Return the context menu of a workspace."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         missing = self._buttons[workspace_id].workspace.badge == "missing"
@@ -199,7 +199,7 @@ class Rail(QFrame):
         return menu
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme; the theme button shows the other one."""
+        """Take the colors of a theme; the theme button shows the other one."""
         self._theme = theme
         self._theme_button.set_icon("sun" if theme.dark else "moon")
         self._theme_button.set_tip("Use the light theme" if theme.dark else "Use the dark theme")

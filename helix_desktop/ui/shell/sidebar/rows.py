@@ -38,14 +38,14 @@ class WorkspaceRow:
     initials: str = ""
     active: bool = False
     badge: WorkspaceBadge = ""
-    cache: str = ""  # size of its cache in words, e.g. "2.1 MB"
+    cache: str = ""  # size of its cache as text, e.g. "2.1 MB"
 
     def display_color(self) -> str:
-        """Its own colour, else one that its id always leads to."""
+        """Return its own color, else one that its id always leads to."""
         return self.color or default_color(self.id)
 
     def display_initials(self) -> str:
-        """Its own initials, else those of its name."""
+        """Return its own initials, else those of its name."""
         return self.initials or default_initials(self.name)
 
 
@@ -63,14 +63,14 @@ class SessionItem:
     used: float | None
     running: bool
     active: bool
-    waiting: bool = False  # for the person's approval
+    waiting: bool = False  # for the user's approval
     parent: str = ""
     created_ms: int = 0
     pressure: Pressure = "calm"
 
 
 def default_color(workspace_id: str) -> str:
-    """The colour of a workspace id, the same on every machine."""
+    """Return the color of a workspace id, the same on every machine."""
     return WORKSPACE_COLORS[hashlib.sha256(workspace_id.encode()).digest()[0] % len(WORKSPACE_COLORS)]
 
 
@@ -85,7 +85,7 @@ def default_initials(name: str) -> str:
 
 
 def distinct_colors(ids: Iterable[str]) -> dict[str, str]:
-    """The colours of workspaces that look alike otherwise: different ones, as long as there are enough."""
+    """The colors of workspaces that look alike otherwise: different ones, as long as there are enough."""
     colors: dict[str, str] = {}
     for workspace_id in sorted(ids):
         first = WORKSPACE_COLORS.index(default_color(workspace_id))
@@ -95,7 +95,7 @@ def distinct_colors(ids: Iterable[str]) -> dict[str, str]:
 
 
 def disambiguate(paths: Sequence[str]) -> list[str]:
-    """The shortest words that tell folders apart: as many parents as it takes, else the whole path."""
+    """Return the shortest words that tell folders apart: as many parents as it takes, else the whole path."""
     folders = [PurePath(path) for path in paths]
     for parents in range(1, max((len(folder.parts) for folder in folders), default=0)):
         tails = ["/".join(folder.parts[:-1][-parents:]) for folder in folders]
@@ -105,7 +105,7 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
 
 
 def day_group(updated_ms: int, now: datetime) -> DayGroup:
-    """The day group of a moment (milliseconds since 1970), seen from a local `now`."""
+    """Return the day group of a moment (milliseconds since 1970), seen from a local `now`."""
     day = datetime.fromtimestamp(updated_ms / 1000).date()
     if day >= now.date():
         return "Today"
@@ -113,7 +113,7 @@ def day_group(updated_ms: int, now: datetime) -> DayGroup:
 
 
 def format_session_time(updated_ms: int, now: datetime) -> str:
-    """A moment as short as the list needs it: now, 14:02, Tue, 12 Nov, 12 Nov 2025."""
+    """Return a moment as short as the list needs it: now, 14:02, Tue, 12 Nov, 12 Nov 2025."""
     moment = datetime.fromtimestamp(updated_ms / 1000)
     if (now - moment).total_seconds() < _JUST_NOW_S:
         return "now"
@@ -126,7 +126,7 @@ def format_session_time(updated_ms: int, now: datetime) -> str:
 
 
 def matches_query(needle: str, *texts: str) -> bool:
-    """Whether every word of a search stands somewhere in the texts, upper and lower case alike."""
+    """Return True if every word of a search stands somewhere in the texts, upper and lower case alike."""
     haystack = " ".join(texts).casefold()
     return all(word in haystack for word in needle.casefold().split())
 
@@ -134,7 +134,7 @@ def matches_query(needle: str, *texts: str) -> bool:
 def nested_sessions(items: Iterable[SessionItem], needle: str = "") -> list[SessionItem]:
     """The sessions that are shown, newest first, each followed by its subagents' in the order they began.
 
-    Subagents show where the person is, where one runs, and where a search finds one.
+    Subagents show where the user is, where one runs, and where a search finds one.
     """
     below: dict[str, list[SessionItem]] = {}
     top: list[SessionItem] = []

@@ -53,7 +53,7 @@ class SessionDelegate(QStyledItemDelegate):
         painter.restore()
 
     def createEditor(self, parent: QWidget, option: QStyleOptionViewItem, index: _Index) -> QWidget:
-        """A field for the title."""
+        """Return a field for the title."""
         field = QLineEdit(parent)
         field.setMaxLength(1_000)
         field.setAccessibleName("Session title")

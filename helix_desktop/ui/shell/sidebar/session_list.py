@@ -51,15 +51,15 @@ class SessionList(QListView):
         self._sessions_model.set_filter(needle)
 
     def sessions(self) -> list[SessionItem]:
-        """The sessions that are shown, in order."""
+        """Return the sessions that are shown, in order."""
         return self._sessions_model.sessions()
 
     def session_count(self) -> int:
-        """How many sessions there are, shown or not."""
+        """Return how many sessions there are, shown or not."""
         return self._sessions_model.session_count()
 
     def index_of(self, session_id: str) -> QModelIndex:
-        """The index of a session; invalid when it is not shown."""
+        """Return the index of a session; invalid when it is not shown."""
         return self._sessions_model.index_of(session_id)
 
     def focus_first(self) -> None:
@@ -69,7 +69,7 @@ class SessionList(QListView):
             self.setCurrentIndex(self.index_of(self.sessions()[0].id))
 
     def menu_for(self, index: QModelIndex) -> QMenu:
-        """The context menu of a session."""
+        """Return the context menu of a session."""
         menu = QMenu(self)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Open", lambda: self._select(index))
@@ -92,7 +92,7 @@ class SessionList(QListView):
         super().keyPressEvent(event)
 
     def tint(self, theme: Theme) -> None:
-        """Take the colours of a theme."""
+        """Take the colors of a theme."""
         self._delegate.theme = theme
         self.viewport().update()
 

@@ -51,15 +51,15 @@ class SessionModel(QAbstractListModel):
         self._reset(self._arranged())
 
     def sessions(self) -> list[SessionItem]:
-        """The sessions that are shown, in order."""
+        """Return the sessions that are shown, in order."""
         return [row for row in self._rows if isinstance(row, SessionItem)]
 
     def session_count(self) -> int:
-        """How many sessions there are, shown or not."""
+        """Return how many sessions there are, shown or not."""
         return sum(not item.parent for item in self._items)
 
     def index_of(self, session_id: str) -> QModelIndex:
-        """The index of a session; invalid when it is not shown."""
+        """Return the index of a session; invalid when it is not shown."""
         for place, entry in enumerate(self._rows):
             if isinstance(entry, SessionItem) and entry.id == session_id:
                 return self.index(place)
@@ -76,7 +76,7 @@ class SessionModel(QAbstractListModel):
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        """What a row shows, what screen readers say, and the row itself."""
+        """Return what a row shows, what screen readers say, and the row itself."""
         entry = self._rows[index.row()]
         if role == ITEM_ROLE:
             return entry

@@ -1,4 +1,4 @@
-"""The pane beside the rail: the workspace's name, its sessions, and the size of its cache."""
+"""The pane next to the rail: the workspace's name, its sessions, and the size of its cache."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class Sidebar(QFrame):
         self._choose_page()
 
     def show_cache(self, text: str) -> None:
-        """Show the size of the cache in words, e.g. "2.1 MB · 312 entries"."""
+        """Show the size of the cache as text, e.g. "2.1 MB · 312 entries"."""
         self._cache.set_full_text(f"Cache {text}" if text else "Cache empty")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

@@ -89,12 +89,12 @@ class Switcher(QuickPicker):
         self.refresh()
 
     def matching_workspaces(self) -> list[WorkspaceRow]:
-        """The workspaces that match the search, in order."""
+        """Return the workspaces that match the search, in order."""
         rows = (self.items.item(place).data(_ROW_ROLE) for place in range(self.items.rowCount()))
         return [workspace for workspace in rows if isinstance(workspace, WorkspaceRow)]
 
     def find_items(self, needle: str) -> Iterator[QStandardItem]:
-        """The workspaces with these words in their name or path."""
+        """Return the workspaces with these words in their name or path."""
         for workspace in self._workspaces:
             if matches_query(needle, workspace.name, workspace.path):
                 item = QStandardItem(workspace.name)

@@ -1,4 +1,4 @@
-"""The coloured square that stands for a workspace, in rail and switcher."""
+"""The colored square that stands for a workspace, in rail and switcher."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BADGE_COLOR_TOKENS = {"running": "seg_assistant", "waiting": "seg_output", "miss
 def paint_workspace_badge(
     painter: QPainter, rect: QRectF, workspace: WorkspaceRow, theme: Theme, reference: QFont
 ) -> None:
-    """Paint square and initials; a workspace whose folder is missing turns grey."""
+    """Paint square and initials; a workspace whose folder is missing turns gray."""
     background = QColor(workspace.display_color())
     missing = workspace.badge == "missing"
     sweep = QLinearGradient(rect.topLeft(), rect.bottomRight())

@@ -34,7 +34,7 @@ class MoveDataPresenter(QObject):
         dialog.about.move_requested.connect(lambda: self._async_actions.start(self.prompt(), "move data"))
 
     async def prompt(self) -> None:
-        """Ask for the folder and for the person's word. Raises HelixError for a folder that will not do."""
+        """Ask for the folder and for confirmation. Raises HelixError for a folder that cannot be used."""
         self._dialog.about.show_data_status("")
         source = self._services.data_folder
         target = await dialogs.pick_folder(self._dialog, "Move the data to an empty folder", source.parent)

@@ -162,7 +162,7 @@ class PermissionsPresenter(QObject):
 
 
 async def _read_usage(workspace: OpenWorkspace, rules: Iterable[PermissionRule]) -> dict[str, RuleUsage]:
-    """How often each rule answered, by its text, in all sessions of a workspace."""
+    """Return how often each rule answered, by its text, in all sessions of a workspace."""
     rules_by_name = {name: rule.text for rule in rules for name in rule_names(rule)}
     uses = {text: RuleUsage() for text in rules_by_name.values()}
     here = {conversation.session.id: conversation.session.log for conversation in workspace.conversations}
@@ -198,7 +198,7 @@ def _usage_text(usage: RuleUsage | None) -> str:
 
 
 def format_date(at_ms: int) -> str:
-    """A moment in words; `at` in milliseconds since 1970, 0 when it is not known."""
+    """Return a moment as text; `at_ms` in milliseconds since 1970, 0 when it is not known."""
     if not at_ms:
         return "earlier"
     moment = datetime.fromtimestamp(at_ms / 1000)

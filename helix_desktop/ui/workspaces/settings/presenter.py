@@ -51,7 +51,7 @@ class _Pages:
 
 
 class SettingsPresenter(QObject):
-    """Binds the settings window to desk and appearance."""
+    """Binds the settings window to app services and appearance."""
 
     move_confirmed = Signal(str, bool)
     """The new folder for all data, and whether the old copy is to be removed at the end."""
@@ -117,7 +117,7 @@ class SettingsPresenter(QObject):
 
     @property
     def dialog(self) -> SettingsDialog:
-        """The settings window."""
+        """Return the settings window."""
         return self._pages.dialog
 
     def close(self) -> None:
@@ -147,7 +147,7 @@ class SettingsPresenter(QObject):
         retint(dialog, self._window.theme)
 
     def _offer_models(self) -> None:
-        """Offer models to a person who needs one: those that are set up, else the page that sets them up."""
+        """Offer models to a user who needs one: those that are set up, else the page that sets them up."""
         if self._services.settings.providers:
             self._choose_model()
         else:

@@ -34,7 +34,7 @@ _STOPPED = "stopped"
 
 
 class ProvidersPresenter:
-    """Binds the provider page to the desk. Nothing is asked of a server before somebody presses a button."""
+    """Binds the provider page to the app services. No server is contacted before a button is pressed."""
 
     def __init__(
         self,
@@ -89,7 +89,7 @@ class ProvidersPresenter:
         await self.refresh()
 
     async def refresh(self) -> None:
-        """Show the list anew; what is chosen stays chosen."""
+        """Update the list; the selection stays."""
         forms, states = [_DEMO_FORM], [ProviderStatus(DEMO, self._in_use(DEMO), "none", "")]
         for provider in self._services.settings.providers:
             state = await self._services.key_status(provider.name)
@@ -144,7 +144,7 @@ class ProvidersPresenter:
             self._page.list.setCurrentRow(names.index(name))
 
     def _model_in_use(self, provider: Provider) -> str:
-        """The label of the model that answers here, as long as the provider still has it."""
+        """Return the label of the model that answers here, as long as the provider still has it."""
         room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
         model = room.model.info.name if room is not None else ""
         is_listed = model in {entry.name for entry in provider.models}
@@ -262,7 +262,7 @@ def updated_label(label: str, previous_name: str, provider: Provider | None) -> 
 
 
 def provider_from_server(server: LocalServer, settings: Settings) -> Provider:
-    """A provider made of a server that was found; of its own name, or of one with a number."""
+    """Return a provider made of a server that was found; of its own name, or of one with a number."""
     base = re.sub(r"[\s/]+", "-", server.title).lower()
     used_names = {provider.name for provider in settings.providers} | {DEMO}
     names = (base, *(f"{base}-{number}" for number in range(2, 100)))
@@ -276,7 +276,7 @@ def provider_from_server(server: LocalServer, settings: Settings) -> Provider:
 
 
 def form_from_provider(provider: Provider) -> ProviderForm:
-    """A provider as it is filled in."""
+    """Return a provider as it is filled in."""
     default = provider.default_model or next((entry.name for entry in provider.models), "")
     entries = provider.models
     if default and default not in {entry.name for entry in entries}:
@@ -285,7 +285,7 @@ def form_from_provider(provider: Provider) -> ProviderForm:
 
 
 def provider_from_form(form: ProviderForm) -> Provider:
-    """The provider that a form describes; name and models may still be missing. Raises HelixError."""
+    """Return the provider that a form describes; name and models may still be missing. Raises HelixError."""
     name = re.sub(r"[\s/]+", "-", form.name.strip()).lower() or _DEFAULT_NAME
     faults = validate_provider(form)
     wrong = [words for field, words in faults.items() if field not in ("name", "models")]

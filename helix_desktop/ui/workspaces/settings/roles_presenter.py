@@ -1,4 +1,4 @@
-"""Shows which model does what, and keeps what a person chooses."""
+"""Shows which model does what, and saves what the user chooses."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class RolesPresenter:
 
 
 def model_labels(settings: Settings) -> tuple[str, ...]:
-    """The labels of all models that the settings name."""
+    """Return the labels of all models that the settings name."""
     return tuple(
         f"{provider.name}/{name}"
         for provider in settings.providers
