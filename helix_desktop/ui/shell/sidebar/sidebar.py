@@ -62,7 +62,7 @@ class Sidebar(QFrame):
     switcher_requested = Signal()
 
     def __init__(self) -> None:
-        """Start without a workspace, and without the session list: see `furnish`."""
+        """Start without a workspace, and without the session list: see `add_session_list`."""
         super().__init__()
         self.setObjectName("sidebar")
         self.setMinimumWidth(200)
