@@ -120,7 +120,7 @@ class LevelDbStore(LevelDbSearch):
         A damaged one is mended as far as it can be: `told` hears how far that is, on another thread; `health`
         says what became of it.
         Texts are indexed after `index_after` seconds of quiet; None: only when `indexed` is awaited.
-        Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
+        Raise StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
         """
         readers = ReaderThreads(f"helix-store-read-{folder.name}")
         opening: Future[OpenFiles] = Future()
@@ -145,7 +145,7 @@ class LevelDbStore(LevelDbSearch):
     ) -> None:
         """Store all of it, or nothing, durably; returns when it would survive a power cut.
 
-        Cancelled, it is stored as a whole or not at all. Raises StoreWriteFailed, ContentTooLarge,
+        Cancelled, it is stored as a whole or not at all. Raise StoreWriteFailed, ContentTooLarge,
         StoreClosed; ValueError when the events leave a gap, or something names a content that is not stored.
         """
         self._check_open()
@@ -162,15 +162,15 @@ class LevelDbStore(LevelDbSearch):
         self.health.damage_notifier.forget_digests(one.digest for one in made.contents)
 
     async def events(self, session: str) -> list[RecordedEvent]:
-        """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
+        """Return a session's whole log, in order. Raise StoreUnreadable when a part of it is damaged."""
         return await self._run_query(lambda view: read_events(view, self._codec, session))
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions, last updated first."""
+        """Return all sessions, last updated first."""
         return await self._run_query(lambda view: read_sessions(view, self._codec))
 
     async def get(self, digest: str) -> bytes:
-        """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
+        """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
         try:
             return await self._run_query(lambda view: self._contents.read(view, digest))
         except ContentDamaged as error:
@@ -178,7 +178,7 @@ class LevelDbStore(LevelDbSearch):
             raise
 
     async def entry(self, digest: str) -> CacheEntry:
-        """What is known of a content. Raises DigestUnknown, ContentDamaged."""
+        """Return what is known of a content. Raise DigestUnknown, ContentDamaged."""
 
         def ask(view: ReadView) -> CacheEntry:
             try:
@@ -192,7 +192,7 @@ class LevelDbStore(LevelDbSearch):
         return await self._run_query(ask)
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
+        """Return the digests that begin with `prefix` (1 to 64 hex digits), in order. Raise ValueError."""
         return await self._run_query(lambda view: find_digests(view, prefix, limit))
 
     async def totals(self) -> StoreTotals:
@@ -202,7 +202,7 @@ class LevelDbStore(LevelDbSearch):
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached, and not sent; nothing of both deletes it.
 
-        Raises StoreWriteFailed.
+        Raise StoreWriteFailed.
         """
         self._check_open()
         keys.session_bytes(session)
@@ -273,7 +273,7 @@ def _open_files(folder: Path, workspace_id: str, clock: Clock, on_progress: Prog
 
 
 def _reporting_damage(files: OpenFiles, stage: Callable[[WriteBatch], None]) -> Callable[[WriteBatch], None]:
-    """The same, on open files, and a damaged row reaches the caller as an error for people."""
+    """Return the same, on open files, and a damaged row reaches the caller as an error for users."""
 
     def run(batch: WriteBatch) -> None:
         files.database.ensure_open()

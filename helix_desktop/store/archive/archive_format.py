@@ -62,14 +62,14 @@ class SessionHeader(msgspec.Struct, frozen=True):
 
 
 def file_name(name: str, stamp: str = "") -> str:
-    """A file's name for an archive of the workspace `name`, on every system."""
+    """Return a file's name for an archive of the workspace `name`, on every system."""
     plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "workspace"
     short = plain.encode()[:_NAME_BYTES].decode(errors="ignore")
     return f"{short}{'-' if stamp else ''}{stamp}{SUFFIX}"
 
 
 def invalid_archive(why: str) -> InvalidArchive:
-    """A file that is not what an export wrote."""
+    """Return a file that is not what an export wrote."""
     return InvalidArchive(
         "This file cannot be imported.",
         f"{why[:1].upper()}{why[1:]}.",
@@ -78,7 +78,7 @@ def invalid_archive(why: str) -> InvalidArchive:
 
 
 def write_failed(path: Path, error: Any) -> ArchiveWriteFailed:
-    """A file that the disk did not take."""
+    """Return a file that the disk did not take."""
     return ArchiveWriteFailed(
         f"{path} was not written.",
         f"{getattr(error, 'strerror', None) or error}.",

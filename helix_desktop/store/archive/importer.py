@@ -54,7 +54,7 @@ async def merge_archive(
 ) -> ImportResult:
     """Check the whole file, then merge it; what became of it.
 
-    Raises ArchiveUnusable (nothing was changed), StoreWriteFailed and StoreClosed (what was merged until then
+    Raise ArchiveUnusable (nothing was changed), StoreWriteFailed and StoreClosed (what was merged until then
     is whole, and importing again goes on).
     """
     stop = threading.Event()
@@ -181,7 +181,7 @@ def _outcome_of(stored: Sequence[RecordedEvent], archived: Sequence[RecordedEven
 
 
 def _diverged_id(archived: ArchivedSession) -> str:
-    """An id for a session that went another way: the same for the same log."""
+    """Return an id for a session that went another way: the same for the same log."""
     words = hashlib.sha256(archived.header.id.encode())
     for one in archived.events:
         words.update(msgspec.json.encode(one))
@@ -223,7 +223,7 @@ def _read_record_or_none(batch: WriteBatch, codec: Codec, digest: str) -> EntryR
 
 
 def _check_free_space(folder: Path, path: Path) -> None:
-    """Raises HelixError when the disk could not take an archive of this size."""
+    """Raise HelixError when the disk could not take an archive of this size."""
     needed = _DISK_FACTOR * path.stat().st_size + _RESERVED_BYTES
     free = shutil.disk_usage(folder).free
     if free < needed:

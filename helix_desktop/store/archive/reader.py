@@ -69,7 +69,7 @@ ArchivePart = ArchiveManifest | ArchivedContent | ArchivedSession | ArchiveTotal
 def read_archive(
     path: Path, stop: threading.Event, on_progress: Progress = lambda *_: None
 ) -> Iterator[ArchivePart]:
-    """The manifest, every content, every session, and the end. Raises ArchiveUnusable, Stopped, OSError."""
+    """Yield the manifest, all contents, all sessions, and the end. Raise InvalidArchive, Stopped, OSError."""
     if path.exists() and not (path.is_file() or path.is_dir()):
         raise invalid_archive(
             "it is a pipe or a device, and a file is read twice"
@@ -85,7 +85,7 @@ def read_archive(
 
 
 def read_info(path: Path) -> ArchiveInfo:
-    """What a file says of itself; what follows is not looked at. Raises ArchiveUnusable."""
+    """Return what a file says of itself; what follows is not looked at. Raise ArchiveUnusable."""
     pieces = read_archive(path, threading.Event())
     try:
         manifest = next(pieces)
@@ -100,7 +100,7 @@ def read_info(path: Path) -> ArchiveInfo:
 def check_archive(
     path: Path, stop: threading.Event, on_progress: Progress = lambda *_: None
 ) -> ArchiveTotals:
-    """Read an archive to its end; what it holds. Raises ArchiveUnusable, Stopped, OSError."""
+    """Read an archive to its end; what it holds. Raise ArchiveUnusable, Stopped, OSError."""
     for piece in read_archive(path, stop, on_progress):
         if isinstance(piece, ArchiveTotals):
             return piece
@@ -193,7 +193,7 @@ def _read_session(tar: TarStreamReader, number: int) -> ArchivedSession:
 
 
 def _are_valid_times(*times: int) -> bool:
-    """Whether a calendar knows all of these: milliseconds since 1970, or 0 for never."""
+    """Return True if a calendar knows all of these: milliseconds since 1970, or 0 for never."""
     return all(0 <= one < _MAX_TIME_MS for one in times)
 
 

@@ -30,7 +30,7 @@ class TarStreamWriter:
         )
 
     def add(self, name: str, data: bytes) -> None:
-        """Append one member. Raises OSError."""
+        """Append one member. Raise OSError."""
         member = tarfile.TarInfo(name)
         member.size, member.mode = len(data), 0o600
         self._packed.write(member.tobuf(tarfile.USTAR_FORMAT, "utf-8", "strict"))
@@ -38,7 +38,7 @@ class TarStreamWriter:
         self._packed.write(bytes(-len(data) % _BLOCK_BYTES))
 
     def close(self) -> None:
-        """Write the end marks. Raises OSError."""
+        """Write the end marks. Raise OSError."""
         self._packed.write(bytes(2 * _BLOCK_BYTES))
         self._packed.flush(zstandard.FLUSH_FRAME)
 
@@ -54,11 +54,11 @@ class TarStreamReader:
         self._next_header: tuple[str, int] | None = None
 
     def next_name(self) -> str:
-        """The name of the next member."""
+        """Return the name of the next member."""
         return self._read_header()[0]
 
     def read_member(self, name: str, max_bytes: int) -> bytes:
-        """The bytes of the next member, which must have this name and at most `cap` bytes."""
+        """Return the bytes of the next member, which must have this name and at most `cap` bytes."""
         found, size = self._read_header()
         if found != name:
             raise invalid_archive(f"it holds {found[:100]!r} where {name!r} belongs")

@@ -15,7 +15,7 @@ async def export_store(
 ) -> ExportResult:
     """Write a store, as it is at this moment, to a file: verified, and only then under its name.
 
-    It may be read and written meanwhile. `at` is in milliseconds since 1970. Raises ArchiveNotWritten,
+    It may be read and written meanwhile. `at` is in milliseconds since 1970. Raise ArchiveNotWritten,
     StoreUnreadable, StoreClosed; then no file is left, and an older one of that name stays.
     """
     return await store.bulk_access.read_snapshot(

@@ -49,7 +49,7 @@ def write_archive(
 ) -> ExportResult:
     """Write a store as it is in the survey to `path`, verified; a file of that name is replaced at the end.
 
-    Raises ArchiveNotWritten, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
+    Raise ArchiveNotWritten, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
     """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     _clear_abandoned(path.parent)
@@ -118,7 +118,7 @@ class _ArchiveWriter:
         return (keys.digest_in(key) for key, _ in self._view.scan(keys.RECORDS))
 
     def _session_ids(self) -> Iterator[str]:
-        """Every session that has a log, a summary or a draft, each once."""
+        """Return every session that has a log, a summary or a draft, each once."""
         spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
         names = {keys.session_of(key, span) for span in spans for key, _ in self._view.scan(span)}
         return iter(sorted(names))
@@ -172,7 +172,7 @@ class _ArchiveWriter:
 
 
 def _log_parts(events: list[RecordedEvent]) -> Iterator[bytes]:
-    """The log as JSON lines, in parts of about LOG_PART bytes."""
+    """Yield the log as JSON lines, in parts of about LOG_PART bytes."""
     lines: list[bytes] = []
     size = 0
     for one in events:

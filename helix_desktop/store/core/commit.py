@@ -1,4 +1,4 @@
-"""What one commit holds, and the rules it must keep: the same for both stores."""
+"""One commit and the rules it must keep; the same for both stores."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
 
-_EVENT_BYTES = 512  # what an event counts for when queued work is bounded, in bytes
+_EVENT_BYTES = 512  # size in bytes assumed for an event when queued work is bounded
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970, by the machine's clock."""
+    """Return the time of the machine's clock in ms since 1970."""
     return time.time_ns() // 1_000_000
 
 
 class Commit(msgspec.Struct, frozen=True):
-    """Everything that one call of `commit` stores at the time `at`, in milliseconds since 1970."""
+    """Everything that one call of `commit` stores, at the time `at_ms` (ms since 1970)."""
 
     session: str
     at_ms: int
@@ -36,16 +36,16 @@ class Commit(msgspec.Struct, frozen=True):
 
     @property
     def size(self) -> int:
-        """About how many bytes it holds in memory."""
-        return _EVENT_BYTES * (1 + len(self.events)) + sum(len(one.data) for one in self.contents)
+        """Return the approximate size in memory, in bytes."""
+        return _EVENT_BYTES * (1 + len(self.events)) + sum(len(content.data) for content in self.contents)
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to store."""
+        """Return True if there is nothing to store."""
         return not (self.events or self.contents or self.recalls or self.summary)
 
     def validate(self) -> None:
-        """The rules that need no look at what is stored. Raises ValueError, ContentTooLarge."""
+        """Check the rules that do not depend on stored rows. Raise ValueError, ContentTooLarge."""
         keys.session_bytes(self.session)
         if self.summary is not None and self.summary.id != self.session:
             raise ValueError(f"the summary is of session {self.summary.id!r}, the commit of {self.session!r}")
@@ -59,19 +59,19 @@ class Commit(msgspec.Struct, frozen=True):
 
 
 def check_digest(content: Content, actual_digest: str) -> None:
-    """A content must lie under its own SHA-256, which is `digest`. Raises ValueError."""
+    """Raise ValueError unless the content's digest is its own SHA-256, `actual_digest`."""
     if content.digest != actual_digest:
         raise ValueError(f"the content given as {content.digest[:80]!r} has another SHA-256")
 
 
 def check_sequence(session: str, last_seq: int, events: Sequence[RecordedEvent]) -> None:
-    """The events must follow `last`, the seq of the log's last event, without a gap. Raises ValueError."""
+    """Raise ValueError unless the events follow `last_seq`, the log's last seq, without a gap."""
     for expected, recorded in enumerate(events, last_seq + 1):
         if recorded.seq != expected:
             raise ValueError(f"session {session!r} goes on with event {expected}, not with {recorded.seq}")
 
 
 def check_stored(digest: str, is_stored: bool, referrer: str) -> None:
-    """Nothing may name a content that is not stored. Raises ValueError."""
+    """Raise ValueError unless the content that `referrer` names is stored."""
     if not is_stored:
         raise ValueError(f"{referrer} names the content {digest}, which is not stored")

@@ -1,7 +1,7 @@
-"""What one page of entries is asked for, and where the next one goes on: the same for both stores.
+"""The query for one page of entries, and the cursor of the next page; the same for both stores.
 
-The cursor of a list by age is a key of the index by time, so that it holds for the plain list and for every
-filter; that of another order names the order and the place in it.
+The cursor of a list by age is a key of the time index, so that it is valid for the plain list and for every
+filter. The cursor of any other order holds the order and the position in it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ from helix_desktop.store.core import keys
 
 _CURSOR_DECODER = msgspec.msgpack.Decoder(tuple[SortColumn, bool, tuple[int | str, ...]])
 _NUMBER_COLUMNS = ("used", "size", "stored", "tokens", "recalls", "references")
-_KEYED_VALUES, _DIGEST_VALUES = 3, 1  # values in a place
+_KEYED_VALUES, _DIGEST_VALUES = 3, 1  # values in a position
 
 
 @dataclass(frozen=True, slots=True)
 class EntryQuery:
-    """At most `limit` entries that pass `wanted`, in the order of `sort`, from behind `after` on."""
+    """At most `limit` entries that match the filter `wanted`, in the order of `sort`, after `after`."""
 
     sort: EntrySort
     wanted: EntryFilter
@@ -47,21 +47,21 @@ class EntryQuery:
     after: Position | None = None
 
     def includes(self, entry: CacheEntry) -> bool:
-        """Whether an entry passes and has not been shown yet."""
+        """Return True if an entry matches and comes after the previous pages."""
         if not matches_filter(entry, self.wanted):
             return False
         if self.after is None:
             return True
-        place = sort_position(entry, self.sort.column)
-        return place < self.after if self.sort.descending else place > self.after
+        position = sort_position(entry, self.sort.column)
+        return position < self.after if self.sort.descending else position > self.after
 
     def continue_after(self, entry: CacheEntry) -> EntryQuery:
-        """What is left to list behind an entry."""
+        """Return the query for the entries that follow `entry`."""
         return replace(self, after=sort_position(entry, self.sort.column))
 
 
 def build_query(cursor: str, limit: int, order: EntryOrder, entry_filter: EntryFilter) -> EntryQuery:
-    """What a page is asked for. Raises ValueError for a limit below 1, a wrong prefix or cursor."""
+    """Return the query for a page. Raise ValueError for a limit below 1, a wrong prefix or cursor."""
     if limit < 1:
         raise ValueError(f"a page has at least one entry, not {limit}")
     if entry_filter.prefix and not is_digest_prefix(entry_filter.prefix):
@@ -71,31 +71,31 @@ def build_query(cursor: str, limit: int, order: EntryOrder, entry_filter: EntryF
 
 
 def cursor_of(entry: CacheEntry, sort: EntrySort) -> str:
-    """The cursor of the page that follows an entry."""
+    """Return the cursor of the page that follows an entry."""
     if sort.column == "created":
         return keys.time_index(entry.created, entry.digest).hex()
-    place = (sort.column, sort.descending, sort_position(entry, sort.column))
-    return msgspec.msgpack.encode(place).hex()
+    position = (sort.column, sort.descending, sort_position(entry, sort.column))
+    return msgspec.msgpack.encode(position).hex()
 
 
 def page_from_unordered(entry_query: EntryQuery, entries: Iterable[CacheEntry]) -> EntryPage:
-    """The page that a listing makes of entries in any order."""
-    left = (
+    """Return the page of a listing, from entries in any order."""
+    candidates = (
         (sort_position(entry, entry_query.sort.column), entry)
         for entry in entries
         if entry_query.includes(entry)
     )
-    first = nlargest if entry_query.sort.descending else nsmallest
-    found = [entry for _, entry in first(entry_query.limit + 1, left, key=itemgetter(0))]
-    return page_from_ordered(entry_query, found)
+    select = nlargest if entry_query.sort.descending else nsmallest
+    entries_in_order = [entry for _, entry in select(entry_query.limit + 1, candidates, key=itemgetter(0))]
+    return page_from_ordered(entry_query, entries_in_order)
 
 
 def page_from_ordered(entry_query: EntryQuery, entries: list[CacheEntry]) -> EntryPage:
-    """The page out of entries in order, one more than fits if there are more."""
+    """Return the page from ordered entries: one more than `limit` if there is a next page."""
     if len(entries) <= entry_query.limit:
         return EntryPage(tuple(entries))
-    shown = entries[: entry_query.limit]
-    return EntryPage(tuple(shown), cursor_of(shown[-1], entry_query.sort))
+    page = entries[: entry_query.limit]
+    return EntryPage(tuple(page), cursor_of(page[-1], entry_query.sort))
 
 
 def _decode_cursor(cursor: str, sort: EntrySort) -> Position:
@@ -108,22 +108,22 @@ def _decode_cursor(cursor: str, sort: EntrySort) -> Position:
             raise ValueError("the cursor belongs to another list")
         return keys.created_ms_in(raw), tiebreak(keys.digest_in(raw))
     try:
-        column, descending, place = _CURSOR_DECODER.decode(raw)
+        column, descending, position = _CURSOR_DECODER.decode(raw)
     except msgspec.DecodeError as error:
         raise ValueError("the cursor belongs to another list") from error
-    if (column, descending) != (sort.column, sort.descending) or not _is_valid_position(column, place):
+    if (column, descending) != (sort.column, sort.descending) or not _is_valid_position(column, position):
         raise ValueError("the cursor belongs to another list")
-    return place
+    return position
 
 
 def _is_valid_position(column: SortColumn, values: Position) -> bool:
-    """Whether a place from outside can be compared with those of a column."""
+    """Return True if a position from outside can be compared with those of a column."""
     if column == "digest":
         return len(values) == _DIGEST_VALUES and is_digest(str(values[0]))
     kind = int if column in _NUMBER_COLUMNS else str
     return (
         len(values) == _KEYED_VALUES
         and isinstance(values[0], kind)
-        and all(isinstance(one, int) and abs(one) < 1 << 63 for one in values[1:])
+        and all(isinstance(value, int) and abs(value) < 1 << 63 for value in values[1:])
         and not (isinstance(values[0], int) and abs(values[0]) >= 1 << 63)
     )

@@ -1,7 +1,7 @@
-"""How values are written: versioned, checked, compressed with zstd.
+"""The encoding of values in rows: versioned, checksummed, compressed with zstd.
 
-A sealed row is version, flags, payload, CRC-32 of key and all before it: it cannot be read under another key,
-and a flipped bit is noticed. Contents are not sealed: their SHA-256 is their check.
+An encoded row is version, flags, payload, CRC-32 of the key and everything before it: it cannot be read under
+another key, and a flipped bit is noticed. Contents have no row checksum: their SHA-256 is their check.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from helix_desktop.domain.digest import format_bytes
 ROW_VERSION = 1
 MAX_CONTENT_BYTES = (
     64 * 1024 * 1024
-)  # largest content, in bytes; also the most that any row may claim to unpack to
+)  # largest content, in bytes; also the largest size that any row may claim to unpack to
 # zstd-1: a quarter of the size on code and logs, four times the speed of the bindings' snappy. Its table of
-# 128 KB made 32: the same size, and what else the thread does stays in the processor's cache.
+# 128 KB made 32: the same size, and the thread's other data stays in the processor's cache.
 _ZSTD_PARAMETERS = zstandard.ZstdCompressionParameters.from_level(1, window_log=18, hash_log=13, min_match=6)
 _MIN_COMPRESSED_BYTES = 512  # bytes below which compression of a row is not tried
 _ZSTD_FLAG, _JSON_FLAG = 1, 2
@@ -32,18 +32,18 @@ T = TypeVar("T")
 
 
 class RowDamaged(Exception):
-    """A row is not what was written; the layers above say what that means to a person."""
+    """A row is not what was written; the layers above translate this for the user."""
 
 
 class RowType(Generic[T]):
-    """A type as it is read from rows. The types of context carry the names that are the stored format."""
+    """A type as it is read from rows. The domain types carry the names that are the stored format."""
 
     def __init__(self, kind: type[T]) -> None:
         self._msgpack = msgspec.msgpack.Decoder(kind)
         self._json = msgspec.json.Decoder(kind)
 
     def read(self, payload: bytes, json: bool) -> T:
-        """The value that was written as `payload`. Raises RowDamaged."""
+        """Return the value that was written as `payload`. Raise RowDamaged."""
         try:
             return self._json.decode(payload) if json else self._msgpack.decode(payload)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
@@ -59,18 +59,18 @@ class _ThreadCompressors(threading.local):
 
 
 class Codec:
-    """Writes and reads values; safe to use from any thread."""
+    """Encode and decode values; safe to use from any thread."""
 
     def __init__(self) -> None:
         self._zstd = _ThreadCompressors()
 
     def compress(self, data: bytes) -> bytes | None:
-        """`data` smaller, or None when it does not get smaller."""
+        """Return `data` compressed, or None if that is not smaller."""
         packed = self._zstd.pack.compress(data)
         return packed if len(packed) < len(data) else None
 
     def decompress(self, compressed: bytes, length: int | None = None) -> bytes:
-        """What was compressed, never more than CONTENT_CAP; `length` if known in bytes. Raises RowDamaged."""
+        """Return the data, at most MAX_CONTENT_BYTES; `length` in bytes, if known. Raise RowDamaged."""
         try:
             claimed = zstandard.frame_content_size(compressed)
             if not 0 <= claimed <= MAX_CONTENT_BYTES or (length is not None and claimed != length):
@@ -80,11 +80,11 @@ class Codec:
             raise RowDamaged(f"the row does not unpack ({error})") from error
 
     def encode(self, key: bytes, value: object) -> bytes:
-        """`value` as the row of `key`. Raises ValueError for text that is not Unicode."""
+        """Return `value` as the row of `key`. Raise ValueError for text that is not Unicode."""
         return with_checksum(key, self.encode_body(value))
 
     def encode_body(self, value: object) -> bytes:
-        """`value` as a row without its checksum, the same under any key. Raises ValueError as `seal` does."""
+        """Return `value` as a row without checksum, for any key. Raise ValueError as `encode` does."""
         flags = 0
         try:
             payload = msgspec.msgpack.encode(value)
@@ -97,7 +97,7 @@ class Codec:
         return _HEAD.pack(ROW_VERSION, flags) + payload
 
     def decode(self, key: bytes, row: bytes, row_type: RowType[T]) -> T:
-        """The value in the row of `key`. Raises RowDamaged."""
+        """Return the value in the row of `key`. Raise RowDamaged."""
         end = len(row) - _CRC.size
         if end < _HEAD.size or row[end:] != _CRC.pack(zlib.crc32(row[:end], zlib.crc32(key))):
             raise RowDamaged("the row's checksum does not match")
@@ -111,5 +111,5 @@ class Codec:
 
 
 def with_checksum(key: bytes, body: bytes) -> bytes:
-    """The row of `key` that a body makes."""
+    """Return the row of `key`: the body and its checksum."""
     return body + _CRC.pack(zlib.crc32(body, zlib.crc32(key)))

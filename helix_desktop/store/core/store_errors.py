@@ -1,4 +1,4 @@
-"""What the store tells a person when it says no: the same words from both stores."""
+"""The store's errors as the user reads them; the same texts for both stores."""
 
 from __future__ import annotations
 
@@ -17,43 +17,43 @@ from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 
 _MAX_NEAR_MATCHES = 5  # near matches that are listed
-_MIN_NEAR_DIGITS = 4  # hex digits that a near match shares at least
+_MIN_NEAR_DIGITS = 4  # hex digits that a near match has in common, at least
 
 
 def store_closed() -> StoreClosed:
-    """A call after close."""
+    """Return the error for a call after `close`."""
     return StoreClosed("The workspace's store is closed.", fix="Open the workspace again.")
 
 
 def content_too_large(content: Content) -> ContentTooLarge:
-    """A content over the cap."""
-    size, most = _format_sizes(len(content.data), MAX_CONTENT_BYTES)
+    """Return the error for a content over the limit."""
+    size, max_text = _format_sizes(len(content.data), MAX_CONTENT_BYTES)
     return ContentTooLarge(
         f"{content.tool or 'An output'} gave {size}, which is not stored.",
-        f"One content may have at most {most}.",
+        f"One content may have at most {max_text}.",
         "Ask for less: a part of the file, fewer lines, or a search in it.",
     )
 
 
 def request_too_large(size: int, max_bytes: int) -> ContentTooLarge:
-    """A commit that does not fit one message to the store's owner."""
-    found, most = _format_sizes(size, max_bytes)
+    """Return the error for a commit that does not fit one message to the store's owner."""
+    size_text, max_text = _format_sizes(size, max_bytes)
     return ContentTooLarge(
-        f"What was to be stored at once has {found}.",
-        f"Beside the window that owns the workspace, at most {most} can be stored at once.",
+        f"What was to be stored at once has {size_text}.",
+        f"Beside the window that owns the workspace, at most {max_text} can be stored at once.",
         "Close the window and try again, or store it in parts.",
     )
 
 
 def _format_sizes(size: int, max_bytes: int) -> tuple[str, str]:
-    """Both in words; to the byte where rounded ones would be the same."""
+    """Format both sizes; to the byte if they would round to the same text."""
     if format_bytes(size) == format_bytes(max_bytes):
         return f"{size:,} bytes", f"{max_bytes:,} bytes"
     return format_bytes(size), format_bytes(max_bytes)
 
 
 def digest_unknown(digest: str, find_digests: Callable[[str, int], list[str]]) -> DigestUnknown:
-    """A digest this workspace does not hold, with those that begin alike."""
+    """Return the error for a digest this workspace does not hold, with near matches."""
     near: tuple[str, ...] = ()
     for length in (MIN_PREFIX, _MIN_NEAR_DIGITS):
         if not near and is_digest_prefix(digest[:length]):
@@ -67,7 +67,7 @@ def digest_unknown(digest: str, find_digests: Callable[[str, int], list[str]]) -
 
 
 def content_redacted(digest: str, at_ms: int, successor: str = "") -> ContentRedacted:
-    """A digest whose content was removed on the person's word."""
+    """Return the error for a digest whose content was removed at the user's request."""
     instead = f"Without what was removed it is {successor}." if successor else "Go on without it."
     return ContentRedacted(
         f"The content {digest} was forgotten on the person's word on {utc_day(at_ms)}.",
@@ -78,7 +78,7 @@ def content_redacted(digest: str, at_ms: int, successor: str = "") -> ContentRed
 
 
 def content_damaged(digest: str, why: str, quarantined_as: str = "") -> ContentDamaged:
-    """A content that is no longer what was stored; `kept` names the copy of the damaged row."""
+    """Return the error for a content that is damaged; `quarantined_as` names the copy of its row."""
     return ContentDamaged(
         f"The stored content {digest} is damaged and was not used.",
         f"{why[:1].upper()}{why[1:]}."

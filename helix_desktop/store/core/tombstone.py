@@ -1,4 +1,4 @@
-"""Tombstones: that a content was removed on the person's word, so that it does not come back silently."""
+"""Tombstones: a content was removed at the user's request and must not silently come back."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helix_desktop.store.core.write_batch import RowGetter, WriteBatch
 
 
 class Tombstone(msgspec.Struct, array_like=True, frozen=True):
-    """When a content was forgotten; `successor` is the digest of what an index entry became without it.
+    """When a content was redacted; `successor` is the digest of an index entry's redacted version.
 
     `lifted`: it may be stored again.
     """
@@ -24,16 +24,16 @@ TOMBSTONE_TYPE = RowType(Tombstone)
 
 
 def read_tombstone(get: RowGetter, codec: Codec, digest: str) -> Tombstone | None:
-    """The tombstone of a digest, lifted or not; None when there is none. Raises RowDamaged."""
+    """Return the tombstone of a digest, lifted or not; None if there is none. Raise RowDamaged."""
     key = keys.tombstone(digest)
     row = get(key)
     return None if row is None else codec.decode(key, row, TOMBSTONE_TYPE)
 
 
 def is_redacted(get: RowGetter, codec: Codec, digest: str) -> bool:
-    """Whether a content must not be stored. Raises RowDamaged."""
-    found = read_tombstone(get, codec, digest)
-    return found is not None and not found.lifted
+    """Return True if a content must not be stored. Raise RowDamaged."""
+    tombstone = read_tombstone(get, codec, digest)
+    return tombstone is not None and not tombstone.lifted
 
 
 def write_tombstone(batch: WriteBatch, codec: Codec, digest: str, tombstone: Tombstone) -> None:

@@ -1,4 +1,4 @@
-"""Rows to be written together, laid over what is stored."""
+"""Rows to be written together, as a layer over the stored rows."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Protocol
 
 RowGetter = Callable[[bytes], bytes | None]
-"""Reads one row; None when there is none."""
+"""Read one row; None if there is none."""
 
 
 TotalsDelta = tuple[int, int, int, int]
-"""What rows add to the totals: entries, bytes before and after compression, sessions."""
+"""Change of the totals: entries, bytes before and after compression, sessions."""
 
 
 class RowSink(Protocol):
-    """Takes rows that are to be written."""
+    """A target for rows to be written."""
 
     def put(self, key: bytes, row: bytes = b"") -> None:
         """Write a row."""
@@ -22,14 +22,14 @@ class RowSink(Protocol):
 
 
 class WriteBatch:
-    """Puts and deletes that become visible at once, and reads that see them already.
+    """Puts and deletes that become visible at once; reads through the batch already see them.
 
-    `early` rows mean nothing until a row of the batch names them (chunks): they may be written before
-    it, in parts.
+    `unreferenced_rows` (chunks) have no meaning until a row of the batch names them: they may be written
+    before it, in parts.
     """
 
     def __init__(self, get_stored: RowGetter, parent: WriteBatch | None = None) -> None:
-        """Lay a batch over what is stored, or over a batch that is not yet written either."""
+        """Layer a batch over the stored rows, or over a batch that is not yet written either."""
         self._get_stored = get_stored
         self._parent = parent
         self._get_below = get_stored if parent is None else parent.get
@@ -39,15 +39,15 @@ class WriteBatch:
         self.durable_callbacks: list[Callable[[], None]] = []
 
     def nested(self) -> WriteBatch:
-        """A batch laid over this one: thrown away, or absorbed."""
+        """Return a batch layered over this one, to be discarded or absorbed."""
         return WriteBatch(self._get_stored, self)
 
     def get(self, key: bytes) -> bytes | None:
-        """The row as it will be once the batch is written."""
+        """Return the row as it will be once the batch is written."""
         return self.rows[key] if key in self.rows else self._get_below(key)
 
     def has_change(self, key: bytes) -> bool:
-        """Whether the batch, or one below it, writes this row."""
+        """Return True if the batch, or one below it, writes this row."""
         return key in self.rows or (self._parent is not None and self._parent.has_change(key))
 
     def put(self, key: bytes, row: bytes = b"") -> None:
@@ -55,7 +55,7 @@ class WriteBatch:
         self.rows[key] = row
 
     def put_unreferenced(self, key: bytes, row: bytes) -> None:
-        """Write a row that nothing names yet."""
+        """Write a row that no other row names yet."""
         self.unreferenced_rows[key] = row
 
     def delete(self, key: bytes) -> None:
@@ -63,20 +63,25 @@ class WriteBatch:
         self.rows[key] = None
 
     def add_totals(self, entries: int = 0, size: int = 0, stored_size: int = 0, sessions: int = 0) -> None:
-        """Note what the rows add to the store's totals, which are written with them."""
-        was = self.totals_delta
-        self.totals_delta = was[0] + entries, was[1] + size, was[2] + stored_size, was[3] + sessions
+        """Add to the change of the store's totals, which is written with the rows."""
+        previous = self.totals_delta
+        self.totals_delta = (
+            previous[0] + entries,
+            previous[1] + size,
+            previous[2] + stored_size,
+            previous[3] + sessions,
+        )
 
     def on_durable(self, callback: Callable[[], None]) -> None:
-        """Call `act` once the rows are durable; never, if they cannot be written."""
+        """Call `callback` once the rows are durable; never, if they cannot be written."""
         self.durable_callbacks.append(callback)
 
     def absorb(self, other: WriteBatch) -> None:
-        """Take over the rows of a batch that was laid over this one."""
+        """Take over the rows of a batch that was layered over this one."""
         for key in other.unreferenced_rows:
             self.rows.pop(
                 key, None
-            )  # removed before, within the same write: it would go after it was written
+            )  # deleted earlier within the same write: the deletion would come after the row was written
         self.rows.update(other.rows)
         self.unreferenced_rows.update(other.unreferenced_rows)
         self.add_totals(*other.totals_delta)

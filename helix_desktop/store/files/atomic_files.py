@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def read_struct(path: Path, kind: type[T]) -> T | None:
-    """What a file says; None when it is absent. Raises msgspec.DecodeError, OSError."""
+    """Return what a file says; None when it is absent. Raises msgspec.DecodeError, OSError."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
@@ -23,7 +23,7 @@ def read_struct(path: Path, kind: type[T]) -> T | None:
 
 
 def write_struct(path: Path, value: object) -> None:
-    """Replace a file so that a crash leaves the old or the new one, whole. Raises OSError."""
+    """Replace a file so that a crash leaves the old or the new one, whole. Raise OSError."""
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
         file.write(msgspec.json.encode(value) + b"\n")
@@ -34,7 +34,7 @@ def write_struct(path: Path, value: object) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make renames in a folder durable. Raises OSError."""
+    """Make renames in a folder durable. Raise OSError."""
     if sys.platform == "win32":
         return  # NTFS journals names by itself; folders cannot be opened for syncing there
     handle = os.open(folder, os.O_RDONLY)

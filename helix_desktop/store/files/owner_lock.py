@@ -60,7 +60,7 @@ class OwnerLock:
 
     @classmethod
     def acquire(cls, path: Path) -> OwnerLock:
-        """Own the folder that `path` lies in. Raises StoreLocked with the owner's pid, DataDirUnusable.
+        """Own the folder that `path` lies in. Raise StoreLocked with the owner's pid, DataDirUnusable.
 
         A lock left by a process that died is simply taken.
         """

@@ -23,7 +23,7 @@ class Quarantine:
         self._load_lock = threading.Lock()
 
     def holds(self, digest: str) -> bool:
-        """Whether a row of this content is known to be damaged."""
+        """Return True if a row of this content is known to be damaged."""
         held = self._digests
         return digest in (self._load_digests() if held is None else held)
 
@@ -58,7 +58,7 @@ class Quarantine:
         content_of: Callable[[bytes], bytes],
         holds_secret: Callable[[bytes], bool] | None,
     ) -> list[str]:
-        """The files with a row of these contents, or with a text (None: no text is looked for).
+        """Return the files with a row of these contents, or with a text (None: no text is looked for).
 
         Of a row that cannot be read nobody knows what it holds: it counts as holding the text.
         """

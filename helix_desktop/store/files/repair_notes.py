@@ -23,7 +23,7 @@ class RepairNotes:
         return self._folder / "kept"
 
     def create_backup_folder(self) -> Path:
-        """An empty folder for the next damaged database. Raises OSError."""
+        """Return an empty folder for the next damaged database. Raise OSError."""
         number = 1
         while (self.backups / str(number) / "db").exists():
             number += 1
@@ -33,7 +33,7 @@ class RepairNotes:
         return folder
 
     def back_up_torn_log(self, log: Path) -> None:
-        """Copy a log whose torn end will be dropped. Raises OSError."""
+        """Copy a log whose torn end will be dropped. Raise OSError."""
         number = 1
         while (folder := self.backups / f"torn-{number}").exists():
             number += 1
@@ -42,22 +42,22 @@ class RepairNotes:
 
     @property
     def suspicion(self) -> str:
-        """What damage was met while the store was open; empty when none was."""
+        """Return what damage was met while the store was open; empty when none was."""
         try:
             return (self._folder / "doubt").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return ""
 
     def mark_suspect(self, why: str) -> None:
-        """Have the store mended when it is opened next. Raises OSError."""
+        """Have the store mended when it is opened next. Raise OSError."""
         (self._folder / "doubt").write_text(why, encoding="utf-8")
 
     def clear_suspect(self) -> None:
-        """The store is sound as far as is known. Raises OSError."""
+        """The store is sound as far as is known. Raise OSError."""
         (self._folder / "doubt").unlink(missing_ok=True)
 
     def read_unreported(self) -> RepairReport | None:
-        """The report of a mending that nobody was told yet."""
+        """Return the report of a mending that nobody was told yet."""
         try:
             report = read_struct(self._folder / "untold", RepairReport)
         except (msgspec.DecodeError, OSError):
@@ -66,11 +66,11 @@ class RepairNotes:
         return report if report and (not report.copy or Path(report.copy).exists()) else None
 
     def write_unreported(self, report: RepairReport) -> None:
-        """Keep a report until somebody is told, and beside its copy for good. Raises OSError."""
+        """Keep a report until somebody is told, and beside its copy for good. Raise OSError."""
         if report.aside:
             write_struct(Path(report.aside) / "report.json", report)
         write_struct(self._folder / "untold", report)
 
     def mark_reported(self) -> None:
-        """Somebody was told. Raises OSError."""
+        """Somebody was told. Raise OSError."""
         (self._folder / "untold").unlink(missing_ok=True)

@@ -55,27 +55,27 @@ class StoreFiles:
 
     @property
     def owner_lock(self) -> Path:
-        """The owner lock."""
+        """Return the owner lock."""
         return self.folder / "owner.lock"
 
     @property
     def db(self) -> Path:
-        """The LevelDB."""
+        """Return the LevelDB."""
         return self.folder / "db"
 
     @property
     def new_db(self) -> Path:
-        """A LevelDB in the making; it becomes `db` when it is whole."""
+        """Return a LevelDB in the making; it becomes `db` when it is whole."""
         return self.folder / "db.new"
 
     @property
     def repair_db(self) -> Path:
-        """A LevelDB that is being made of a damaged or an older one."""
+        """Return a LevelDB that is being made of a damaged or an older one."""
         return self.folder / "db.mend"
 
     @property
     def old_db(self) -> Path:
-        """A LevelDB that another one has replaced, until it is deleted."""
+        """Return a LevelDB that another one has replaced, until it is deleted."""
         return self.folder / "db.old"
 
     @property
@@ -85,21 +85,21 @@ class StoreFiles:
 
     @property
     def before_migration(self) -> Path:
-        """The LevelDB as it was before a migration, until the store was closed well once."""
+        """Return the LevelDB as it was before a migration, until the store was closed well once."""
         return self.folder / "former"
 
     @property
     def repair_notes(self) -> RepairNotes:
-        """What is known of damage."""
+        """Return what is known of damage."""
         return RepairNotes(self.folder)
 
     @property
     def search_index(self) -> Path:
-        """The index for searching and sorting."""
+        """Return the index for searching and sorting."""
         return self.folder / "search.db"
 
     def create_folders(self) -> None:
-        """Make the folders. Raises DataDirUnusable."""
+        """Make the folders. Raise DataDirUnusable."""
         try:
             self.quarantine.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -110,7 +110,7 @@ class StoreFiles:
             ) from error
 
     def read_format(self) -> StoreFormat | None:
-        """What `format` says; None when it is absent. Raises StoreUnreadable."""
+        """Return what `format` says; None when it is absent. Raise StoreUnreadable."""
         try:
             return read_struct(self.folder / "format", StoreFormat)
         except (msgspec.DecodeError, OSError) as error:
@@ -121,22 +121,22 @@ class StoreFiles:
             ) from error
 
     def write_format(self, store_format: StoreFormat) -> None:
-        """Write `format` durably. Raises OSError."""
+        """Write `format` durably. Raise OSError."""
         write_struct(self.folder / "format", store_format)
 
     def read_clean(self) -> CleanState | None:
-        """What `clean` says; None when it is absent or says nothing."""
+        """Return what `clean` says; None when it is absent or says nothing."""
         try:
             return read_struct(self.folder / "clean", CleanState)
         except (msgspec.DecodeError, OSError):
             return None
 
     def write_clean(self, clean_state: CleanState) -> None:
-        """Write `clean` durably. Raises OSError."""
+        """Write `clean` durably. Raise OSError."""
         write_struct(self.folder / "clean", clean_state)
 
     def swap_in_repair_db(self, backup_folder: Path) -> None:
-        """Put the LevelDB into a folder, and the one that was made of it in its place. Raises OSError.
+        """Put the LevelDB into a folder, and the one that was made of it in its place. Raise OSError.
 
         Cut off before the old one is gone, it is all done again; after that the new one is adopted.
         """
@@ -149,7 +149,7 @@ class StoreFiles:
         self.adopt_new_db()
 
     def adopt_new_db(self) -> None:
-        """Give the new LevelDB its name. Raises OSError."""
+        """Give the new LevelDB its name. Raise OSError."""
         clean = self.read_clean()
         if clean is not None and clean.files:  # those of the LevelDB that was there before
             self.write_clean(msgspec.structs.replace(clean, files={}, current=""))

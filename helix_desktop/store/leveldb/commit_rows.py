@@ -1,4 +1,4 @@
-"""Turns one commit into rows: contents, events, references, recall counts and summary."""
+"""The rows of one commit: contents, events, references, recall counts and summary."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def stage_commit(
     commit: Commit,
     encodings: Sequence[ContentEncoding],
 ) -> None:
-    """Put everything of a commit, and the packings of its contents, into the batch.
+    """Put everything of a commit, with the encodings of its contents, into the batch.
 
-    Raises ValueError when what is stored does not allow it.
+    Raise ValueError if the stored rows do not allow it.
     """
-    for packing in encodings:
-        contents.stage_encoded(batch, packing, commit.at_ms, commit.session)
+    for encoding in encodings:
+        contents.stage_encoded(batch, encoding, commit.at_ms, commit.session)
     stage_events(batch, codec, commit.session, commit.events)
     for digest in commit.recalls:
         check_stored(digest, is_referable(batch, codec, digest), "a recall")
@@ -45,7 +45,7 @@ def _with_recall(record: EntryRecord, at_ms: int) -> EntryRecord:
 
 
 def stage_summary(batch: WriteBatch, codec: Codec, summary: SessionSummary) -> None:
-    """Put a session's line for the list into the batch."""
+    """Put a session's summary for the session list into the batch."""
     key = keys.summary(summary.id)
     if batch.get(key) is None:
         batch.add_totals(sessions=1)

@@ -1,7 +1,7 @@
-"""The slow work on contents that are to be stored, their SHA-256 and their compression, done by two threads.
+"""The slow work on contents to be stored, SHA-256 and compression, shared between two threads.
 
-Each piece of it is done once, by the writer or by its helper, whoever comes first: the writer goes through a
-commit from its beginning, the helper from its end.
+Each part is done once, by the writer or by its helper, whichever comes first: the writer goes through a
+commit from the start, the helper from the end.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from helix_desktop.store.core.row_codec import Codec, RowDamaged
 
 _MIN_SHARED_BYTES = (
     128 * 1024
-)  # bytes of a content below which two threads lose more by taking turns than they save
+)  # content size in bytes below which two threads lose more by taking turns than they save
 
 T = TypeVar("T")
 
 
 class LazyResult(Generic[T]):
-    """Work that is done by the first thread that comes; the others wait for its result."""
+    """Work that the first caller's thread does; other threads wait for its result."""
 
     __slots__ = ("_done", "_lock", "_work")
 
@@ -37,12 +37,12 @@ class LazyResult(Generic[T]):
         self._done: tuple[T] | None = None
 
     def result(self) -> T:
-        """What came of it. Work that raised is done again by the next who asks."""
+        """Return the result. Work that raised is done again by the next caller."""
         with self._lock:
             return self._compute()
 
     def try_compute(self) -> None:
-        """Do it, unless another thread is at it."""
+        """Do the work, unless another thread is doing it."""
         if self._lock.acquire(blocking=False):
             try:
                 self._compute()
@@ -56,7 +56,7 @@ class LazyResult(Generic[T]):
 
 
 class EncodedPart(NamedTuple):
-    """Bytes as they are stored: whether compressed, how many they were, and what they are now."""
+    """Bytes as they are stored: if they are compressed, their original length, and the payload."""
 
     is_compressed: bool
     length: int
@@ -64,9 +64,9 @@ class EncodedPart(NamedTuple):
 
 
 class ContentEncoding:
-    """One content's digest, and its bytes as they will be stored, in pieces of at most `piece` bytes.
+    """One content's digest, and its bytes as they will be stored, in parts of at most `part_bytes` bytes.
 
-    From `worth` bytes on, another thread may help.
+    From `min_shared_bytes` bytes on, another thread may help.
     """
 
     __slots__ = ("_codec", "_digest", "_piece", "_pieces", "content")
@@ -86,26 +86,26 @@ class ContentEncoding:
 
     @property
     def is_shareable(self) -> bool:
-        """Whether another thread may help."""
+        """Return True if another thread may help."""
         return self._digest is not None
 
     def digest(self) -> str:
-        """The digest that the bytes have."""
+        """Return the digest computed from the bytes."""
         return digest_of(self.content.data) if self._digest is None else self._digest.result()
 
     def consume_parts(self) -> Iterable[EncodedPart]:
-        """The bytes as they will be stored, in order; once, so that each is let go as soon as it is used."""
+        """Return the encoded parts in order; once only, so that each is freed as soon as it is used."""
         return (
             map(self._encode_part, self._part_offsets()) if self._digest is None else self._consume_computed()
         )
 
     def precompute(self, is_stored: Callable[[str], bool]) -> None:
-        """Do of it what nobody has begun; what is `known` to be stored needs no packing, only its digest."""
+        """Do what nobody has begun; a content that `is_stored` needs only its digest, no compression."""
         if self._digest is None:
             return
         self._digest.try_compute()
         if not is_stored(self.content.digest):
-            with suppress(IndexError):  # the writer takes from the other end
+            with suppress(IndexError):  # the writer takes parts from the other end
                 for number in range(len(self._pieces)):
                     self._pieces[-1 - number].try_compute()
 
@@ -125,25 +125,25 @@ class ContentEncoding:
 
 
 class CompressionWorker:
-    """The writer's helper: one thread, begun when there is something worth sharing."""
+    """The writer's helper thread, started when there is enough work to share."""
 
     def __init__(self, name: str, is_stored: Callable[[str], bool]) -> None:
-        """`known` says whether a digest is stored; it is asked on the helper's thread."""
+        """`is_stored` returns True for a stored digest; it is called on the helper's thread."""
         self._is_stored = is_stored
         self._executor = ThreadPoolExecutor(1, thread_name_prefix=name)
 
     def precompute(self, encodings: Sequence[ContentEncoding]) -> None:
-        """Begin with the last of those that are large enough to be worth it."""
-        large = [one for one in encodings if one.is_shareable]
+        """Start with the last of the contents that are large enough to be worth it."""
+        large = [encoding for encoding in encodings if encoding.is_shareable]
         if large:
             self._executor.submit(self._precompute, large)
 
     def close(self) -> None:
-        """End the thread; what was begun is finished."""
+        """End the thread after it has finished what it began."""
         self._executor.shutdown(wait=True)
 
     def _precompute(self, encodings: Sequence[ContentEncoding]) -> None:
-        # Whatever goes wrong here goes wrong again for the writer, who says so to the caller.
+        # Any error here occurs again for the writer, who reports it to the caller.
         with suppress(RowDamaged, StoreError):
-            for packing in reversed(encodings):
-                packing.precompute(self._is_stored)
+            for encoding in reversed(encodings):
+                encoding.precompute(self._is_stored)

@@ -1,7 +1,7 @@
 """Contents: bytes under their SHA-256, stored once, verified whenever they are read.
 
 A content row is version, method, length and time of creation, then the bytes. Above 1 MB it is the head of
-chunks, which are written before it: a crash in between leaves chunks that nothing names.
+chunks, which are written before it: a crash in between leaves chunks that no head names.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from helix_desktop.store.leveldb.entry_record import (
     write_record,
 )
 
-MAX_SINGLE_ROW_BYTES = 1024 * 1024  # largest content kept in one row, in bytes
+MAX_SINGLE_ROW_BYTES = 1024 * 1024  # largest content stored in one row, in bytes
 CHUNK_BYTES = 512 * 1024  # bytes of content per chunk above that
 _PLAIN, _ZSTD, _CHUNKED = range(3)
 _HEAD = struct.Struct(">BBQQ")
@@ -37,7 +37,7 @@ _COUNT = struct.Struct(">I")
 
 
 class ContentStore:
-    """Stages contents for writing and reads them back, verified."""
+    """Stage contents for writing, and read them back verified."""
 
     def __init__(self, database: Database, codec: Codec, quarantine: Quarantine) -> None:
         self._database = database
@@ -45,7 +45,7 @@ class ContentStore:
         self.quarantine = quarantine
 
     def encoding(self, content: Content) -> ContentEncoding:
-        """The slow work on a content, which another thread may begin before it is staged."""
+        """Return the encoding of a content, which another thread may begin before it is staged."""
         return ContentEncoding(
             content,
             self._codec,
@@ -53,41 +53,41 @@ class ContentStore:
         )
 
     def stage(self, batch: WriteBatch, content: Content, at_ms: int, session: str = "") -> None:
-        """Put a content's rows into the batch, unless it is stored already and sound. Raises ValueError."""
+        """Put a content's rows into the batch, unless it is stored and intact. Raise ValueError."""
         self.stage_encoded(batch, self.encoding(content), at_ms, session)
 
     def stage_encoded(
         self, batch: WriteBatch, encoding: ContentEncoding, at_ms: int, session: str = ""
     ) -> None:
-        """The same for a content whose packing another thread may have begun. Raises ValueError."""
+        """Do as `stage` does, for an encoding that another thread may have begun. Raise ValueError."""
         content = encoding.content
         digest = content.digest
         try:
-            old, known = read_record(batch.get, self._codec, digest), True
+            record, readable = read_record(batch.get, self._codec, digest), True
         except RowDamaged:
-            old, known = None, False
-        buried = read_tombstone(batch.get, self._codec, digest) if old is None else None
-        if buried is not None and not buried.lifted:
+            record, readable = None, False
+        tombstone = read_tombstone(batch.get, self._codec, digest) if record is None else None
+        if tombstone is not None and not tombstone.lifted:
             check_digest(content, encoding.digest())
-        elif old is not None and self._is_intact(batch, digest):
+        elif record is not None and self._is_intact(batch, digest):
             check_digest(content, encoding.digest())
-            touch_record(batch, self._codec, digest, old, at_ms)
-        elif old is not None:
-            self._restore_bytes(batch, encoding, old)
-        elif known and buried is None:
-            fresh = new_record(content, self._stage_bytes(batch, encoding, at_ms), at_ms, session)
-            write_record(batch, self._codec, digest, fresh)
-            batch.add_totals(1, fresh.size, fresh.stored_size)
+            touch_record(batch, self._codec, digest, record, at_ms)
+        elif record is not None:
+            self._restore_bytes(batch, encoding, record)
+        elif readable and tombstone is None:
+            record = new_record(content, self._stage_bytes(batch, encoding, at_ms), at_ms, session)
+            write_record(batch, self._codec, digest, record)
+            batch.add_totals(1, record.size, record.stored_size)
         else:
-            self._stage_known(batch, encoding, self._created_ms(digest, at_ms), session, known)
+            self._stage_known(batch, encoding, self._created_ms(digest, at_ms), session, readable)
 
     def _restore_bytes(self, batch: WriteBatch, encoding: ContentEncoding, record: EntryRecord) -> None:
-        """Stage a content again whose record is whole and whose bytes are not."""
+        """Stage the bytes of a content again whose record is intact and whose bytes are not."""
         stored_size = self._stage_bytes(batch, encoding, record.created)
-        healed = msgspec.structs.replace(record, stored_size=stored_size, trashed=0)
-        write_record(batch, self._codec, encoding.content.digest, healed)
+        restored = msgspec.structs.replace(record, stored_size=stored_size, trashed=0)
+        write_record(batch, self._codec, encoding.content.digest, restored)
         batch.add_totals(stored_size=stored_size - record.stored_size)
-        # Not before it is written: a reader meanwhile finds the damage, and would keep it aside once more.
+        # Not before it is written: a reader would meanwhile find the damage and quarantine it once more.
         batch.on_durable(lambda: self.quarantine.mark_healed(encoding.content.digest))
 
     def _stage_known(
@@ -98,19 +98,21 @@ class ContentStore:
         session: str,
         record_readable: bool,
     ) -> None:
-        """Stage a content that may be named already: it was forgotten, or (not `known`) lost its record."""
+        """Stage a content that events may already name: it was redacted, or lost its record
+        (not `record_readable`).
+        """
         digest = encoding.content.digest
-        fresh = new_record(
+        record = new_record(
             encoding.content, self._stage_bytes(batch, encoding, created_ms), created_ms, session
         )
-        write_record(batch, self._codec, digest, self._with_reference_count(digest, fresh))
+        write_record(batch, self._codec, digest, self._with_reference_count(digest, record))
         batch.delete(keys.tombstone(digest))
         if record_readable:
-            batch.add_totals(1, fresh.size, fresh.stored_size)
+            batch.add_totals(1, record.size, record.stored_size)
         batch.on_durable(lambda: self.quarantine.mark_healed(digest))
 
     def read(self, view: ReadView, digest: str) -> bytes:
-        """The bytes of a digest. Raises DigestUnknown, ContentDamaged; never returns other bytes."""
+        """Return the bytes of a digest. Raise DigestUnknown, ContentDamaged; never return other bytes."""
         if not is_digest(digest):
             raise self._missing_error(view, digest)
         why = "its bytes do not have its SHA-256"
@@ -136,7 +138,7 @@ class ContentStore:
         return missing_error(view, self._codec, digest)
 
     def _stage_bytes(self, batch: WriteBatch, encoding: ContentEncoding, created_ms: int) -> int:
-        """Stage the bytes; the stored size. Raises ValueError when they have another digest."""
+        """Stage the bytes; return the stored size in bytes. Raise ValueError if their digest differs."""
         rows = [_encode_row(piece, created_ms) for piece in encoding.consume_parts()]
         length, digest = len(encoding.content.data), encoding.content.digest
         check_digest(encoding.content, encoding.digest())
@@ -148,7 +150,7 @@ class ContentStore:
         return sum(map(len, rows))
 
     def _load_unverified(self, get: RowGetter, digest: str) -> bytes | None:
-        """The bytes, not yet verified; None when there is no row. Raises RowDamaged."""
+        """Return the bytes, not yet verified; None if there is no row. Raise RowDamaged."""
         row = get(keys.content(digest))
         if row is None:
             return None
@@ -172,7 +174,7 @@ class ContentStore:
         return self._unpack(row, method, length)
 
     def content_of(self, row: bytes) -> bytes:
-        """The bytes in a content or chunk row that may be damaged, unverified. Raises RowDamaged."""
+        """Return the bytes in a content or chunk row that may be damaged, unverified. Raise RowDamaged."""
         method, length, _ = _decode_head(row)
         return b"" if method == _CHUNKED else self._unpack(row, method, length)
 
@@ -181,7 +183,7 @@ class ContentStore:
         return self._codec.decompress(payload, length) if method == _ZSTD else payload
 
     def _is_intact(self, batch: WriteBatch, digest: str) -> bool:
-        """Whether the stored bytes are there and their blocks' checksums match; cheaper than reading them."""
+        """Return True if the stored bytes exist and their blocks' checksums match; cheaper than a read."""
         key = keys.content(digest)
         if batch.has_change(key):
             return True
@@ -201,7 +203,7 @@ class ContentStore:
         return all(_has_row(self._database.get_verified, chunk) for chunk in chunks)
 
     def _created_ms(self, digest: str, at_ms: int) -> int:
-        """When a content without a readable record was first stored, so that its index row is found again."""
+        """Return when a content without a readable record was first stored, to find its index row again."""
         try:
             row = self._database.get_verified(keys.content(digest))
             return at_ms if row is None else _decode_head(row)[2]
@@ -209,12 +211,12 @@ class ContentStore:
             return at_ms
 
     def _with_reference_count(self, digest: str, record: EntryRecord) -> EntryRecord:
-        """A rebuilt record with the references that the rows show."""
+        """Return a rebuilt record with the reference count that the rows show."""
         count = self._database.read(lambda view: view.count(keys.references_of(digest)))
         return msgspec.structs.replace(record, references=count)
 
     def _raw_rows(self, view: ReadView, digest: str) -> list[bytes]:
-        """What can still be read of a damaged content."""
+        """Return what can still be read of a damaged content."""
         rows = []
         try:
             head = view.get(keys.content(digest))
@@ -226,21 +228,21 @@ class ContentStore:
 
 
 def missing_error(view: ReadView, codec: Codec, digest: str) -> DigestUnknown:
-    """Why a content is not there: nobody stored it, or it was forgotten. Raises RowDamaged."""
-    buried = read_tombstone(view.get, codec, digest) if is_digest(digest) else None
-    if buried is not None:
-        return store_errors.content_redacted(digest, buried.at, buried.successor)
+    """Return why a content is missing: it was never stored, or was redacted. Raise RowDamaged."""
+    tombstone = read_tombstone(view.get, codec, digest) if is_digest(digest) else None
+    if tombstone is not None:
+        return store_errors.content_redacted(digest, tombstone.at, tombstone.successor)
     return store_errors.digest_unknown(digest, lambda prefix, limit: find_digests(view, prefix, limit))
 
 
 def find_digests(view: ReadView, prefix: str, limit: int) -> list[str]:
-    """The digests that begin with `prefix`, in order, at most `limit`. Raises ValueError, RowDamaged."""
-    found: list[str] = []
+    """Return the digests that begin with `prefix`, sorted, at most `limit`. Raise ValueError, RowDamaged."""
+    digests: list[str] = []
     for key, _ in view.scan(keys.records_of(prefix)):
-        if len(found) >= limit:
+        if len(digests) >= limit:
             break
-        found.append(keys.digest_in(key))
-    return found
+        digests.append(keys.digest_in(key))
+    return digests
 
 
 def _encode_row(part: EncodedPart, created_ms: int) -> bytes:
@@ -249,7 +251,7 @@ def _encode_row(part: EncodedPart, created_ms: int) -> bytes:
 
 
 def _decode_head(row: bytes) -> tuple[int, int, int]:
-    """Method, length and time of creation. Raises RowDamaged."""
+    """Return method, length and time of creation. Raise RowDamaged."""
     if len(row) < _HEAD.size:
         raise RowDamaged("its row is too short")
     version, method, length, created = _HEAD.unpack_from(row)
@@ -259,7 +261,7 @@ def _decode_head(row: bytes) -> tuple[int, int, int]:
 
 
 def _chunk_count(row: bytes, length: int) -> int:
-    """How many chunks a head names. Raises RowDamaged."""
+    """Return the number of chunks that a head names. Raise RowDamaged."""
     if len(row) != _HEAD.size + _COUNT.size:
         raise RowDamaged("its head has the wrong length")
     (count,) = _COUNT.unpack_from(row, _HEAD.size)
@@ -273,12 +275,12 @@ def _has_row(get: RowGetter, key: bytes) -> bool:
 
 
 def created_ms_in(row: bytes) -> int:
-    """When the content of a row was first stored, in milliseconds since 1970. Raises RowDamaged."""
+    """Return when the content of a row was first stored, in ms since 1970. Raise RowDamaged."""
     return _decode_head(row)[2]
 
 
 def rebuild_head(view: ReadView, codec: Codec, digest: str) -> tuple[bytes, int] | None:
-    """A large content's lost head, made again from its chunks, and its size in bytes; None without them."""
+    """Rebuild a large content's lost head from its chunks; return it and its size in bytes, or None."""
     parts, created = [], 0
     try:
         for _, row in view.scan(keys.chunks_of(digest)):
@@ -294,7 +296,7 @@ def rebuild_head(view: ReadView, codec: Codec, digest: str) -> tuple[bytes, int]
 
 
 def holds_content(codec: Codec, key: bytes, row: bytes) -> bool:
-    """Whether a content's row holds, alone, the bytes of the digest in its key. Raises RowDamaged."""
+    """Return True if a single row holds the bytes of the digest in its key. Raise RowDamaged."""
     method, length, _ = _decode_head(row)
     payload = row[_HEAD.size :]
     data = codec.decompress(payload, length) if method == _ZSTD else payload

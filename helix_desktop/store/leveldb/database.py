@@ -5,8 +5,6 @@ After a failed write LevelDB refuses all further ones until it is reopened; that
 write.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil
@@ -29,9 +27,9 @@ from helix_desktop.system.files import ansi_path
 
 _log = logging.getLogger(__name__)
 
-MAX_SLICE_BYTES = 4 * 1024 * 1024  # bytes of early rows per synced write
-_PROBE_BYTES = 64 * 1024  # bytes written to see whether the disk takes writes at all
-_RESERVED_BYTES = 1024 * 1024  # room that must be left beyond what reopening needs, in bytes
+MAX_SLICE_BYTES = 4 * 1024 * 1024  # bytes of unreferenced rows per synced write
+_PROBE_BYTES = 64 * 1024  # bytes written to test if the disk takes writes at all
+_RESERVED_BYTES = 1024 * 1024  # free space that must remain beyond what reopening needs, in bytes
 
 _FREE_SPACE_HINT = "Make the folder writable, or free some room on the disk."
 _READABLE_HINT = "Make its files readable, and check the disk that they lie on."
@@ -41,13 +39,13 @@ T = TypeVar("T")
 
 
 class ReadView:
-    """Reads of an open LevelDB, or of a snapshot of it; valid only inside `Handle.read`."""
+    """Reads of an open LevelDB, or of a snapshot of it; valid only inside `Database.read`."""
 
     def __init__(self, db: Any) -> None:
         self._db = db
 
     def get(self, key: bytes) -> bytes | None:
-        """One row as it is on disk, unchecked. Raises RowDamaged, StoreUnreadable."""
+        """Return one row as it is on disk, unchecked. Raise RowDamaged, StoreUnreadable."""
         try:
             row: bytes | None = self._db.get(key)
         except plyvel.Error as error:
@@ -55,7 +53,7 @@ class ReadView:
         return row
 
     def get_verified(self, key: bytes) -> bytes | None:
-        """One row whose block's checksum was verified. Raises RowDamaged, StoreUnreadable."""
+        """Return one row whose block's checksum was verified. Raise RowDamaged, StoreUnreadable."""
         try:
             row: bytes | None = self._db.get(key, verify_checksums=True)
         except plyvel.Error as error:
@@ -63,10 +61,10 @@ class ReadView:
         return row
 
     def scan(self, span: tuple[bytes, bytes], reverse: bool = False, verify_checksums: bool = True) -> Rows:
-        """The rows of a range of keys, in order or from its end. Raises RowDamaged.
+        """Yield the rows of a range of keys, in order or from its end. Raise RowDamaged.
 
-        Not `checked`, rows of a block with a wrong checksum come too, for who checks each by itself.
-        By the raw iterator: the plain one ends silently at a damaged block, and backwards it omits a lone
+        Without `verify_checksums`, rows of a block with a wrong checksum come too, for callers that verify.
+        Uses the raw iterator: the plain one ends silently at a damaged block, and backwards it omits a lone
         first key.
         """
         first, stop = span
@@ -80,17 +78,17 @@ class ReadView:
             rows.close()
 
     def count(self, span: tuple[bytes, bytes]) -> int:
-        """How many rows a range of keys has. Raises RowDamaged."""
+        """Return how many rows a range of keys has. Raise RowDamaged."""
         return sum(1 for _ in self.scan(span))
 
 
 class Database:
-    """An open LevelDB that any thread may read, one thread writes, and nobody can close under a reader."""
+    """An open LevelDB: any thread may read, one thread writes, and no reader sees it closed under it."""
 
     def __init__(self, path: Path, create: bool = False, strict: bool = True) -> None:
-        """Open `path`. Raises StoreUnreadable. `create` is for a path where nothing is: see `create_db`.
+        """Open `path`. Raise StoreUnreadable. `create` is for a path where nothing is: see `create_db`.
 
-        Not `strict`, LevelDB passes over what is damaged in the logs.
+        Without `strict`, LevelDB skips what is damaged in the logs.
         """
         self._path = path
         self._lock = ReadWriteLock()
@@ -100,9 +98,9 @@ class Database:
         self._set_db(_open_leveldb(path, create, strict))
 
     def read(self, query: Callable[[ReadView], T]) -> T:
-        """What `ask` makes of the stored rows as they are now, whatever is written meanwhile.
+        """Return the result of `query` on a snapshot of the rows, unaffected by concurrent writes.
 
-        The view ends with it. Raises StoreClosed, StoreUnreadable.
+        The view is valid only within `query`. Raise StoreClosed, StoreUnreadable.
         """
         self._reopen_if_closed()
         with self._lock.shared:
@@ -113,43 +111,43 @@ class Database:
                 snapshot.close()
 
     def get(self, key: bytes) -> bytes | None:
-        """One row. Raises RowDamaged, StoreClosed, StoreUnreadable."""
+        """Return one row. Raise RowDamaged, StoreClosed, StoreUnreadable."""
         self._reopen_if_closed()
         with self._lock.shared:
             self._open_db()
             return self._view.get(key)
 
     def get_verified(self, key: bytes) -> bytes | None:
-        """One row whose block's checksum was verified. Raises RowDamaged, StoreClosed, StoreUnreadable."""
+        """Return one row, its block's checksum verified. Raise RowDamaged, StoreClosed, StoreUnreadable."""
         self._reopen_if_closed()
         with self._lock.shared:
             self._open_db()
             return self._view.get_verified(key)
 
     def write(self, batch: WriteBatch) -> None:
-        """Write a batch durably: its early rows in parts, then everything else at once; one thread only.
+        """Write a batch durably: unreferenced rows in parts, then the rest at once; from one thread only.
 
-        Raises StoreWriteFailed; then nothing of the batch is visible, nor comes back while this handle lives.
+        Raise StoreWriteFailed; then nothing of the batch is visible, nor returns while this object lives.
         """
         if self._write_error:
             self._reopen_for_write(batch)
         try:
             with self._lock.shared:
-                for part in _slices(batch.unreferenced_rows):
-                    self._write_synced(part)
+                for rows in _slices(batch.unreferenced_rows):
+                    self._write_synced(rows)
                 self._write_synced(batch.rows)
         except plyvel.Error as error:
             self._write_error = _error_text(error)
             self._rollback_rows = self._stored_rows(batch)
             _log.warning("A write to the store failed: %s", self._write_error)
             raise _write_failed(self._write_error) from error
-        for act in batch.durable_callbacks:
-            act()
+        for callback in batch.durable_callbacks:
+            callback()
 
     def replace_files(self, replace: Callable[[], None]) -> None:
-        """Close the files, let `change` put others in their place, and open these; on the writer's thread.
+        """Close the files, let `replace` put others in their place, and open these; on the writer's thread.
 
-        Raises what `change` raises, StoreUnreadable.
+        Raise what `replace` raises, StoreUnreadable.
         """
         with self._lock.exclusive:
             self._close_db()
@@ -159,7 +157,7 @@ class Database:
                 self._set_db(_open_leveldb(self._path))
 
     def close(self) -> None:
-        """Let go of the files once nobody reads; idempotent."""
+        """Close the files once no thread reads; idempotent."""
         with self._lock.exclusive:
             self._closed = True
             self._close_db()
@@ -167,13 +165,13 @@ class Database:
     def _write_synced(self, rows: dict[bytes, bytes | None] | dict[bytes, bytes]) -> None:
         # Always synced: a synced write does not cover earlier unsynced ones. Not a `with` block, which would
         # commit half a batch when an exception passes through it.
-        written = self._open_db().write_batch(sync=True)
+        leveldb_batch = self._open_db().write_batch(sync=True)
         for key, row in rows.items():
             if row is None:
-                written.delete(key)
+                leveldb_batch.delete(key)
             else:
-                written.put(key, row)
-        written.write()
+                leveldb_batch.put(key, row)
+        leveldb_batch.write()
 
     def _open_db(self) -> Any:
         if self._closed:
@@ -183,16 +181,16 @@ class Database:
         return self._db
 
     def ensure_open(self) -> None:
-        """Open the files again if a failure closed them, for who means to write. Raises StoreWriteFailed."""
+        """Reopen the files if a failure closed them, before a write. Raise StoreWriteFailed."""
         try:
             self._reopen_if_closed()
         except StoreUnreadable as error:
             raise _write_failed(error.why.rstrip(".")) from error
 
     def _reopen_for_write(self, batch: WriteBatch) -> None:
-        """Open the files anew, if there is room for it: on a full disk a closed LevelDB stays closed."""
+        """Reopen the files, if there is space for it: on a full disk a closed LevelDB stays closed."""
         needed = (
-            sum(one.stat().st_size for one in self._path.glob("*.log")) + _bytes_in(batch) + _RESERVED_BYTES
+            sum(path.stat().st_size for path in self._path.glob("*.log")) + _bytes_in(batch) + _RESERVED_BYTES
         )
         _check_free_space(self._path, needed)
         with self._lock.exclusive:
@@ -200,7 +198,7 @@ class Database:
         self.ensure_open()
 
     def _reopen_if_closed(self) -> None:
-        """Open closed files and undo the refused batch before anybody sees it. Raises StoreUnreadable."""
+        """Reopen closed files and undo the failed batch before it becomes visible. Raise StoreUnreadable."""
         if self._db is not None or self._closed:
             return
         with self._lock.exclusive:
@@ -208,7 +206,7 @@ class Database:
                 return
             self._set_db(_open_leveldb(self._path))
             try:
-                # The refused batch may have reached the log whole before the disk said no.
+                # The failed batch may have reached the log completely before the disk refused.
                 self._write_synced(self._rollback_rows)
             except plyvel.Error as error:
                 self._close_db()
@@ -235,8 +233,8 @@ class Database:
 
 
 def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
-    """Make a new LevelDB at `path`, where nothing may be, holding `rows` durably. Raises StoreUnreadable."""
-    # LevelDB told to create deletes the tables of a database whose CURRENT is missing.
+    """Create a LevelDB at `path`, which must not exist, with `rows` durably. Raise StoreUnreadable."""
+    # With `create_if_missing`, LevelDB deletes the tables of a database whose CURRENT is missing.
     if path.exists():
         raise store_unreadable(f"{path.name} exists already")
     handle = Database(path, create=True)
@@ -250,23 +248,23 @@ def create_db(path: Path, rows: dict[bytes, bytes]) -> None:
 
 
 def store_unreadable(why: str, fix: str = "Put a backup of its folder in place.") -> StoreUnreadable:
-    """The files cannot be used as they are."""
+    """Return the error for files that cannot be used as they are."""
     return StoreUnreadable("The workspace's store cannot be read.", f"{why}.", f"Nothing was changed. {fix}")
 
 
 def store_damaged(why: str) -> StoreDamaged:
-    """The files are not what was written."""
-    said = store_unreadable(why)
-    return StoreDamaged(said.what, said.why, said.fix)
+    """Return the error for files that are not what was written."""
+    reason = store_unreadable(why)
+    return StoreDamaged(reason.what, reason.why, reason.fix)
 
 
 def _read_error(error: Exception) -> RowDamaged | StoreUnreadable:
-    """Why one row cannot be read."""
-    said = _error_text(error)
+    """Return the error for a row that cannot be read."""
+    reason = _error_text(error)
     return (
-        RowDamaged(said)
+        RowDamaged(reason)
         if isinstance(error, plyvel.CorruptionError)
-        else store_unreadable(said, _READABLE_HINT)
+        else store_unreadable(reason, _READABLE_HINT)
     )
 
 
@@ -315,16 +313,16 @@ def _scan_backward(rows: Any, first: bytes, stop: bytes) -> Rows:
 
 
 def _slices(rows: dict[bytes, bytes]) -> Iterator[dict[bytes, bytes]]:
-    """The rows in parts of about WRITE_SLICE bytes."""
-    left = iter(rows.items())
-    while first := dict(islice(left, 1)):
-        size = sum(map(len, first.values()))
-        for key, row in left:
-            first[key] = row
+    """Yield the rows in slices of about MAX_SLICE_BYTES."""
+    remaining = iter(rows.items())
+    while part := dict(islice(remaining, 1)):
+        size = sum(map(len, part.values()))
+        for key, row in remaining:
+            part[key] = row
             size += len(row)
             if size >= MAX_SLICE_BYTES:
                 break
-        yield first
+        yield part
 
 
 def _bytes_in(batch: WriteBatch) -> int:
@@ -332,7 +330,7 @@ def _bytes_in(batch: WriteBatch) -> int:
 
 
 def _check_free_space(folder: Path, needed: int) -> None:
-    """Raises StoreWriteFailed when the disk has less than `needed` bytes, or takes no writes."""
+    """Raise StoreWriteFailed if the disk has less than `needed` bytes free, or takes no writes."""
     try:
         free = shutil.disk_usage(folder).free
         if free < needed:
@@ -342,7 +340,7 @@ def _check_free_space(folder: Path, needed: int) -> None:
         raise _write_failed(error.strerror or str(error)) from error
 
 
-# What LevelDB itself asks of the system, so that the probe fails where it would.
+# The same sync that LevelDB uses, so that the probe fails where LevelDB would.
 if sys.platform == "linux":
     _sync = os.fdatasync
 else:
@@ -368,7 +366,7 @@ def _write_failed(why: str) -> StoreWriteFailed:
 
 
 def _error_text(error: Exception) -> str:
-    """What LevelDB said; the binding hands it over as bytes."""
-    said = error.args[0] if error.args else ""
-    text = said.decode(errors="replace") if isinstance(said, bytes) else str(said)
+    """Return LevelDB's message; the binding passes it as bytes."""
+    message = error.args[0] if error.args else ""
+    text = message.decode(errors="replace") if isinstance(message, bytes) else str(message)
     return text.rstrip(". ") or type(error).__name__

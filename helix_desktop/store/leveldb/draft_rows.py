@@ -1,4 +1,4 @@
-"""Rows of drafts: a text alone, as older versions wrote it, or a text with what goes along with it."""
+"""Rows of drafts: a plain text, as older versions wrote it, or a text with its attachments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ DRAFT_TYPE: RowType[str | Draft] = RowType(str | Draft)  # type: ignore[arg-type
 
 
 def read_draft(codec: Codec, key: bytes, row: bytes | None) -> Draft:
-    """Return the draft of a row, an empty one without a row. Raises RowDamaged."""
+    """Return the draft of a row; an empty one without a row. Raise RowDamaged."""
     if row is None:
         return Draft()
     value = codec.decode(key, row, DRAFT_TYPE)
@@ -30,10 +30,10 @@ def stage_draft(batch: WriteBatch, codec: Codec, session: str, draft: Draft) -> 
 
 def read_draft_digests(view: ReadView, codec: Codec) -> frozenset[str]:
     """Return the contents that drafts name; a damaged draft names none."""
-    found: frozenset[str] = frozenset()
+    digests: frozenset[str] = frozenset()
     for key, row in view.scan(keys.DRAFTS):
         try:
-            found |= read_draft(codec, key, row).digests
+            digests |= read_draft(codec, key, row).digests
         except RowDamaged:
             continue
-    return found
+    return digests

@@ -1,4 +1,4 @@
-"""The record of a content: everything about it but its bytes, kept by digest and again by time."""
+"""The record of a content: its metadata, stored by digest and again by time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 
 class EntryRecord(msgspec.Struct, array_like=True, frozen=True):
-    """What is stored of an Entry. Fields are only added, last and with a default: old rows still load."""
+    """The stored form of a CacheEntry. Fields are only added, last and with a default: old rows load."""
 
     created: int
     last_used: int
@@ -35,7 +35,7 @@ class EntryRecord(msgspec.Struct, array_like=True, frozen=True):
     trashed: int = 0
 
     def to_entry(self, digest: str) -> CacheEntry:
-        """The record as it crosses the port."""
+        """Return the record as a CacheEntry, the form outside of the store."""
         return CacheEntry(
             digest,
             self.size,
@@ -59,7 +59,7 @@ RECORD_TYPE = RowType(EntryRecord)
 
 
 def new_record(content: Content, stored_size: int, at_ms: int, session: str) -> EntryRecord:
-    """The record of a content stored for the first time, by `session` at `at` milliseconds since 1970."""
+    """Return the record of a content first stored by `session` at `at_ms` (ms since 1970)."""
     return EntryRecord(
         at_ms,
         at_ms,
@@ -75,14 +75,14 @@ def new_record(content: Content, stored_size: int, at_ms: int, session: str) -> 
 
 
 def read_record(get: RowGetter, codec: Codec, digest: str) -> EntryRecord | None:
-    """The record of a digest, None when there is none. Raises RowDamaged."""
+    """Return the record of a digest, None if there is none. Raise RowDamaged."""
     key = keys.record(digest)
     row = get(key)
     return None if row is None else codec.decode(key, row, RECORD_TYPE)
 
 
 def write_record(batch: RowSink, codec: Codec, digest: str, record: EntryRecord) -> None:
-    """Write a record under its digest and into the index by time."""
+    """Write a record under its digest and into the time index."""
     body = codec.encode_body(record)
     for key in (keys.record(digest), keys.time_index(record.created, digest)):
         batch.put(key, with_checksum(key, body))
@@ -102,6 +102,6 @@ def change_record(
 
 
 def touch_record(batch: WriteBatch, codec: Codec, digest: str, record: EntryRecord, at_ms: int) -> None:
-    """Take a content that is stored again out of the trash, and let its time of grace begin anew."""
+    """Take a content that is stored again out of the trash, and restart its grace period."""
     if must_revive(record.references, record.trashed, record.last_used, at_ms):
         write_record(batch, codec, digest, msgspec.structs.replace(record, trashed=0, last_used=at_ms))

@@ -1,4 +1,4 @@
-"""A session's append-only log of events, with the rows that lead from events to contents and back."""
+"""A session's append-only log of events, with the rows that link events and contents both ways."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _SEQ_TYPE = RowType(int)
 
 
 def last_seq(get: RowGetter, codec: Codec, session: str) -> int:
-    """The seq of a session's last event; 0 when there is none. Raises RowDamaged."""
+    """Return the seq of a session's last event; 0 if there is none. Raise RowDamaged."""
     key = keys.last_event(session)
     row = get(key)
     return 0 if row is None else codec.decode(key, row, _SEQ_TYPE)
@@ -37,9 +37,9 @@ def stage_events(
     events: Sequence[RecordedEvent],
     missing: Container[str] = (),
 ) -> None:
-    """Append events to a session's log. Raises ValueError when they leave a gap or name unknown contents.
+    """Append events to a session's log. Raise ValueError if they leave a gap or name unknown contents.
 
-    `missing` are contents that are known to be lost: the log may name them all the same.
+    `missing` are contents that are known to be lost: the log may name them nevertheless.
     """
     if not events:
         return
@@ -58,23 +58,26 @@ def stage_events(
 def add_reference(
     batch: WriteBatch, codec: Codec, session: str, seq: int, digest: str, allow_missing: bool = False
 ) -> None:
-    """Say that an event names a content. Raises ValueError unless it is stored, forgotten or `missing`."""
-    held = allow_missing or is_referable(batch, codec, digest)
-    check_stored(digest, held, f"event {seq}")
+    """Add a reference from an event to a content.
+
+    Raise ValueError unless the content is stored or redacted, or `allow_missing`.
+    """
+    is_stored = allow_missing or is_referable(batch, codec, digest)
+    check_stored(digest, is_stored, f"event {seq}")
     batch.put(keys.reference(digest, session, seq))
     batch.put(keys.back_reference(session, seq, digest))
     change_record(batch, codec, digest, _with_one_reference_more)
 
 
 def remove_reference(batch: WriteBatch, codec: Codec, session: str, seq: int, digest: str) -> None:
-    """Say that an event no longer names a content."""
+    """Remove a reference from an event to a content."""
     batch.delete(keys.reference(digest, session, seq))
     batch.delete(keys.back_reference(session, seq, digest))
     change_record(batch, codec, digest, _with_one_reference_less)
 
 
 def is_referable(batch: WriteBatch, codec: Codec, digest: str) -> bool:
-    """Whether a content is stored, or was forgotten: then events may name it, and its bytes stay away."""
+    """Return True if a content is stored or was redacted: events may name it, its bytes may be gone."""
     return batch.get(keys.record(digest)) is not None or is_redacted(batch.get, codec, digest)
 
 
@@ -87,24 +90,24 @@ def _with_one_reference_more(record: EntryRecord) -> EntryRecord:
 
 
 def read_handovers(view: ReadView, codec: Codec) -> list[tuple[str, RecordedEvent]]:
-    """Every handover with its session. A damaged one is left out: it must not hide the others."""
-    found: list[tuple[str, RecordedEvent]] = []
+    """Return every handover with its session. A damaged one is left out: it must not hide the others."""
+    handovers: list[tuple[str, RecordedEvent]] = []
     for key, _ in view.scan(keys.HANDOVERS):
         session, seq = keys.handover_session(key), keys.seq_in(key)
         row = view.get(keys.event(session, seq))
         try:
             if row is not None:
-                found.append((session, codec.decode(keys.event(session, seq), row, EVENT_TYPE)))
+                handovers.append((session, codec.decode(keys.event(session, seq), row, EVENT_TYPE)))
         except RowDamaged as error:
             _log.warning("Event %d of session %s is damaged: %s", seq, session, error)
-    return found
+    return handovers
 
 
 def read_events(view: ReadView, codec: Codec, session: str) -> list[RecordedEvent]:
-    """A session's whole log. Raises RowDamaged, also when rows of it are missing."""
+    """Return a session's full log. Raise RowDamaged, also if rows of it are missing."""
     events = [codec.decode(key, row, EVENT_TYPE) for key, row in view.scan(keys.events_of(session))]
     last = last_seq(view.get, codec, session)
-    # A log that ends early, or has a hole, must never be taken for the whole conversation.
+    # A log that ends early, or has a gap, must never pass for the whole conversation.
     if [recorded.seq for recorded in events] != list(range(1, last + 1)):
         raise RowDamaged(f"session {session} has {len(events)} of {last} events")
     return events

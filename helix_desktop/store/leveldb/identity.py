@@ -1,4 +1,4 @@
-"""What a store says it is, and in what state it is: rows that are read at every opening."""
+"""A store's identity and state: rows that are read at every opening."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_desktop.store.leveldb.database import Database, ReadView
 
 
 def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> None:
-    """Raises StoreUnreadable for another workspace's store, or a schema that is not known."""
+    """Raise StoreUnreadable for another workspace's store, or an unknown schema."""
     if actual_format.schema != expected_format.schema:
         raise StoreUnreadable(
             "The workspace's store was written by another version of Helix Desktop.",
@@ -30,7 +30,7 @@ def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> No
 
 
 def identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
-    """The rows that say what a new store is."""
+    """Return the rows that identify a new store."""
     codec = Codec()
     return {
         keys.SCHEMA: codec.encode(keys.SCHEMA, store_format.schema),
@@ -39,7 +39,7 @@ def identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
 
 
 def read_stored_format(database: Database, codec: Codec) -> StoreFormat:
-    """What the rows say that the store is. Raises RowDamaged."""
+    """Return the format that the rows state. Raise RowDamaged."""
     schema, workspace = database.get(keys.SCHEMA), database.get(keys.IDENTITY)
     if schema is None or workspace is None:
         raise RowDamaged("they are missing")
@@ -49,7 +49,7 @@ def read_stored_format(database: Database, codec: Codec) -> StoreFormat:
 
 
 def read_format_from_db(db: Path) -> StoreFormat | None:
-    """What the rows of a closed database say that the store is; None when they cannot be read."""
+    """Return the format that the rows of a closed database state; None if they cannot be read."""
     try:
         handle = Database(db)
     except StoreUnreadable:
@@ -63,22 +63,22 @@ def read_format_from_db(db: Path) -> StoreFormat | None:
 
 
 def check_identity(database: Database, codec: Codec, expected_format: StoreFormat) -> None:
-    """Raises StoreUnreadable for a database that is another store's, RowDamaged."""
+    """Raise StoreUnreadable for a database of another store, RowDamaged."""
     check_format(read_stored_format(database, codec), expected_format)
 
 
 def read_clean_state(database: Database, codec: Codec) -> CleanState:
-    """Counters as the rows say. Raises RowDamaged."""
+    """Return the counters that the rows state. Raise RowDamaged."""
     totals = read_totals(database.get, codec)
     return CleanState(read_sequence(database.get, codec), totals.entries, totals.sessions)
 
 
 def read_last_seqs(database: Database, codec: Codec) -> dict[str, int]:
-    """The seq of each session's last event. Raises RowDamaged."""
+    """Return the seq of each session's last event. Raise RowDamaged."""
 
-    def ask(view: ReadView) -> dict[str, int]:
-        # The value first: its checksum covers the key, which may be no text any more.
+    def query(view: ReadView) -> dict[str, int]:
+        # The value first: its checksum covers the key, which may no longer be text.
         rows = ((codec.decode(key, row, INTEGER_TYPE), key) for key, row in view.scan(keys.LAST_EVENTS))
         return {keys.session_of(key, keys.LAST_EVENTS): seq for seq, key in rows}
 
-    return database.read(ask)
+    return database.read(query)

@@ -1,4 +1,4 @@
-"""Lists of what is stored, read from LevelDB: entries in any order, tools, sessions."""
+"""Listings read from LevelDB: entries in any order, tools, sessions."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.entry_record import RECORD_TYPE, read_record
 
 SUMMARY_TYPE = RowType(SessionSummary)
-_AFTER_EVERY_DIGEST = b"\xff" * keys.DIGEST_BYTES  # sorts behind every digest
+_AFTER_EVERY_DIGEST = b"\xff" * keys.DIGEST_BYTES  # sorts after every digest
 
 _log = logging.getLogger(__name__)
 
 
 def read_page(view: ReadView, codec: Codec, entry_query: EntryQuery) -> EntryPage:
-    """The page of a listing. By age or by digest it is read off an index; another order costs a scan of all.
+    """Return the page of a listing. By age or by digest it is read from an index; other orders scan all.
 
-    Raises RowDamaged.
+    Raise RowDamaged.
     """
     sort = entry_query.sort
     if sort.column == "created" and not entry_query.wanted.prefix:
@@ -32,37 +32,37 @@ def read_page(view: ReadView, codec: Codec, entry_query: EntryQuery) -> EntryPag
         entries = _entries(view, codec, _digest_span(entry_query), backwards=sort.descending)
     else:
         return page_from_unordered(entry_query, _entries(view, codec, _record_span(entry_query)))
-    found: list[CacheEntry] = []
-    plain = entry_query.wanted == EntryFilter(prefix=entry_query.wanted.prefix)
+    listed: list[CacheEntry] = []
+    has_default_filter = entry_query.wanted == EntryFilter(prefix=entry_query.wanted.prefix)
     for entry in entries:
-        if not entry.trashed if plain else matches_filter(entry, entry_query.wanted):
-            found.append(entry)
-            if len(found) > entry_query.limit:
+        if not entry.trashed if has_default_filter else matches_filter(entry, entry_query.wanted):
+            listed.append(entry)
+            if len(listed) > entry_query.limit:
                 break
-    return page_from_ordered(entry_query, found)
+    return page_from_ordered(entry_query, listed)
 
 
 def read_digests(codec: Codec, entry_query: EntryQuery, view: ReadView) -> bytes:
-    """The digests of all that a listing lists, in order, joined. Raises RowDamaged."""
-    found = bytearray()
+    """Return the digests of a complete listing, in order, joined. Raise RowDamaged."""
+    digests = bytearray()
     while True:
         page = read_page(view, codec, entry_query)
-        found += b"".join([bytes.fromhex(entry.digest) for entry in page.entries])
+        digests += b"".join([bytes.fromhex(entry.digest) for entry in page.entries])
         if not page.cursor:
-            return bytes(found)
+            return bytes(digests)
         entry_query = entry_query.continue_after(page.entries[-1])
 
 
 def read_tools(view: ReadView, codec: Codec) -> list[str]:
-    """The tools by whose name something is stored, in order. Raises RowDamaged."""
+    """Return the names of the tools that stored something, sorted. Raise RowDamaged."""
     return sorted({entry.tool for entry in _entries(view, codec, keys.RECORDS)})
 
 
 def read_sessions(view: ReadView, codec: Codec) -> list[SessionSummary]:
-    """All sessions but those in the trash, last updated first. Raises RowDamaged."""
-    found = [codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES)]
-    listed = [one for one in found if not one.trashed]
-    return sorted(listed, key=lambda one: (-one.updated, one.id))
+    """Return all sessions except those in the trash, last updated first. Raise RowDamaged."""
+    summaries = [codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES)]
+    listed = [summary for summary in summaries if not summary.trashed]
+    return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
 
 
 def _record_span(entry_query: EntryQuery) -> keys.Span:
@@ -70,21 +70,23 @@ def _record_span(entry_query: EntryQuery) -> keys.Span:
 
 
 def _time_index_span(entry_query: EntryQuery) -> keys.Span:
-    """What is left of the index by time, which lies newest first."""
+    """Return the remaining range of the time index, which is ordered newest first."""
     first, stop = keys.TIME_INDEX
     if entry_query.after is None:
         return first, stop
-    created, tied = entry_query.after
-    shown = keys.time_index_from(int(created), tiebreak_prefix(int(tied)))
-    return (shown + _AFTER_EVERY_DIGEST, stop) if entry_query.sort.descending else (first, shown)
+    created, tie = entry_query.after
+    last_key = keys.time_index_from(int(created), tiebreak_prefix(int(tie)))
+    return (last_key + _AFTER_EVERY_DIGEST, stop) if entry_query.sort.descending else (first, last_key)
 
 
 def _digest_span(entry_query: EntryQuery) -> keys.Span:
     first, stop = _record_span(entry_query)
     if entry_query.after is None:
         return first, stop
-    shown = keys.record(str(entry_query.after[0]))
-    return (first, min(stop, shown)) if entry_query.sort.descending else (max(first, shown + b"\0"), stop)
+    last_key = keys.record(str(entry_query.after[0]))
+    return (
+        (first, min(stop, last_key)) if entry_query.sort.descending else (max(first, last_key + b"\0"), stop)
+    )
 
 
 def _entries(view: ReadView, codec: Codec, span: keys.Span, backwards: bool = False) -> Iterator[CacheEntry]:
@@ -95,7 +97,7 @@ def _entries(view: ReadView, codec: Codec, span: keys.Span, backwards: bool = Fa
 
 
 def _read_entry(view: ReadView, codec: Codec, key: bytes, row: bytes) -> CacheEntry | None:
-    """The entry of a record or index row; a damaged one must not hide the others."""
+    """Return the entry of a record or index row, None for a damaged one: it must not hide the others."""
     digest = keys.digest_in(key)
     try:
         return codec.decode(key, row, RECORD_TYPE).to_entry(digest)

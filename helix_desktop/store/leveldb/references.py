@@ -1,4 +1,4 @@
-"""Who names a content, and what a session names: read from the rows that lead both ways."""
+"""The references between events and contents, read from the rows that link both ways."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from helix_desktop.store.leveldb.database import ReadView
 
 
 def read_references(view: ReadView, digest: str) -> list[ContentReference]:
-    """The events that name a content, by session and seq. Raises RowDamaged; ValueError for no digest."""
+    """Return the events that name a content, by session and seq. Raise RowDamaged; ValueError."""
     rows = view.scan(keys.references_of(digest))
-    found = [ContentReference(keys.session_in(key), keys.seq_in(key)) for key, _ in rows]
-    return sorted(found, key=lambda one: (one.session, one.seq))
+    references = [ContentReference(keys.session_in(key), keys.seq_in(key)) for key, _ in rows]
+    return sorted(references, key=lambda reference: (reference.session, reference.seq))
 
 
 def read_session_digests(view: ReadView, session: str) -> list[str]:
-    """The contents that a session names, each once, in the order of their first event. Raises RowDamaged."""
+    """Return the contents a session names, each once, in order of the first event. Raise RowDamaged."""
     rows = view.scan(keys.back_references_of(session))
     return list(dict.fromkeys(keys.digest_in(key) for key, _ in rows))
 
 
 def is_referenced(view: ReadView, digest: str) -> bool:
-    """Whether any log names a content, whatever its record says. Raises RowDamaged."""
+    """Return True if any log names a content, whatever its record says. Raise RowDamaged."""
     return next(iter(view.scan(keys.references_of(digest))), None) is not None

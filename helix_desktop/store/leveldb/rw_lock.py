@@ -1,4 +1,4 @@
-"""Lets many threads use a thing, or one thread replace it, never both."""
+"""A lock for many users of a resource, or one thread that replaces it, never both."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from contextlib import AbstractContextManager
 
 
 class ReadWriteLock:
-    """A lock shared by users and exclusive for the one who replaces or closes; the latter goes first.
+    """A lock shared by users and exclusive for the thread that replaces or closes; the latter goes first.
 
-    `with gate.shared:` uses the thing, `with gate.exclusive:` replaces it; neither may be nested in a thread.
+    `with lock.shared:` uses the resource, `with lock.exclusive:` replaces it; neither nests within a thread.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class ReadWriteLock:
 
 
 class _LockState:
-    """How many use the thing, how many wait to replace it, and whether one does."""
+    """The number of users, the number of threads waiting to replace, and whether one does."""
 
     readers = 0
     waiting_writers = 0
@@ -29,7 +29,7 @@ class _LockState:
 
 
 class _SharedLock(AbstractContextManager[None]):
-    # This stands around every single read: no generator, and the bare lock instead of the condition round it.
+    # This guards every single read: no generator, and the bare lock instead of the condition around it.
     def __init__(self, lock: threading.Lock, changed: threading.Condition, state: _LockState) -> None:
         self._lock, self._changed, self._state = lock, changed, state
 

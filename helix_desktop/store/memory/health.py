@@ -1,4 +1,4 @@
-"""The health of the store in memory: nothing there outlives the process, so nothing has to be mended."""
+"""The health of the in-memory store: nothing outlives the process, so nothing ever needs a repair."""
 
 from __future__ import annotations
 
@@ -10,26 +10,26 @@ from helix_desktop.domain.store.repair_report import IntegrityReport, LostConten
 
 
 class MemoryHealth:
-    """Answers as the health of a sound store on disk does."""
+    """The health of a store that never has damage."""
 
     def __init__(self, contents: Mapping[str, bytes], check_open: Callable[[], None]) -> None:
         self._contents, self._check_open = contents, check_open
 
     @property
     def report(self) -> RepairReport | None:
-        """None: there was nothing to mend."""
+        """Return None: nothing is ever repaired."""
         return None
 
     async def acknowledge(self) -> None:
-        """Nothing was to be told."""
+        """Do nothing: there is no report to acknowledge."""
         self._check_open()
 
     def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
-        """Bytes in memory are what was stored: nobody will hear anything."""
+        """Return an unsubscribe function; the listener is never called, bytes in memory cannot be damaged."""
         return lambda: None
 
     async def check(self, progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
-        """Compare every content with its SHA-256."""
+        """Compare the content of every entry with its SHA-256."""
         self._check_open()
         wrong = [digest for digest, data in self._contents.items() if digest_of(data) != digest]
         count = len(self._contents)

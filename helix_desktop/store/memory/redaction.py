@@ -1,4 +1,4 @@
-"""Forgetting's twin in memory: the same answers, and nothing lies in files."""
+"""Redaction in the in-memory store: the same results as on disk, without files to rewrite."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helix_desktop.store.memory.retention import MemoryData
 
 
 class MemoryRedaction:
-    """Removes what the person names from one store in memory."""
+    """Remove what the user names from one in-memory store."""
 
     def __init__(self, data: MemoryData, clock: Clock, check_open: Callable[[], None]) -> None:
         self._data, self._clock, self._check_open = data, clock, check_open
@@ -26,55 +26,59 @@ class MemoryRedaction:
     async def preview(
         self, request: RedactionRequest, on_progress: Callable[[int, int], None] = lambda done, total: None
     ) -> RedactionMatches:
-        """Where it stands; changes nothing. Raises InputUnusable."""
+        """Return where the request matches; change nothing. Raise InputUnusable."""
         self._check_open()
         return _RedactionPass(self._data, Redaction(request, self._clock())).matches()
 
     async def carry_out(
         self, request: RedactionRequest, on_progress: Callable[[int, int], None] = lambda done, total: None
     ) -> RedactionMatches:
-        """Remove it everywhere in this store; what was changed. Raises InputUnusable."""
+        """Remove the matches everywhere in this store; return what was changed. Raise InputUnusable."""
         self._check_open()
-        at = self._clock()
-        return _RedactionPass(self._data, Redaction(request, at)).apply(at)
+        at_ms = self._clock()
+        return _RedactionPass(self._data, Redaction(request, at_ms)).apply(at_ms)
 
     async def when(self, digest: str) -> int:
-        """When a content was forgotten, in milliseconds since 1970; 0 when it was not, or may come back."""
+        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         self._check_open()
         keys.digest_bytes(digest)
-        found = self._data.tombstones.get(digest)
-        return found.at if found is not None and not found.lifted else 0
+        tombstone = self._data.tombstones.get(digest)
+        return tombstone.at if tombstone is not None and not tombstone.lifted else 0
 
     async def lift(self, digest: str) -> bool:
-        """Let a forgotten content be stored again; whether it was forgotten."""
+        """Allow a redacted content to be stored again; return True if it was redacted."""
         self._check_open()
         keys.digest_bytes(digest)
-        found = self._data.tombstones.get(digest)
-        if found is not None:
-            self._data.tombstones[digest] = msgspec.structs.replace(found, lifted=True)
-        return found is not None and not found.lifted
+        tombstone = self._data.tombstones.get(digest)
+        if tombstone is not None:
+            self._data.tombstones[digest] = msgspec.structs.replace(tombstone, lifted=True)
+        return tombstone is not None and not tombstone.lifted
 
 
 class _RedactionPass:
-    """One look through everything that is held."""
+    """One pass through all data of the store."""
 
     def __init__(self, data: MemoryData, redaction: Redaction) -> None:
         self._data, self._redaction = data, redaction
         self._rewritten: dict[str, bytes] = {}
         entries = [data.entries[digest] for digest in sorted(data.entries)]
-        here = [one for one in entries if self._holds_secret(one)]
-        whole = [one for one in entries if one.kind == "index" and one.digest not in redaction.digests]
-        self.contents = [one for one in here if one not in whole]
-        self.indexes = [one for one in here if one in whole]
+        here = [entry for entry in entries if self._holds_secret(entry)]
+        indexes = [
+            entry for entry in entries if entry.kind == "index" and entry.digest not in redaction.digests
+        ]
+        self.contents = [entry for entry in here if entry not in indexes]
+        self.indexes = [entry for entry in here if entry in indexes]
         if self.indexes:
-            self._rewrite_indexes(whole)
-        self.indexes += [one for one in whole if one.digest in self._rewritten and one not in self.indexes]
-        clean = [one for one in entries if one not in (*self.contents, *self.indexes)]
-        self.labels = [one for one in clean if self._with_clean_labels(one) != one]
+            self._rewrite_indexes(indexes)
+        self.indexes += [
+            entry for entry in indexes if entry.digest in self._rewritten and entry not in self.indexes
+        ]
+        clean = [entry for entry in entries if entry not in (*self.contents, *self.indexes)]
+        self.labels = [entry for entry in clean if self._with_clean_labels(entry) != entry]
         self.events = [
-            (session, at, changed)
+            (session, index, changed)
             for session in sorted(data.logs, key=str.encode)
-            for at, changed in self._changed_events(data.logs[session])
+            for index, changed in self._changed_events(data.logs[session])
         ]
 
     def _holds_secret(self, entry: CacheEntry) -> bool:
@@ -86,69 +90,73 @@ class _RedactionPass:
         while changed:
             changed = False
             for entry in indexes:
-                former = self._rewritten.get(entry.digest, self._data.contents[entry.digest])
-                now = self._redaction.redact_data(former)
-                if now != former:
+                previous = self._rewritten.get(entry.digest, self._data.contents[entry.digest])
+                current = self._redaction.redact_data(previous)
+                if current != previous:
                     changed = True
-                    self._rewritten[entry.digest] = now
-                    self._redaction.move_index(entry.digest, now)
+                    self._rewritten[entry.digest] = current
+                    self._redaction.move_index(entry.digest, current)
 
     def _with_clean_labels(self, entry: CacheEntry) -> CacheEntry:
-        said = self._redaction.redact_text
+        redact = self._redaction.redact_text
         return msgspec.structs.replace(
-            entry, tool=said(entry.tool), target=said(entry.target), first_line=said(entry.first_line)
+            entry, tool=redact(entry.tool), target=redact(entry.target), first_line=redact(entry.first_line)
         )
 
     def _changed_events(self, log: list[RecordedEvent]) -> list[tuple[int, RecordedEvent]]:
         muted: set[int] = set()
         changed = []
-        for at, recorded in enumerate(log):
+        for index, recorded in enumerate(log):
             if self._redaction.should_blank(recorded):
                 muted.add(recorded.seq)
-            now = self._redaction.redact_event(recorded, frozenset(muted))
-            if now is not recorded:
-                changed.append((at, now))
+            redacted = self._redaction.redact_event(recorded, frozenset(muted))
+            if redacted is not recorded:
+                changed.append((index, redacted))
         return changed
 
     def matches(self) -> RedactionMatches:
-        """What was found."""
-        said = self._redaction.redact_text
-        titles = (one.id for one in self._data.summaries.values() if said(one.title) != one.title)
+        """Return what matches the request."""
+        redact = self._redaction.redact_text
+        titles = (
+            summary.id for summary in self._data.summaries.values() if redact(summary.title) != summary.title
+        )
         drafts = (
-            one for one, typed in self._data.drafts.items() if self._redaction.redact_draft(typed) != typed
+            session
+            for session, draft in self._data.drafts.items()
+            if self._redaction.redact_draft(draft) != draft
         )
         return RedactionMatches(
             tuple(self.contents),
             tuple(self.indexes),
-            tuple(one.digest for one in self.labels),
-            tuple(ContentReference(session, now.seq) for session, _, now in self.events),
+            tuple(entry.digest for entry in self.labels),
+            tuple(ContentReference(session, redacted.seq) for session, _, redacted in self.events),
             tuple(sorted(titles, key=str.encode)),
             tuple(sorted(drafts, key=str.encode)),
         )
 
     def apply(self, at_ms: int) -> RedactionMatches:
-        """Change it; what was changed."""
-        found, held = self.matches(), self._data
+        """Apply the redaction; return what was changed."""
+        matches, data = self.matches(), self._data
         for entry in self.indexes:
             self._store_rewritten(entry, at_ms)
-        for session, place, now in self.events:
-            former, held.logs[session][place] = held.logs[session][place], now
-            for digest in {*digests_in(former.event)} ^ {*digests_in(now.event)}:
-                self._add_references(digest, 1 if digest in digests_in(now.event) else -1)
+        for session, index, redacted in self.events:
+            previous, data.logs[session][index] = data.logs[session][index], redacted
+            for digest in {*digests_in(previous.event)} ^ {*digests_in(redacted.event)}:
+                self._add_references(digest, 1 if digest in digests_in(redacted.event) else -1)
         for entry in self.labels:
-            held.entries[entry.digest] = self._with_clean_labels(held.entries[entry.digest])
-        for session in found.titles:
-            summary = held.summaries[session]
+            data.entries[entry.digest] = self._with_clean_labels(data.entries[entry.digest])
+        for session in matches.titles:
+            summary = data.summaries[session]
             clean = self._redaction.redact_text(summary.title)
-            held.summaries[session] = msgspec.structs.replace(summary, title=clean)
-        for session in found.drafts:
-            held.drafts[session] = self._redaction.redact_draft(held.drafts[session])
+            data.summaries[session] = msgspec.structs.replace(summary, title=clean)
+        for session in matches.drafts:
+            data.drafts[session] = self._redaction.redact_draft(data.drafts[session])
         for entry in (*self.contents, *self.indexes):
-            del held.entries[entry.digest], held.contents[entry.digest]
-            held.tombstones[entry.digest] = Tombstone(
+            del data.entries[entry.digest], data.contents[entry.digest]
+            data.tombstones[entry.digest] = Tombstone(
                 at_ms, self._redaction.new_digests.get(entry.digest, "")
             )
-        return found
+        return matches
 
     def _store_rewritten(self, entry: CacheEntry, at_ms: int) -> None:
         data = self._rewritten[entry.digest]

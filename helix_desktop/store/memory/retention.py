@@ -1,4 +1,4 @@
-"""The keeper's twin in memory: the same answers about references, pins, clean-up and trash."""
+"""Retention in the in-memory store: the same results for references, pins, clean-up and trash."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from helix_desktop.store.core.tombstone import Tombstone
 
 @dataclass(frozen=True, slots=True)
 class MemoryData:
-    """What a store in memory holds; shared with the store itself."""
+    """The data of an in-memory store, shared with the store itself."""
 
     contents: dict[str, bytes]
     entries: dict[str, CacheEntry]
@@ -39,32 +39,34 @@ class MemoryData:
 
 
 class MemoryRetention:
-    """What stays and what goes in one store in memory."""
+    """References, pins, clean-up and trash of one in-memory store."""
 
     def __init__(self, data: MemoryData, clock: Clock, check_open: Callable[[], None]) -> None:
         self._data, self._clock, self._check_open = data, clock, check_open
 
     async def references(self, digest: str) -> list[ContentReference]:
-        """The events that name a content. Raises ValueError for what is no digest."""
+        """Return the events that name a content. Raise ValueError if `digest` is not a digest."""
         self._check_open()
         keys.digest_bytes(digest)
-        found = [
-            ContentReference(session, one.seq)
+        references = [
+            ContentReference(session, recorded.seq)
             for session, log in self._data.logs.items()
-            for one in log
-            if digest in digests_in(one.event)
+            for recorded in log
+            if digest in digests_in(recorded.event)
         ]
-        return sorted(found, key=lambda one: (one.session, one.seq))
+        return sorted(references, key=lambda reference: (reference.session, reference.seq))
 
     async def named(self, session: str) -> list[str]:
-        """The contents that a session names, each once, in the order of their first event."""
+        """Return the contents that a session names, each once, in the order of their first event."""
         self._check_open()
         keys.session_bytes(session)
         log = self._data.logs.get(session, [])
-        return list(dict.fromkeys(digest for one in log for digest in sorted(digests_in(one.event))))
+        return list(
+            dict.fromkeys(digest for recorded in log for digest in sorted(digests_in(recorded.event)))
+        )
 
     async def pin(self, digest: str, pinned: bool) -> None:
-        """Keep a content whatever a clean-up says, or no longer. Raises DigestUnknown."""
+        """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
         self._check_open()
         keys.digest_bytes(digest)
         entry = self._data.entries.get(digest)
@@ -73,85 +75,89 @@ class MemoryRetention:
         self._update_entry(entry, pinned=pinned, trashed=0 if pinned else entry.trashed)
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
-        """What a clean-up would do now; changes nothing."""
+        """Return what a clean-up would do now; change nothing."""
         self._check_open()
         return plan_cleanup(self._entries(), self._data.contents.get, rule, self._clock())
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
-        """Move contents of a plan to the trash, as far as they still may go."""
+        """Move contents of a plan to the trash, if they are still collectable."""
         self._check_open()
-        at, stamp = self._clock(), self._trash_time_ms()
-        asked = RetentionRule(grace_ms=grace_ms)
-        free = plan_cleanup(self._entries(), self._data.contents.get, asked, at).going
-        wanted = set(digests)
-        gone = sorted((one for one in free if one.digest in wanted), key=lambda one: one.digest)
-        for entry in gone:
-            self._update_entry(entry, trashed=stamp)
-        return _result_of(gone)
+        now_ms, trashed_ms = self._clock(), self._trash_time_ms()
+        rule = RetentionRule(grace_ms=grace_ms)
+        free = plan_cleanup(self._entries(), self._data.contents.get, rule, now_ms).going
+        selected = set(digests)
+        collected = sorted(
+            (entry for entry in free if entry.digest in selected), key=lambda entry: entry.digest
+        )
+        for entry in collected:
+            self._update_entry(entry, trashed=trashed_ms)
+        return _result_of(collected)
 
     async def trash(self) -> TrashContents:
-        """What lies in the trash."""
+        """Return the contents of the trash."""
         self._check_open()
-        entries = (one for one in self._data.entries.values() if one.trashed)
-        sessions = (one for one in self._data.summaries.values() if one.trashed)
+        entries = (entry for entry in self._data.entries.values() if entry.trashed)
+        sessions = (summary for summary in self._data.summaries.values() if summary.trashed)
         return TrashContents(
-            tuple(sorted(entries, key=lambda one: (-one.trashed, one.digest))),
-            tuple(sorted(sessions, key=lambda one: (-one.trashed, one.id))),
+            tuple(sorted(entries, key=lambda entry: (-entry.trashed, entry.digest))),
+            tuple(sorted(sessions, key=lambda summary: (-summary.trashed, summary.id))),
         )
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
-        """Bring contents back from the trash."""
+        """Restore contents from the trash."""
         self._check_open()
-        at = self._trash_time_ms()
-        back = [one for one in self._existing(digests) if one.trashed]
-        for entry in back:
-            self._update_entry(entry, trashed=0, last_used=at)
-        return _result_of(back)
+        trashed_ms = self._trash_time_ms()
+        restored = [entry for entry in self._existing(digests) if entry.trashed]
+        for entry in restored:
+            self._update_entry(entry, trashed=0, last_used=trashed_ms)
+        return _result_of(restored)
 
     async def trash_session(self, session: str) -> tuple[str, ...]:
-        """Move a session and its subagents' to the trash; the ids that went there."""
+        """Move a session and its subagents' sessions to the trash; return the ids that were moved."""
         self._check_open()
         return self._set_trashed(session, self._trash_time_ms())
 
     async def restore_session(self, session: str) -> tuple[str, ...]:
-        """Bring a session and its subagents' back from the trash; the ids that came back."""
+        """Restore a session and its subagents' sessions from the trash; return the ids that were restored."""
         self._check_open()
         return self._set_trashed(session, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Remove for good what went to the trash before `before` (milliseconds since 1970; 0: all of it)."""
+        """Delete for good what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
         self._check_open()
         limit = before_ms or MAX_TIME_MS
-        lying = await self.trash()
-        gone = [one.id for one in lying.sessions if one.trashed < limit]
-        for session in gone:
+        trash = await self.trash()
+        removed = [summary.id for summary in trash.sessions if summary.trashed < limit]
+        for session in removed:
             self._remove_session(session)
         purged = purgeable_entries(self._entries(), self._data.contents.get, limit)
         for entry in purged:
             del self._data.entries[entry.digest], self._data.contents[entry.digest]
-        return msgspec.structs.replace(_result_of(purged), sessions=tuple(gone))
+        return msgspec.structs.replace(_result_of(purged), sessions=tuple(removed))
 
     def _entries(self) -> list[CacheEntry]:
-        """Return all entries by digest; one that a draft names counts as named."""
-        held = self._data
-        in_drafts = frozenset[str]().union(*(draft.digests for draft in held.drafts.values()))
+        """Return all entries by digest; an entry that a draft names counts as referenced."""
+        data = self._data
+        in_drafts = frozenset[str]().union(*(draft.digests for draft in data.drafts.values()))
         return [
-            msgspec.structs.replace(one, references=max(1, one.references)) if digest in in_drafts else one
-            for digest, one in sorted(held.entries.items())
+            msgspec.structs.replace(entry, references=max(1, entry.references))
+            if digest in in_drafts
+            else entry
+            for digest, entry in sorted(data.entries.items())
         ]
 
     def _trash_time_ms(self) -> int:
-        """The time, but not before the newest content: a clock that was set back must not age the trash."""
-        return max(self._clock(), max((one.created for one in self._data.entries.values()), default=0))
+        """Return the time, but not before the newest content: a clock set back must not age the trash."""
+        return max(self._clock(), max((entry.created for entry in self._data.entries.values()), default=0))
 
     def _set_trashed(self, session: str, trashed_ms: int) -> tuple[str, ...]:
         keys.session_bytes(session)
-        held = self._data.summaries
-        children = sorted((one for one in held if held[one].parent == session), key=str.encode)
-        family = [one for one in (session, *children) if one in held]
-        changed = [one for one in family if bool(held[one].trashed) != bool(trashed_ms)]
-        for one in changed:
-            held[one] = msgspec.structs.replace(held[one], trashed=trashed_ms)
+        summaries = self._data.summaries
+        children = sorted((name for name in summaries if summaries[name].parent == session), key=str.encode)
+        family = [name for name in (session, *children) if name in summaries]
+        changed = [name for name in family if bool(summaries[name].trashed) != bool(trashed_ms)]
+        for name in changed:
+            summaries[name] = msgspec.structs.replace(summaries[name], trashed=trashed_ms)
         return tuple(changed)
 
     def _remove_session(self, session: str) -> None:
@@ -164,16 +170,18 @@ class MemoryRetention:
         self._data.drafts.pop(session, None)
 
     def _existing(self, digests: Sequence[str]) -> list[CacheEntry]:
-        return [self._data.entries[one] for one in dict.fromkeys(digests) if one in self._data.entries]
+        return [
+            self._data.entries[digest] for digest in dict.fromkeys(digests) if digest in self._data.entries
+        ]
 
     def _update_entry(self, entry: CacheEntry, **fields: int | bool) -> None:
         self._data.entries[entry.digest] = msgspec.structs.replace(entry, **fields)
 
     def _find_digests(self, prefix: str, limit: int) -> list[str]:
-        return sorted(one for one in self._data.entries if one.startswith(prefix))[:limit]
+        return sorted(digest for digest in self._data.entries if digest.startswith(prefix))[:limit]
 
 
 def _result_of(entries: Sequence[CacheEntry]) -> CleanupResult:
     return CleanupResult(
-        tuple(one.digest for one in entries), stored_size=sum(one.stored_size for one in entries)
+        tuple(entry.digest for entry in entries), stored_size=sum(entry.stored_size for entry in entries)
     )

@@ -1,4 +1,4 @@
-"""How a store in memory is listed and searched: by looking through everything."""
+"""Listing and searching of the in-memory store, by a scan of everything."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_desktop.store.search.store_search import StoreSearch
 
 
 class MemorySearch(StoreSearch):
-    """The finding half of the store in memory."""
+    """The listing and search half of the in-memory store."""
 
     def __init__(self) -> None:
         self._entries: dict[str, CacheEntry] = {}
@@ -22,29 +22,31 @@ class MemorySearch(StoreSearch):
 
     @abstractmethod
     def _check_open(self) -> None:
-        """Raises StoreClosed when the store was closed."""
+        """Raise StoreClosed if the store was closed."""
 
     async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored, in order."""
+        """Return the names of the tools that stored something, sorted."""
         self._check_open()
         return tuple(sorted({entry.tool for entry in self._entries.values()}))
 
     async def indexed(self) -> None:
-        """Nothing is indexed here: everything is always looked through."""
+        """Return at once: nothing is indexed here, every search scans everything."""
         self._check_open()
 
     async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        """The page of a listing; words are left to be looked for."""
+        """Return one page of a listing; `terms` are left to the caller's text search."""
         self._check_open()
         return page_from_unordered(entry_query, self._entries.values())
 
     async def listed_digests(self, entry_query: EntryQuery) -> bytes:
-        """All digests of a listing, joined."""
-        found = await self.listed(replace(entry_query, limit=len(self._entries) + 1))
-        return b"".join(bytes.fromhex(entry.digest) for entry in found.entries)
+        """Return all digests of a listing, joined."""
+        page = await self.listed(replace(entry_query, limit=len(self._entries) + 1))
+        return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
 
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
-        """Every handover with its session, in any order."""
+        """Return every handover with its session, in any order."""
         self._check_open()
-        kept = ((session, one) for session, log in self._logs.items() for one in log)
-        return [(session, one) for session, one in kept if isinstance(one.event, HandoverMade)]
+        events = ((session, recorded) for session, log in self._logs.items() for recorded in log)
+        return [
+            (session, recorded) for session, recorded in events if isinstance(recorded.event, HandoverMade)
+        ]

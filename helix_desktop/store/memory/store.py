@@ -1,4 +1,4 @@
-"""The store's twin in memory: the same answers and refusals, nothing durable. For tests and replay."""
+"""The store in memory: the same results and errors as on disk, nothing durable. For tests and replay."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from helix_desktop.store.memory.search import MemorySearch
 
 
 class MemoryStore(MemorySearch):
-    """One workspace's memory while the process lives. Nothing is compressed: `stored_size` equals `size`."""
+    """One workspace's store while the process lives. Nothing is compressed: `stored_size` equals `size`."""
 
     def __init__(self, clock: Clock = now_ms) -> None:
         super().__init__()
@@ -34,11 +34,11 @@ class MemoryStore(MemorySearch):
         self._drafts: dict[str, Draft] = {}
         self.health = MemoryHealth(self._data, self._check_open)
         self._tombstones: dict[str, Tombstone] = {}
-        held = MemoryData(
+        data = MemoryData(
             self._data, self._entries, self._logs, self._summaries, self._drafts, self._tombstones
         )
-        self.retention = MemoryRetention(held, clock, self._check_open)
-        self.redaction = MemoryRedaction(held, clock, self._check_open)
+        self.retention = MemoryRetention(data, clock, self._check_open)
+        self.redaction = MemoryRedaction(data, clock, self._check_open)
 
     async def commit(
         self,
@@ -48,84 +48,84 @@ class MemoryStore(MemorySearch):
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
     ) -> None:
-        """Store all of it, or nothing. Raises ContentTooLarge, StoreClosed, ValueError as LevelStore does."""
+        """Store all of it, or nothing. Raise ContentTooLarge, StoreClosed, ValueError as LevelStore does."""
         self._check_open()
-        made = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
-        made.validate()
-        self._check_commit(made)
-        for content in made.contents:
-            await self._store_content(content, made.at_ms, session)
-        for recorded in made.events:
+        commit = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
+        commit.validate()
+        self._check_commit(commit)
+        for content in commit.contents:
+            await self._store_content(content, commit.at_ms, session)
+        for recorded in commit.events:
             self._logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
                 if digest in self._entries:
                     self._update_entry(digest, references=self._entries[digest].references + 1, trashed=0)
-        for digest in made.recalls:
+        for digest in commit.recalls:
             if digest in self._entries:
-                times = self._entries[digest].recalls + 1
-                self._update_entry(digest, recalls=times, last_used=made.at_ms, trashed=0)
+                recall_count = self._entries[digest].recalls + 1
+                self._update_entry(digest, recalls=recall_count, last_used=commit.at_ms, trashed=0)
         if summary is not None:
             self._summaries[session] = summary
 
     async def events(self, session: str) -> list[RecordedEvent]:
-        """A session's whole log, in order; empty when there is none."""
+        """Return a session's full log, in order; empty if there is none."""
         self._check_open()
         keys.session_bytes(session)
         return list(self._logs.get(session, ()))
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions but those in the trash, last updated first."""
+        """Return all sessions except those in the trash, last updated first."""
         self._check_open()
-        listed = (one for one in self._summaries.values() if not one.trashed)
-        return sorted(listed, key=lambda one: (-one.updated, one.id))
+        listed = (summary for summary in self._summaries.values() if not summary.trashed)
+        return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
 
     async def get(self, digest: str) -> bytes:
-        """The bytes of a full digest. Raises DigestUnknown (with near matches)."""
+        """Return the bytes of a full digest. Raise DigestUnknown (with near matches)."""
         self._check_open()
         if digest not in self._data:
             raise self._missing_error(digest)
         return self._data[digest]
 
     async def entry(self, digest: str) -> CacheEntry:
-        """What is known of a content. Raises DigestUnknown."""
+        """Return the metadata of a content. Raise DigestUnknown."""
         self._check_open()
         if digest not in self._entries:
             raise self._missing_error(digest)
         return self._entries[digest]
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
+        """Return the digests that begin with `prefix` (1 to 64 hex digits), sorted. Raise ValueError."""
         self._check_open()
         return self._find_digests(prefix, limit)
 
     async def totals(self) -> StoreTotals:
-        """Counts and sizes of the whole store."""
+        """Return counts and sizes of the store."""
         self._check_open()
         size = sum(len(data) for data in self._data.values())
         return StoreTotals(len(self._entries), size, size, len(self._summaries))
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Save what was typed and attached, and not sent; nothing of both deletes it."""
+        """Save what was typed and attached but not sent; if both are empty, delete the draft."""
         self._check_open()
         keys.session_bytes(session)
         self._drafts[session] = Draft(text, tuple(attachments))
 
     async def draft(self, session: str) -> Draft:
-        """Return what was typed and attached, and not sent."""
+        """Return what was typed and attached but not sent."""
         self._check_open()
         keys.session_bytes(session)
         return self._drafts.get(session, Draft())
 
     async def close(self) -> None:
-        """Calls after it raise StoreClosed. Idempotent."""
+        """Close the store: later calls raise StoreClosed. Idempotent."""
         self._closed = True
 
     async def _store_content(self, content: Content, at_ms: int, session: str) -> None:
         digest = content.digest
-        known = self._entries.get(digest)
-        if known is not None and must_revive(known.references, known.trashed, known.last_used, at_ms):
+        entry = self._entries.get(digest)
+        if entry is not None and must_revive(entry.references, entry.trashed, entry.last_used, at_ms):
             self._update_entry(digest, trashed=0, last_used=at_ms)
-        elif known is None and not self._is_redacted(digest):
+        elif entry is None and not self._is_redacted(digest):
             self._data[digest] = content.data
             self._entries[digest] = _new_entry(content, at_ms, session)
             if self._tombstones.pop(digest, None):
@@ -136,26 +136,26 @@ class MemoryStore(MemorySearch):
             raise store_errors.store_closed()
 
     def _check_commit(self, commit: Commit) -> None:
-        """Refuse before anything is changed."""
+        """Refuse the commit before anything is changed."""
         for content in commit.contents:
             check_digest(content, digest_of(content.data))
-        held = self._entries.keys() | {content.digest for content in commit.contents}
-        held |= {digest for digest in self._tombstones if self._is_redacted(digest)}
+        stored = self._entries.keys() | {content.digest for content in commit.contents}
+        stored |= {digest for digest in self._tombstones if self._is_redacted(digest)}
         check_sequence(commit.session, len(self._logs.get(commit.session, ())), commit.events)
         for recorded in commit.events:
             for digest in digests_in(recorded.event):
-                check_stored(digest, digest in held, f"event {recorded.seq}")
+                check_stored(digest, digest in stored, f"event {recorded.seq}")
         for digest in commit.recalls:
-            check_stored(digest, digest in held, "a recall")
+            check_stored(digest, digest in stored, "a recall")
 
     def _is_redacted(self, digest: str) -> bool:
-        buried = self._tombstones.get(digest)
-        return buried is not None and not buried.lifted
+        tombstone = self._tombstones.get(digest)
+        return tombstone is not None and not tombstone.lifted
 
     def _missing_error(self, digest: str) -> DigestUnknown:
-        buried = self._tombstones.get(digest)
-        if buried is not None:
-            return store_errors.content_redacted(digest, buried.at, buried.successor)
+        tombstone = self._tombstones.get(digest)
+        if tombstone is not None:
+            return store_errors.content_redacted(digest, tombstone.at, tombstone.successor)
         return store_errors.digest_unknown(digest, self._find_digests)
 
     def _update_entry(self, digest: str, **fields: int) -> None:
@@ -163,8 +163,8 @@ class MemoryStore(MemorySearch):
 
     def _find_digests(self, prefix: str, limit: int) -> list[str]:
         span = keys.records_of(prefix)
-        found = _in_span(sorted(keys.record(one) for one in self._entries), span)
-        return [keys.digest_in(key) for key in found[:limit]]
+        matches = _in_span(sorted(keys.record(digest) for digest in self._entries), span)
+        return [keys.digest_in(key) for key in matches[:limit]]
 
 
 def _in_span(sorted_keys: list[bytes], span: keys.Span) -> list[bytes]:

@@ -1,4 +1,4 @@
-"""The health of a store: what was mended, what damage is met, and the full check."""
+"""The health of a store: repairs that were made, damage that is met, and the full check."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 Listener = Callable[[HelixError], None]
 OnProgress = Callable[[int, int], None]
-"""Contents verified, of how many."""
+"""Called with the number of verified contents and the total."""
 
 
 class DamageNotifier:
-    """Tells listeners of damaged contents, of each once."""
+    """Notify listeners of damaged contents, once for each."""
 
     def __init__(self) -> None:
         self._listeners: list[Listener] = []
         self._notified: set[str] = set()
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Hear of damage from now on. Call the returned function to stop."""
+        """Subscribe to damage. Call the returned function to unsubscribe."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def notify(self, digest: str, error: ContentDamaged) -> None:
-        """Somebody met damaged bytes."""
+        """Notify the listeners that damaged bytes were met."""
         if digest not in self._notified:
             self._notified.add(digest)
             _log.warning("%s", error)
@@ -43,15 +43,15 @@ class DamageNotifier:
                 listener(error)
 
     def forget_digests(self, digests: Iterable[str]) -> None:
-        """These contents were stored again: damage to come is news."""
+        """Forget earlier notifications of contents that were stored again: later damage is news."""
         self._notified.difference_update(digests)
 
 
 class RunQuery(Protocol):
-    """Runs a read of the store off the event loop."""
+    """Run a read of the store off the event loop."""
 
     def __call__(self, query: Callable[[ReadView], T]) -> Awaitable[T]:
-        """What `ask` makes of the stored rows."""
+        """Return the result of `query` on the stored rows."""
         ...
 
 
@@ -65,31 +65,31 @@ class LevelDbHealth:
 
     @property
     def report(self) -> RepairReport | None:
-        """What had to be mended at this opening, or at a former one, until somebody was told; else None."""
+        """Return the report of a repair at this opening or an earlier one, until acknowledged; else None."""
         return self._report
 
     async def acknowledge(self) -> None:
-        """Somebody was told what the report says."""
+        """Mark the report as seen by the user."""
         self._report = None
         await self._run_query(lambda _: self._files.store_files.repair_notes.mark_reported())
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Hear of each damaged content once, with what to do. Call the returned function to stop."""
+        """Subscribe to damaged contents, once for each, with what to do. Call the result to unsubscribe."""
         return self.damage_notifier.listen(listener)
 
     async def check(self, progress: OnProgress | None = None) -> IntegrityReport:
-        """Check everything, in slices between which others are served; cancelled, it ends after a slice.
+        """Check everything, in slices between which others are served; if cancelled, end after a slice.
 
-        What is wrong with other rows than contents is mended at the next opening.
+        Damage to rows other than contents is repaired at the next opening.
         """
         checker = IntegrityChecker(self._files.codec, self._contents)
         total = await self._run_query(checker.count_entries)
         while await self._run_query(checker.check_next_slice):
             if progress is not None:
                 progress(checker.result.contents, total)
-        found = checker.result
+        result = checker.result
         if progress is not None:
-            progress(found.contents, max(total, found.contents))
-        if found.problems:
-            self._files.mark_suspect(RowDamaged(found.problems[0]))
-        return found
+            progress(result.contents, max(total, result.contents))
+        if result.problems:
+            self._files.mark_suspect(RowDamaged(result.problems[0]))
+        return result

@@ -1,7 +1,7 @@
-"""Brings a store of an older schema to the newest: copied forward row by row into a new database.
+"""Migration of a store from an older schema to the newest: copied row by row into a new database.
 
-The old one stands aside until the store was closed well once. Cut off anywhere, the next opening begins again
-or takes up what was whole.
+The old one is kept until the store was once closed cleanly. After an interruption at any point, the next
+opening starts again or continues with what was complete.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from helix_desktop.store.repair.integrity_check import IntegrityChecker
 
 Row = tuple[bytes, bytes]
 MigrationStep = Callable[[Codec, Iterable[Row]], Iterator[Row]]
-"""Makes the rows of one schema into those of the next; the schema's own number is written for it."""
+"""Convert the rows of one schema into those of the next; the schema's own number is written for it."""
 
 MIGRATION_STEPS: Mapping[int, MigrationStep] = {}
-"""The step that leads on from each older schema."""
+"""The step from each older schema to the next."""
 
 Repair = Callable[[StoreFormat], None]
-"""Opens and closes a store of an older format, which mends it if it is damaged. Raises StoreUnreadable."""
+"""Open and close a store of an older format, which repairs it if it is damaged. Raise StoreUnreadable."""
 
 
 def needs_migration(
     current_format: StoreFormat, target_format: StoreFormat, steps: Mapping[int, MigrationStep]
 ) -> bool:
-    """Whether a store has an older schema from which steps lead to the wanted one."""
-    between = range(current_format.schema, target_format.schema)
+    """Return True if a store has an older schema and steps lead to the target."""
+    schemas = range(current_format.schema, target_format.schema)
     return (
         current_format.workspace == target_format.workspace
-        and bool(between)
-        and all(one in steps for one in between)
+        and bool(schemas)
+        and all(schema in steps for schema in schemas)
     )
 
 
@@ -50,9 +50,9 @@ def migrate(
     steps: Mapping[int, MigrationStep],
     repair: Repair,
 ) -> None:
-    """Bring a store to the wanted schema, and mend it first if it is damaged.
+    """Bring a store to the target schema; repair it first if it is damaged.
 
-    Raises StoreUnreadable; then nothing of the old one was changed, or a copy of it was kept.
+    Raise StoreUnreadable; then nothing of the old store was changed, or a copy of it was kept.
     """
     codec = Codec()
     try:
@@ -63,7 +63,7 @@ def migrate(
             except RowDamaged as error:
                 store_files.repair_notes.mark_suspect(
                     f"{error}"
-                )  # no opening has seen it, but mending looks at every row
+                )  # no opening has met it, but a repair reads every row
                 repair(current_format)
                 _copy_migrated(store_files, codec, current_format, target_format, steps)
             shutil.rmtree(store_files.before_migration, ignore_errors=True)
@@ -79,7 +79,7 @@ def migrate(
 
 
 def _is_swapped_in(store_files: StoreFiles, codec: Codec, target_format: StoreFormat) -> bool:
-    """Whether a migration was cut off after its database was in place."""
+    """Return True if a migration was interrupted after its database was in place."""
     if not store_files.db.exists():
         store_files.adopt_new_db()
     try:
@@ -88,7 +88,7 @@ def _is_swapped_in(store_files: StoreFiles, codec: Codec, target_format: StoreFo
         return False
     try:
         return read_stored_format(handle, codec) == target_format
-    except (RowDamaged, StoreUnreadable):  # mending says what is wrong with it
+    except (RowDamaged, StoreUnreadable):  # the repair reports what is wrong with it
         return False
     finally:
         handle.close()
@@ -106,18 +106,18 @@ def _copy_migrated(
     try:
         target = Database(store_files.repair_db, create=True)
         try:
-            filler = BulkWriter(target)
+            writer = BulkWriter(target)
 
             def fill(rows: Iterable[Row]) -> None:
                 for schema in range(current_format.schema, target_format.schema):
                     rows = steps[schema](codec, rows)
                 for key, row in rows:
-                    filler.put(key, row)
+                    writer.put(key, row)
 
             source.read(lambda view: fill(view.scan(keys.ALL_ROWS)))
             for key, row in identity_rows(target_format).items():
-                filler.put(key, row)
-            filler.flush()
+                writer.put(key, row)
+            writer.flush()
             _check_copy(target, codec, store_files)
         finally:
             target.close()
@@ -126,7 +126,7 @@ def _copy_migrated(
 
 
 def _check_copy(database: Database, codec: Codec, store_files: StoreFiles) -> None:
-    """Raises StoreUnreadable when what was copied does not fit together."""
+    """Raise StoreUnreadable if the copy is inconsistent."""
     checker = IntegrityChecker(codec, ContentStore(database, codec, Quarantine(store_files.quarantine)))
     while database.read(checker.check_next_slice):
         pass

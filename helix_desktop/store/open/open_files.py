@@ -1,4 +1,4 @@
-"""Opens and closes a store's files: owner lock, creation only where nothing is, identity, lost tail."""
+"""Opening and closing of a store's files: owner lock, creation, identity, clean state."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class OpenFiles:
-    """A store's open files, and the report of what had to be mended if nobody was told of it yet."""
+    """A store's open files, and the repair report if the user has not seen it yet."""
 
     store_files: StoreFiles
     lock: OwnerLock
@@ -50,7 +50,7 @@ class OpenFiles:
     report: RepairReport | None
 
     def close(self) -> None:
-        """Say how the store was left, then let go of everything; for when nobody reads any more."""
+        """Write the store's state, then close everything; call when there are no more readers."""
         try:
             state, ends = (
                 read_clean_state(self.database, self.codec),
@@ -59,20 +59,20 @@ class OpenFiles:
             self.database.close()
             db = self.store_files.db
             files, current = file_sizes(db), read_current_name(db)
-            clean = msgspec.structs.replace(state, ends=ends, files=files, current=current)
-            self.store_files.write_clean(clean)
+            clean_state = msgspec.structs.replace(state, ends=ends, files=files, current=current)
+            self.store_files.write_clean(clean_state)
             shutil.rmtree(self.store_files.before_migration, ignore_errors=True)
         except RowDamaged as error:
             self.mark_suspect(error)
         except (OSError, StoreUnreadable) as error:
-            # Everything acknowledged is durable already; only the notice of a clean end is missing.
+            # Everything acknowledged is durable already; only the note of a clean end is missing.
             _log.warning("The store was closed without a note of its state: %s", error)
         finally:
             self.database.close()
             self.lock.release()
 
     def mark_suspect(self, error: RowDamaged) -> StoreDamaged:
-        """Have the store mended at its next opening; what a person is told meanwhile."""
+        """Have the store repaired at its next opening; return the error to show until then."""
         why = str(error)[:1].upper() + str(error)[1:]
         try:
             self.store_files.repair_notes.mark_suspect(why)
@@ -93,24 +93,26 @@ def open_files(
     steps: Mapping[int, MigrationStep] = MIGRATION_STEPS,
     on_progress: Progress = no_progress,
 ) -> OpenFiles:
-    """Open, or where nothing is create, the store of the workspace with this UUID.
+    """Open the store of the workspace with this UUID; create it if nothing is there.
 
-    One of an older schema is brought to `schema` by `steps`, a damaged one is mended as far as it can be, and
-    `told` hears how far that is.
-    Raises StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
+    A store of an older schema is migrated to `schema_number` by `steps`, a damaged one is repaired as far as
+    possible; `on_progress` reports the progress of that.
+    Raise StoreLocked, StoreUnreadable, DataDirUnavailable; ValueError if `workspace_id` is not a UUID.
     """
-    form = StoreFormat(schema_number, str(uuid.UUID(workspace_id)))
+    store_format = StoreFormat(schema_number, str(uuid.UUID(workspace_id)))
     layout = StoreFiles(folder)
     layout.create_folders()
     lock = OwnerLock.acquire(layout.owner_lock)
     try:
         codec = Codec()
 
-        def climb(wanted: StoreFormat) -> Database:
-            return RepairLadder(layout, wanted, codec, clock, on_progress).open_database()
+        def open_repaired(expected_format: StoreFormat) -> Database:
+            return RepairLadder(layout, expected_format, codec, clock, on_progress).open_database()
 
-        _create_or_migrate(layout, form, steps, lambda found: climb(found).close())
-        handle = climb(form)
+        _create_or_migrate(
+            layout, store_format, steps, lambda current_format: open_repaired(current_format).close()
+        )
+        handle = open_repaired(store_format)
         return OpenFiles(layout, lock, handle, codec, layout.repair_notes.read_unreported())
     except BaseException:
         lock.release()
@@ -118,30 +120,30 @@ def open_files(
 
 
 def _read_or_restore_format(store_files: StoreFiles) -> StoreFormat | None:
-    """What the store is; a lost or damaged `format` is written again from the rows that say the same."""
+    """Return the store's format; a lost or damaged `format` is rewritten from the rows that state it."""
     try:
-        found = store_files.read_format()
+        store_format = store_files.read_format()
     except StoreUnreadable:
-        found = read_format_from_db(store_files.db)
-        if found is None:
+        store_format = read_format_from_db(store_files.db)
+        if store_format is None:
             raise
     else:
-        if found is not None or not store_files.db.exists():
-            return found
-        found = read_format_from_db(store_files.db)
-    if found is not None:
+        if store_format is not None or not store_files.db.exists():
+            return store_format
+        store_format = read_format_from_db(store_files.db)
+    if store_format is not None:
         _log.warning("The store's file `format` was lost or damaged, and was written again.")
-        store_files.write_format(found)
-    return found
+        store_files.write_format(store_format)
+    return store_format
 
 
 def _create_or_migrate(
     store_files: StoreFiles, store_format: StoreFormat, steps: Mapping[int, MigrationStep], repair: Repair
 ) -> None:
-    """Create what is not there yet. Each step can be cut off and is then taken up, or done again."""
+    """Create what is missing. Each step can be interrupted and is then continued, or done again."""
     try:
-        found = _read_or_restore_format(store_files)
-        if found is None:
+        current_format = _read_or_restore_format(store_files)
+        if current_format is None:
             if store_files.db.exists() and any(store_files.db.iterdir()):
                 raise store_unreadable(
                     "Its file `format` is missing, and tables are there that must not be overwritten"
@@ -149,10 +151,10 @@ def _create_or_migrate(
             shutil.rmtree(store_files.new_db, ignore_errors=True)
             create_db(store_files.new_db, identity_rows(store_format))
             store_files.write_format(store_format)
-        elif needs_migration(found, store_format, steps):
-            migrate(store_files, found, store_format, steps, repair)
+        elif needs_migration(current_format, store_format, steps):
+            migrate(store_files, current_format, store_format, steps, repair)
         else:
-            check_format(found, store_format)
+            check_format(current_format, store_format)
         if store_files.new_db.exists() and not store_files.db.exists():
             store_files.adopt_new_db()
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Opens a LevelDB that may be damaged: as it is; without a torn end of its log; else what is left, made anew.
+"""Open a LevelDB that may be damaged: as it is; without a torn end of its log; else rebuilt.
 
-Nothing damaged is changed or thrown away: a database that had to be made anew stands aside as it was found.
+Nothing damaged is changed or deleted: a database that had to be rebuilt is kept as it was found.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from helix_desktop.store.repair.salvage import Salvage, SalvageResult
 
 _log = logging.getLogger(__name__)
 
-_STAGES = 3  # of a mending: reading the files, verifying what was in them, checking what was made of it
+_STAGES = 3  # of a repair: reading the files, verifying what was in them, checking the result
 
 
 class RepairLadder:
-    """One opening of a store whose files are there."""
+    """One opening of a store whose files exist."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class RepairLadder:
         clock: Clock,
         on_progress: Progress = no_progress,
     ) -> None:
-        """`told` hears how far a mending is."""
+        """`on_progress` reports the progress of a repair."""
         self._progress = StagedProgress(on_progress, _STAGES)
         self._store_files, self._store_format, self._codec, self._clock = (
             store_files,
@@ -53,52 +53,52 @@ class RepairLadder:
         self._clean_state = store_files.read_clean()
 
     def open_database(self) -> Database:
-        """The open database; a report of what was done stays in the layout until somebody is told.
+        """Return the open database; a report of a repair stays in the files until the user has seen it.
 
-        Raises StoreUnreadable when nothing can be read, or when the disk, not its content, is the trouble.
+        Raise StoreUnreadable if nothing can be read, or if the disk, not its content, is the problem.
         """
-        layout = self._store_files
-        doubt = layout.repair_notes.suspicion
-        seen = inspect_files(layout.db, self._clean_state)
-        wrong = [*([doubt] if doubt else []), *seen.problems]
-        if not wrong:
+        files = self._store_files
+        suspicion = files.repair_notes.suspicion
+        preflight = inspect_files(files.db, self._clean_state)
+        problems = [*([suspicion] if suspicion else []), *preflight.problems]
+        if not problems:
             try:
                 return self._open_verified()
             except StoreDamaged as error:
-                wrong = [error.why.rstrip(".")]
+                problems = [error.why.rstrip(".")]
             try:
                 if self._drop_torn_tail():
                     return self._open_verified(
-                        f"The end of the log is torn, as a power cut leaves it ({wrong[0]})"
+                        f"The end of the log is torn, as a power cut leaves it ({problems[0]})"
                     )
             except StoreDamaged as error:
-                wrong.append(error.why.rstrip("."))
-        self._salvage(wrong, seen.has_unknown_losses)
+                problems.append(error.why.rstrip("."))
+        self._salvage(problems, preflight.has_unknown_losses)
         return self._open_verified()
 
     def _open_verified(self, torn_reason: str = "") -> Database:
         handle = Database(self._store_files.db)
         try:
             check_identity(handle, self._codec, self._store_format)
-            found = read_clean_state(handle, self._codec)
+            state = read_clean_state(handle, self._codec)
         except RowDamaged as error:
             handle.close()
             raise StoreDamaged("", f"Its identity or its counters are damaged ({error})") from error
         except BaseException:
             handle.close()
             raise
-        lost = max(0, self._clean_state.sequence - found.sequence) if self._clean_state else 0
+        lost = max(0, self._clean_state.sequence - state.sequence) if self._clean_state else 0
         if lost:
-            self._report_lost_writes(lost, found, read_last_seqs(handle, self._codec))
+            self._report_lost_writes(lost, state, read_last_seqs(handle, self._codec))
         elif torn_reason:
             _log.warning("%s. It was dropped.", torn_reason)
         return handle
 
     def _report_lost_writes(self, lost: int, state: CleanState, last_seqs: dict[str, int]) -> None:
-        """`clean` stays valid as a lower bound after a crash."""
+        """Report writes that are missing; the file `clean` stays valid as a lower bound after a crash."""
         _log.warning("The store has lost its last %d writes: a file of it is missing or was cut.", lost)
-        had = self._clean_state.ends if self._clean_state else {}
-        pairs = ((name, last_seqs.get(name, 0), last) for name, last in had.items())
+        known_ends = self._clean_state.ends if self._clean_state else {}
+        pairs = ((name, last_seqs.get(name, 0), last) for name, last in known_ends.items())
         cut = [TruncatedSession(name, "", end, lost=last - end) for name, end, last in pairs if end < last]
         report = RepairReport(
             self._clock(),
@@ -113,7 +113,7 @@ class RepairLadder:
         self._store_files.repair_notes.write_unreported(report)
 
     def _drop_torn_tail(self) -> bool:
-        """Drop a torn end of the log, if that is all that is wrong; a copy of the log stays."""
+        """Drop a torn end of the log, if nothing else is wrong, and keep a copy; return True then."""
         log = find_torn_log(self._store_files.db, self._codec)
         if log is None:
             return False
@@ -122,18 +122,18 @@ class RepairLadder:
         return True
 
     def _salvage(self, problems: list[str], uncounted: bool) -> None:
-        """Make a new database of what is left, and put it in the place of the damaged one."""
-        layout = self._store_files
+        """Build a new database of what is left, and put it in the place of the damaged one."""
+        files = self._store_files
         _log.warning("The store is damaged and is being mended: %s.", "; ".join(problems))
-        shutil.rmtree(layout.repair_db, ignore_errors=True)
-        keeping = layout.repair_notes.create_backup_folder()
+        shutil.rmtree(files.repair_db, ignore_errors=True)
+        backup_folder = files.repair_notes.create_backup_folder()
         try:
-            report = self._rebuild(problems, uncounted, keeping)
-            layout.repair_notes.write_unreported(report)
-            layout.swap_in_repair_db(keeping)
-            layout.repair_notes.clear_suspect()
+            report = self._rebuild(problems, uncounted, backup_folder)
+            files.repair_notes.write_unreported(report)
+            files.swap_in_repair_db(backup_folder)
+            files.repair_notes.clear_suspect()
         except (OSError, StoreWriteFailed) as error:
-            shutil.rmtree(layout.repair_db, ignore_errors=True)
+            shutil.rmtree(files.repair_db, ignore_errors=True)
             raise StoreUnreadable(
                 "The workspace's store is damaged, and could not be mended.",
                 f"{'; '.join(problems)}. {error}",
@@ -142,21 +142,19 @@ class RepairLadder:
         _log.warning("%s", report.notice)
 
     def _rebuild(self, problems: list[str], uncounted: bool, backup_folder: Path) -> RepairReport:
-        layout = self._store_files
-        target = Database(layout.repair_db, create=True)
+        files = self._store_files
+        target = Database(files.repair_db, create=True)
         try:
-            salvage = Salvage(
-                layout.db, target, self._codec, layout.quarantine, backup_folder, self._progress
-            )
-            found = salvage.run(self._store_format, self._clean_state)
+            salvage = Salvage(files.db, target, self._codec, files.quarantine, backup_folder, self._progress)
+            result = salvage.run(self._store_format, self._clean_state)
             self._check_rebuilt(target)
         finally:
             target.close()
-        report = self._build_report(problems, found, backup_folder)
+        report = self._build_report(problems, result, backup_folder)
         return msgspec.structs.replace(report, uncounted=uncounted)
 
     def _check_rebuilt(self, target: Database) -> None:
-        """Look at all of the new database before it takes the other's place. Raises StoreUnreadable."""
+        """Check all of the new database before it replaces the old one. Raise StoreUnreadable."""
         checker = IntegrityChecker(
             self._codec, ContentStore(target, self._codec, Quarantine(self._store_files.quarantine))
         )

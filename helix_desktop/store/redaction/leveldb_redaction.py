@@ -1,4 +1,4 @@
-"""Forgetting in a workspace on disk: preview, removal, tombstones, and files that hold it no longer."""
+"""Redaction in a workspace on disk: preview, removal, tombstones, and files without the removed data."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from helix_desktop.store.redaction.secure_delete import (
 )
 from helix_desktop.store.retention.leveldb_retention import WriteRows
 
-_MAX_ROUNDS = 3  # what is written while the search runs is found by the next one
+_MAX_ROUNDS = 3  # what is written while one search runs is found by the next
 
 
 class LevelDbRedaction:
-    """Removes what the person names from one workspace's LevelDB; lives as long as its store."""
+    """Remove what the user names from one workspace's LevelDB; lives as long as its store."""
 
     def __init__(
         self,
@@ -50,22 +50,22 @@ class LevelDbRedaction:
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
-        """Where it stands; changes nothing. Raises InputUnusable."""
+        """Return where the request matches; change nothing. Raise InvalidInput."""
         redaction = Redaction(request, self._clock())
         return await self._matches(await self._search(redaction, on_progress), redaction)
 
     async def carry_out(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
-        """Remove it everywhere in this store, also from its files; what was changed. Raises InputUnusable."""
-        at = self._clock()
+        """Remove the matches in this store and its files; return what was changed. Raise InvalidInput."""
+        at_ms = self._clock()
         first: RedactionMatches | None = None
         for _ in range(_MAX_ROUNDS):
-            finds = await self._run_round(
-                Redaction(request, at), at, on_progress, is_repeat=first is not None
+            matches = await self._run_round(
+                Redaction(request, at_ms), at_ms, on_progress, is_repeat=first is not None
             )
-            first = first or finds
-            if _without_own_quarantine(finds).is_empty and first is not finds:
+            first = first or matches
+            if _without_own_quarantine(matches).is_empty and first is not matches:
                 break
         else:
             raise StoreWriteFailed(
@@ -73,7 +73,9 @@ class LevelDbRedaction:
                 "A running turn goes on mentioning it.",
                 "Stop what runs in this workspace, and forget it again.",
             )
-        await self._wait_for_index()  # before the note is deleted that has the next opening begin it anew
+        await (
+            self._wait_for_index()
+        )  # before the note is deleted that makes the next opening rebuild the index
         try:
             await self._write(self._rewrite_files, 0)
         except StoreDamaged as error:
@@ -86,20 +88,22 @@ class LevelDbRedaction:
         return first
 
     async def when(self, digest: str) -> int:
-        """When a content was forgotten, in milliseconds since 1970; 0 when it was not, or may come back."""
+        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         keys.digest_bytes(digest)
-        found = await self._run_query(lambda view: read_tombstone(view.get, self._codec, digest))
-        return found.at if found is not None and not found.lifted else 0
+        tombstone = await self._run_query(lambda view: read_tombstone(view.get, self._codec, digest))
+        return tombstone.at if tombstone is not None and not tombstone.lifted else 0
 
     async def lift(self, digest: str) -> bool:
-        """Let a forgotten content be stored again; whether it was forgotten."""
+        """Allow a redacted content to be stored again; return True if it was redacted."""
         lifted: list[bool] = []
 
         def stage(batch: WriteBatch) -> None:
-            found = read_tombstone(batch.get, self._codec, digest)
-            lifted.append(found is not None and not found.lifted)
-            if found is not None:
-                write_tombstone(batch, self._codec, digest, Tombstone(found.at, found.successor, lifted=True))
+            tombstone = read_tombstone(batch.get, self._codec, digest)
+            lifted.append(tombstone is not None and not tombstone.lifted)
+            if tombstone is not None:
+                write_tombstone(
+                    batch, self._codec, digest, Tombstone(tombstone.at, tombstone.successor, lifted=True)
+                )
 
         keys.digest_bytes(digest)
         await self._write(stage, 0)
@@ -109,37 +113,41 @@ class LevelDbRedaction:
         return await find_secret(self._run_query, self._codec, self._contents, redaction, on_progress)
 
     async def _matches(self, search_result: SecretMatches, redaction: Redaction) -> RedactionMatches:
-        def aside() -> tuple[list[str], list[str]]:
-            gone = {one.digest for one in (*search_result.contents, *search_result.indexes)}
-            here = redaction.matches if redaction.needles else None
-            damaged = self._contents.quarantine.find_suspects(gone, self._contents.content_of, here)
-            return damaged, [one.name for one in find_copies(self._store_files)]
+        def find_files() -> tuple[list[str], list[str]]:
+            removed = {entry.digest for entry in (*search_result.contents, *search_result.indexes)}
+            holds_secret = redaction.matches if redaction.needles else None
+            damaged = self._contents.quarantine.find_suspects(
+                removed, self._contents.content_of, holds_secret
+            )
+            return damaged, [path.name for path in find_copies(self._store_files)]
 
-        return search_result.to_matches(*await self._run_query(lambda _: aside()))
+        return search_result.to_matches(*await self._run_query(lambda _: find_files()))
 
     async def _run_round(
         self, redaction: Redaction, at_ms: int, on_progress: OnProgress, is_repeat: bool
     ) -> RedactionMatches:
-        """Search, and change what was found; a second search that finds nothing changes nothing."""
-        found = await self._search(redaction, on_progress)
-        finds = await self._matches(found, redaction)
+        """Search, and change what was found; a repeated search that finds nothing changes nothing."""
+        search_result = await self._search(redaction, on_progress)
+        matches = await self._matches(search_result, redaction)
 
         def stage(batch: WriteBatch) -> None:
-            due = PendingDeletion(at_ms, finds.damaged, finds.aside)
-            Redactor(batch, self._database, self._codec, self._contents, redaction, at_ms).stage(found)
-            batch.put(keys.PENDING_DELETION, self._codec.encode(keys.PENDING_DELETION, due))
+            pending = PendingDeletion(at_ms, matches.damaged, matches.aside)
+            Redactor(batch, self._database, self._codec, self._contents, redaction, at_ms).stage(
+                search_result
+            )
+            batch.put(keys.PENDING_DELETION, self._codec.encode(keys.PENDING_DELETION, pending))
 
-        if not (is_repeat and _without_own_quarantine(finds).is_empty):
+        if not (is_repeat and _without_own_quarantine(matches).is_empty):
             await self._write(stage, 0)
-        await self._run_query(lambda _: delete_copies(self._store_files, finds.damaged, finds.aside))
-        return finds
+        await self._run_query(lambda _: delete_copies(self._store_files, matches.damaged, matches.aside))
+        return matches
 
     def _rewrite_files(self, batch: WriteBatch) -> None:
         rewrite_all_files(self._database, self._store_files)
         batch.delete(keys.PENDING_DELETION)
 
 
-def _without_own_quarantine(finds: RedactionMatches) -> RedactionMatches:
-    """Without the damaged rows that the search itself set aside once more: those are no new mention."""
-    rows = (one for one in finds.damaged if one.partition(".")[0] not in finds.unreadable)
-    return msgspec.structs.replace(finds, damaged=tuple(rows))
+def _without_own_quarantine(matches: RedactionMatches) -> RedactionMatches:
+    """Return the matches without the damaged rows that the search itself quarantined again."""
+    rows = (row for row in matches.damaged if row.partition(".")[0] not in matches.unreadable)
+    return msgspec.structs.replace(matches, damaged=tuple(rows))

@@ -1,4 +1,4 @@
-"""Turns what a search for a secret found into rows: all changes of one forgetting are one batch."""
+"""The rows of one redaction: all changes that a search for a secret requires are one batch."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from helix_desktop.store.retention.garbage_collection import remove_content
 
 
 class Redactor:
-    """Stages the changes of one forgetting at the time `at`, in milliseconds since 1970."""
+    """Stage the changes of one redaction at the time `at_ms`, in ms since 1970."""
 
     def __init__(
         self,
@@ -38,12 +38,12 @@ class Redactor:
         self._contents, self._redaction, self._at_ms = contents, redaction, at_ms
 
     def stage(self, search_result: SecretMatches) -> None:
-        """Put everything into the batch."""
+        """Put all changes into the batch."""
         for digest, data in search_result.rewritten_indexes.items():
             self._stage_rewritten(digest, data)
-        for place in search_result.events:
+        for reference in search_result.events:
             self._redact_event(
-                place.session, place.seq, search_result.muted_seqs.get(place.session, frozenset())
+                reference.session, reference.seq, search_result.muted_seqs.get(reference.session, frozenset())
             )
         for digest in search_result.labels:
             self._clean_labels(digest)
@@ -59,25 +59,25 @@ class Redactor:
     def _stage_rewritten(self, digest: str, data: bytes) -> None:
         record = read_record(self._batch.get, self._codec, digest)
         if record is not None:
-            named = self._with_clean_labels(record)
-            made = Content(
+            labels = self._with_clean_labels(record)
+            content = Content(
                 digest_of(data),
                 data,
-                named.tool,
-                named.target,
-                named.first_line,
+                labels.tool,
+                labels.target,
+                labels.first_line,
                 record.tokens,
                 record.kind,
             )
-            self._contents.stage(self._batch, made, self._at_ms)
+            self._contents.stage(self._batch, content, self._at_ms)
 
     def _with_clean_labels(self, record: EntryRecord) -> EntryRecord:
-        said = self._redaction.redact_text
+        redact = self._redaction.redact_text
         return msgspec.structs.replace(
             record,
-            tool=said(record.tool),
-            target=said(record.target),
-            first_line=said(record.first_line),
+            tool=redact(record.tool),
+            target=redact(record.target),
+            first_line=redact(record.first_line),
         )
 
     def _clean_labels(self, digest: str) -> None:
@@ -90,10 +90,10 @@ class Redactor:
         row = self._batch.get(key)
         if row is None:
             return
-        former = self._codec.decode(key, row, EVENT_TYPE)
-        now = self._redaction.redact_event(former, muted_seqs)
-        self._batch.put(key, self._codec.encode(key, now))
-        self._update_references(session, former, now)
+        previous = self._codec.decode(key, row, EVENT_TYPE)
+        redacted = self._redaction.redact_event(previous, muted_seqs)
+        self._batch.put(key, self._codec.encode(key, redacted))
+        self._update_references(session, previous, redacted)
 
     def _update_references(self, session: str, previous: RecordedEvent, redacted: RecordedEvent) -> None:
         before, after = set(digests_in(previous.event)), set(digests_in(redacted.event))

@@ -1,4 +1,4 @@
-"""Looking for what is to be forgotten: in contents, index entries, events, titles and drafts."""
+"""The search for data to be redacted: in contents, index entries, events, titles and drafts."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ from helix_desktop.store.leveldb.entry_record import RECORD_TYPE
 from helix_desktop.store.leveldb.event_log import EVENT_TYPE
 from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
 
-_CONTENTS_PER_READ = 50  # contents read at once: other readers have their turn in between
+_CONTENTS_PER_READ = 50  # contents per read: other readers get their turn in between
 
 T = TypeVar("T")
 OnProgress = Callable[[int, int], None]
-"""Hears how many of how many contents were looked through."""
+"""Called with the number of contents that were searched, and the total."""
 
 
 class RunQuery(Protocol):
-    """Answers a question from the stored rows, on a reader's thread."""
+    """Run a query on the stored rows, on a reader's thread."""
 
     def __call__(self, query: Callable[[ReadView], T], /) -> Awaitable[T]:
-        """What `ask` makes of them."""
+        """Return the result of `query`."""
         ...
 
 
 @dataclass(slots=True)
 class SecretMatches:
-    """What was found, by the rows that must change.
+    """The matches, by the rows that must change.
 
-    `anew` leads from an index entry's digest to its bytes without the text; `muted` holds, by session, the
-    seqs of outputs that are forgotten.
+    `rewritten_indexes` maps an index entry's digest to its redacted bytes; `muted_seqs` holds, by session,
+    the seqs of outputs that are redacted.
     """
 
     contents: list[CacheEntry] = field(default_factory=list)
@@ -53,7 +53,7 @@ class SecretMatches:
     rewritten_indexes: dict[str, bytes] = field(default_factory=dict)
 
     def to_matches(self, damaged: Sequence[str] = (), copies: Sequence[str] = ()) -> RedactionMatches:
-        """As it crosses the port."""
+        """Return the matches in the form that is used outside of the store."""
         return RedactionMatches(
             tuple(self.contents),
             tuple(self.indexes),
@@ -70,22 +70,22 @@ class SecretMatches:
 async def find_secret(
     run_query: RunQuery, codec: Codec, contents: ContentStore, redaction: Redaction, on_progress: OnProgress
 ) -> SecretMatches:
-    """Look through everything a store holds. Raises StoreUnreadable when a log is damaged."""
-    found = SecretMatches()
-    entries = await run_query(lambda view: list(_entries(view, codec, found)))
+    """Search everything in a store. Raise StoreUnreadable if a log is damaged."""
+    result = SecretMatches()
+    entries = await run_query(lambda view: list(_entries(view, codec, result)))
 
-    async def look(part: Sequence[CacheEntry]) -> None:
-        await run_query(lambda view: _search_contents(view, contents, redaction, part, found))
+    async def search_part(part: Sequence[CacheEntry]) -> None:
+        await run_query(lambda view: _search_contents(view, contents, redaction, part, result))
 
-    for at in range(0, len(entries), _CONTENTS_PER_READ):
-        on_progress(at, len(entries))
-        await look(entries[at : at + _CONTENTS_PER_READ])
-    indexes = [one for one in entries if one.kind == "index" and one.digest not in redaction.digests]
-    if found.indexes:
-        await run_query(lambda view: _rewrite_indexes(view, contents, redaction, indexes, found))
+    for index in range(0, len(entries), _CONTENTS_PER_READ):
+        on_progress(index, len(entries))
+        await search_part(entries[index : index + _CONTENTS_PER_READ])
+    indexes = [entry for entry in entries if entry.kind == "index" and entry.digest not in redaction.digests]
+    if result.indexes:
+        await run_query(lambda view: _rewrite_indexes(view, contents, redaction, indexes, result))
     on_progress(len(entries), len(entries))
-    await run_query(lambda view: _search_logs(view, codec, redaction, found))
-    return found
+    await run_query(lambda view: _search_logs(view, codec, redaction, result))
+    return result
 
 
 def _entries(view: ReadView, codec: Codec, matches: SecretMatches) -> Iterator[CacheEntry]:
@@ -94,7 +94,7 @@ def _entries(view: ReadView, codec: Codec, matches: SecretMatches) -> Iterator[C
         try:
             yield codec.decode(key, row, RECORD_TYPE).to_entry(digest)
         except RowDamaged:
-            matches.unreadable.append(digest)  # nobody knows what its description says
+            matches.unreadable.append(digest)  # its description is not known
             yield CacheEntry(digest, 0, 0, 0, "", "", "", "output", 0, 0)
 
 
@@ -109,23 +109,23 @@ def _search_contents(
         if entry.digest in redaction.digests:
             matches.contents.append(entry)
             continue
-        here = False
+        has_secret = False
         try:
-            here = bool(redaction.needles) and redaction.matches(contents.read(view, entry.digest))
-        except ContentDamaged:  # its description can be read all the same
+            has_secret = bool(redaction.needles) and redaction.matches(contents.read(view, entry.digest))
+        except ContentDamaged:  # its description can still be read
             if entry.digest not in matches.unreadable:
                 matches.unreadable.append(entry.digest)
         except DigestUnknown:
             continue  # removed since the entries were listed
-        if here:
+        if has_secret:
             (matches.indexes if entry.kind == "index" else matches.contents).append(entry)
         elif _has_secret_label(entry, redaction):
             matches.labels.append(entry.digest)
 
 
 def _has_secret_label(entry: CacheEntry, redaction: Redaction) -> bool:
-    words = (entry.tool, entry.target, entry.first_line)
-    return any(redaction.redact_text(one) != one for one in words)
+    labels = (entry.tool, entry.target, entry.first_line)
+    return any(redaction.redact_text(label) != label for label in labels)
 
 
 def _rewrite_indexes(
@@ -135,25 +135,27 @@ def _rewrite_indexes(
     indexes: Sequence[CacheEntry],
     matches: SecretMatches,
 ) -> None:
-    """Write index entries anew, and then those that lead to them, until none leads to an old one."""
+    """Rewrite index entries, and then those that lead to them, until none leads to an old one."""
     changed = True
     while changed:
         changed = False
         for entry in indexes:
             try:
-                former = matches.rewritten_indexes.get(entry.digest) or contents.read(view, entry.digest)
+                previous = matches.rewritten_indexes.get(entry.digest) or contents.read(view, entry.digest)
             except (ContentDamaged, DigestUnknown):
                 continue
-            now = redaction.redact_data(former)
-            if now != former:
+            current = redaction.redact_data(previous)
+            if current != previous:
                 changed = True
-                matches.rewritten_indexes[entry.digest] = now
-                redaction.move_index(entry.digest, now)
-    known = {one.digest for one in matches.indexes}
+                matches.rewritten_indexes[entry.digest] = current
+                redaction.move_index(entry.digest, current)
+    known_digests = {entry.digest for entry in matches.indexes}
     matches.indexes += [
-        one for one in indexes if one.digest in matches.rewritten_indexes and one.digest not in known
+        entry
+        for entry in indexes
+        if entry.digest in matches.rewritten_indexes and entry.digest not in known_digests
     ]
-    matches.labels = [one for one in matches.labels if one not in matches.rewritten_indexes]
+    matches.labels = [digest for digest in matches.labels if digest not in matches.rewritten_indexes]
 
 
 def _search_logs(view: ReadView, codec: Codec, redaction: Redaction, matches: SecretMatches) -> None:
@@ -161,10 +163,10 @@ def _search_logs(view: ReadView, codec: Codec, redaction: Redaction, matches: Se
     for key, row in view.scan(keys.EVENTS):
         recorded = codec.decode(key, row, EVENT_TYPE)
         session = keys.session_of_event(key)
-        own = muted.setdefault(session, set())
+        own_seqs = muted.setdefault(session, set())
         if redaction.should_blank(recorded):
-            own.add(recorded.seq)
-        if redaction.redact_event(recorded, frozenset(own)) is not recorded:
+            own_seqs.add(recorded.seq)
+        if redaction.redact_event(recorded, frozenset(own_seqs)) is not recorded:
             matches.events.append(ContentReference(session, recorded.seq))
     matches.muted_seqs = {session: frozenset(seqs) for session, seqs in muted.items() if seqs}
     for key, row in view.scan(keys.SUMMARIES):

@@ -1,8 +1,8 @@
-"""Makes sure that what was removed is gone from the files too.
+"""Secure deletion: what was removed from the rows is removed from the files too.
 
-LevelDB keeps old versions of rows until it happens to compact them, and its compaction by hand leaves alone
-what lies deepest. So every live row is copied into new files, and the old ones are deleted: what is not live
-is not copied, nor are chunks that a write left which never came to its end.
+LevelDB keeps old versions of rows until it happens to compact them, and a manual compaction skips the deepest
+level. So every live row is copied into new files, and the old ones are deleted: what is not live is not
+copied, nor are chunks of a write that was never completed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.store.leveldb.database import Database, ReadView
 
 _SLICE_BYTES = 4 * 1024 * 1024  # bytes per synced write
-_RESERVED_BYTES = 16 * 1024 * 1024  # room that must be left, in bytes
+_RESERVED_BYTES = 16 * 1024 * 1024  # free space that must remain, in bytes
 
 _log = logging.getLogger(__name__)
 
 
 class PendingDeletion(msgspec.Struct, array_like=True, frozen=True):
-    """What a written forgetting still has to remove: damaged rows and copies of the store, by name."""
+    """What a written redaction still has to delete: damaged rows and copies of the store, by name."""
 
     at: int
     damaged: tuple[str, ...] = ()
@@ -42,10 +42,10 @@ _PENDING_DELETION_TYPE = RowType(PendingDeletion)
 
 
 def rewrite_all_files(database: Database, store_files: StoreFiles) -> None:
-    """Rewrite all files of the LevelDB; on the writer's thread, readers go on meanwhile.
+    """Rewrite all files of the LevelDB; on the writer's thread, readers continue meanwhile.
 
-    Cut off at any moment it leaves the old files whole, or the new ones; the note that it is due stays until
-    it is done. Raises StoreWriteFailed when there is no room, RowDamaged for a damaged row.
+    An interruption leaves either the old files or the new ones complete; the note of the pending deletion
+    stays until it is done. Raise StoreWriteFailed if there is no space, RowDamaged for a damaged row.
     """
     _check_free_space(store_files)
     shutil.rmtree(store_files.new_db, ignore_errors=True)
@@ -59,27 +59,27 @@ def rewrite_all_files(database: Database, store_files: StoreFiles) -> None:
 
 
 def delete_copies(store_files: StoreFiles, damaged: Iterable[str], copies: Iterable[str]) -> None:
-    """Delete damaged rows and copies of the store that hold what is forgotten. Raises OSError."""
+    """Delete damaged rows and copies of the store that contain redacted data. Raise OSError."""
     for name in damaged:
         Quarantine(store_files.quarantine).delete(name)
     for name in copies:
         shutil.rmtree(store_files.folder / name, ignore_errors=True)
     if (
         store_files.repair_notes.read_unreported() is None
-    ):  # a report without its copy counts for nothing: its words go
+    ):  # a report without its copy is not valid: its text is deleted
         store_files.repair_notes.mark_reported()
 
 
 def finish_pending_deletion(database: Database, store_files: StoreFiles, codec: Codec) -> None:
-    """Do what a crash or a full disk kept from being done, at the opening of a store."""
+    """Complete at the opening of a store what a crash or a full disk prevented."""
     if store_files.old_db.exists():
         delete_replaced_db(store_files)
     row = database.get(keys.PENDING_DELETION)
     if row is None:
         return
     try:
-        due = _read_pending_deletion(codec, row)
-        delete_copies(store_files, due.damaged, due.aside)
+        pending = _read_pending_deletion(codec, row)
+        delete_copies(store_files, pending.damaged, pending.aside)
         delete_database(store_files.search_index)
         rewrite_all_files(database, store_files)
         batch = WriteBatch(database.get)
@@ -92,22 +92,22 @@ def finish_pending_deletion(database: Database, store_files: StoreFiles, codec: 
 def _read_pending_deletion(codec: Codec, row: bytes) -> PendingDeletion:
     try:
         return codec.decode(keys.PENDING_DELETION, row, _PENDING_DELETION_TYPE)
-    except RowDamaged:  # or of a version that noted the time alone: the files are rewritten all the same
+    except RowDamaged:  # or of a version that noted only the time: the files are rewritten in any case
         return PendingDeletion(0)
 
 
 def delete_replaced_db(store_files: StoreFiles) -> None:
-    """Delete the files that were replaced."""
+    """Delete the database files that were replaced."""
     shutil.rmtree(store_files.old_db, ignore_errors=True)
     if store_files.old_db.exists():
         _log.warning("%s could not be deleted; it is tried again at the next start.", store_files.old_db.name)
 
 
 def find_copies(store_files: StoreFiles) -> list[Path]:
-    """Copies of the LevelDB that were kept in the store's folder, and what was saved out of it."""
+    """Return copies of the LevelDB that were kept in the store's folder, and data salvaged from it."""
     own = {store_files.db, store_files.new_db, store_files.old_db, store_files.quarantine}
-    folders = (one for one in store_files.folder.iterdir() if one.is_dir() and one not in own)
-    return sorted(one for one in folders if any(_is_leveldb_file(part) for part in one.rglob("*")))
+    folders = (path for path in store_files.folder.iterdir() if path.is_dir() and path not in own)
+    return sorted(path for path in folders if any(_is_leveldb_file(file) for file in path.rglob("*")))
 
 
 def _is_leveldb_file(path: Path) -> bool:
@@ -128,7 +128,7 @@ def _copy_rows(view: ReadView, target: Database) -> None:
 
 
 def _has_content(view: ReadView, chunk_key: bytes) -> bool:
-    """Whether anything is known of the content that a chunk belongs to."""
+    """Return True if there are rows of the content that a chunk belongs to."""
     name = chunk_key[1 : 1 + keys.DIGEST_BYTES]
     return any(view.get(kind + name) is not None for kind in (keys.CONTENTS[0], keys.RECORDS[0]))
 
@@ -140,7 +140,7 @@ def _swap_in_new_db(store_files: StoreFiles) -> None:
 
 
 def _check_free_space(store_files: StoreFiles) -> None:
-    needed = sum(one.stat().st_size for one in store_files.db.iterdir()) + _RESERVED_BYTES
+    needed = sum(path.stat().st_size for path in store_files.db.iterdir()) + _RESERVED_BYTES
     free = shutil.disk_usage(store_files.folder).free
     if free < needed:
         raise StoreWriteFailed(

@@ -1,4 +1,4 @@
-"""A workspace's store as another process of the same person uses it: through its owner."""
+"""A workspace's store as another process of the same user uses it: through its owner."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class RemoteStore(RemoteSearch):
 
     @property
     def owner_pid(self) -> int:
-        """The process that owned the store when it was opened."""
+        """Return the process that owned the store when it was opened."""
         return self._channel.owner_pid
 
     @property
     def backend(self) -> Backend:
-        """Where its requests go, for a way that leads there too."""
+        """Return where its requests go, for a way that leads there too."""
         return self._channel.backend
 
     def enable_failover(self, reopen: Reopen) -> None:
@@ -79,23 +79,23 @@ class RemoteStore(RemoteSearch):
                 await self._channel.commit(request, session, made.events)
 
     async def events(self, session: str) -> list[RecordedEvent]:
-        """A session's whole log, in order. Raises StoreUnreadable when a part of it is damaged."""
+        """Return a session's whole log, in order. Raise StoreUnreadable when a part of it is damaged."""
         return await self._call(rpc_methods.EVENTS, session)
 
     async def sessions(self) -> list[SessionSummary]:
-        """All sessions, last updated first."""
+        """Return all sessions, last updated first."""
         return await self._call(rpc_methods.SESSIONS)
 
     async def get(self, digest: str) -> bytes:
-        """The bytes of a full digest, verified. Raises DigestUnknown (with near matches), ContentDamaged."""
+        """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
         return await self._call(rpc_methods.GET, digest)
 
     async def entry(self, digest: str) -> CacheEntry:
-        """What is known of a content. Raises DigestUnknown, ContentDamaged."""
+        """Return what is known of a content. Raise DigestUnknown, ContentDamaged."""
         return await self._call(rpc_methods.ENTRY, digest)
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """The digests that begin with `prefix` (1 to 64 hex digits), in order. Raises ValueError."""
+        """Return the digests that begin with `prefix` (1 to 64 hex digits), in order. Raise ValueError."""
         return await self._call(rpc_methods.FIND, prefix, limit)
 
     async def totals(self) -> StoreTotals:
@@ -105,7 +105,7 @@ class RemoteStore(RemoteSearch):
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached, and not sent; nothing of both deletes it.
 
-        Raises StoreWriteFailed.
+        Raise StoreWriteFailed.
         """
         await self._call(rpc_methods.SAVE_DRAFT, session, text, attachments)
 

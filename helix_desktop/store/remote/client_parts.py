@@ -30,7 +30,7 @@ class CallOwner(Protocol):
     async def __call__(
         self, method: RpcMethod[T], /, *args: object, on_progress: OnProgress | None = None
     ) -> T:
-        """What the method gives. Raises what it raises, StoreClosed when the owner is gone.
+        """Return what the method gives. Raises what it raises, StoreClosed when the owner is gone.
 
         `told` hears how far it is.
         """
@@ -44,35 +44,35 @@ class RemoteRetention:
         self._call = call
 
     async def references(self, digest: str) -> list[ContentReference]:
-        """The events that name a content. Raises ValueError for what is no digest."""
+        """Return the events that name a content. Raise ValueError for what is no digest."""
         return await self._call(rpc_methods.REFERENCES, digest)
 
     async def named(self, session: str) -> list[str]:
-        """The contents that a session names, each once, in the order of their first event."""
+        """Return the contents that a session names, each once, in the order of their first event."""
         return await self._call(rpc_methods.NAMED, session)
 
     async def pin(self, digest: str, pinned: bool) -> None:
-        """Keep a content whatever a clean-up says, or no longer. Raises DigestUnknown."""
+        """Keep a content whatever a clean-up says, or no longer. Raise DigestUnknown."""
         await self._call(rpc_methods.PIN, digest, pinned)
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
-        """What a clean-up would do now; changes nothing."""
+        """Return what a clean-up would do now; changes nothing."""
         return await self._call(rpc_methods.PLAN, rule)
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
-        """Move contents of a plan to the trash, as far as they still may go. Raises StoreWriteFailed."""
+        """Move contents of a plan to the trash, as far as they still may go. Raise StoreWriteFailed."""
         return await self._call(rpc_methods.COLLECT, digests, grace_ms)
 
     async def trash(self) -> TrashContents:
-        """What lies in the trash."""
+        """Return what lies in the trash."""
         return await self._call(rpc_methods.TRASH)
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
-        """Bring contents back from the trash. Raises StoreWriteFailed."""
+        """Bring contents back from the trash. Raise StoreWriteFailed."""
         return await self._call(rpc_methods.RESTORE, digests)
 
     async def trash_session(self, session: str) -> tuple[str, ...]:
-        """Move a session and its subagents' to the trash. Raises StoreLocked when it is open in the owner."""
+        """Move a session and its subagents' to the trash. Raise StoreLocked when it is open in the owner."""
         return await self._call(rpc_methods.TRASH_SESSION, session)
 
     async def restore_session(self, session: str) -> tuple[str, ...]:
@@ -96,17 +96,17 @@ class RemoteRedaction:
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
-        """Where it stands; changes nothing. Raises InputUnusable."""
+        """Return where it stands; changes nothing. Raise InputUnusable."""
         return await self._call(rpc_methods.PREVIEW, request, on_progress=on_progress)
 
     async def carry_out(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
-        """Raises StoreLocked: the owner's open conversations would go on holding it."""
+        """Raise StoreLocked: the owner's open conversations would go on holding it."""
         return await self._call(rpc_methods.CARRY_OUT, request)
 
     async def when(self, digest: str) -> int:
-        """When a content was forgotten, in milliseconds since 1970; 0 when it was not, or may come back."""
+        """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         keys.digest_bytes(digest)
         return await self._call(rpc_methods.WHEN, digest)
 
@@ -125,7 +125,7 @@ class RemoteHealth:
         self._call, self._check_open = call, check_open
 
     async def acknowledge(self) -> None:
-        """There is no report here that somebody could have been told of. Raises StoreClosed."""
+        """There is no report here that somebody could have been told of. Raise StoreClosed."""
         self._check_open()
 
     def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:

@@ -38,11 +38,11 @@ class OwnerConnection(asyncio.Protocol):
 
     @property
     def is_alive(self) -> bool:
-        """Whether the other side is there."""
+        """Return True if the other side is there."""
         return not self._disconnected.done()
 
     async def receive_handshake(self) -> Frame:
-        """The next frame of the greeting. Raises ConnectionGone, FrameRefused."""
+        """Return the next frame of the greeting. Raise ConnectionGone, FrameRefused."""
         if self.refusal is not None:
             raise self.refusal
         waiting = self._pending_answers.get(HANDSHAKE_ID)
@@ -63,7 +63,7 @@ class OwnerConnection(asyncio.Protocol):
     def request(self, frame: Frame, on_progress: Progress | None = None) -> asyncio.Future[Frame]:
         """Send a request, in the order of these calls; its answer, and until then how far it is.
 
-        Raises ConnectionGone.
+        Raise ConnectionGone.
         """
         if not self.is_alive:
             raise ConnectionClosed

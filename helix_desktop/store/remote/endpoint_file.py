@@ -1,4 +1,4 @@
-"""Where a store's owner listens: written into a file of the store's folder that only its person can read.
+"""Where a store's owner listens: written into a file of the store's folder that only its user can read.
 
 Where the system has Unix domain sockets, the socket lies in a folder of its own that nobody else may enter,
 with a short path: an address has room for 104 to 108 bytes. Elsewhere it is a port of the loopback interface;
@@ -37,12 +37,12 @@ class OwnerEndpoint(msgspec.Struct, frozen=True):
 
 
 def new_secret() -> bytes:
-    """A secret for one opening of a store."""
+    """Return a secret for one opening of a store."""
     return secrets.token_bytes(_SECRET_BYTES)
 
 
 def write_endpoint(folder: Path, endpoint: OwnerEndpoint) -> None:
-    """Say in a store's folder where its owner listens. Raises OSError."""
+    """Say in a store's folder where its owner listens. Raise OSError."""
     part = folder / f"{ENDPOINT_FILE}.part"
     part.unlink(missing_ok=True)
     part.touch(mode=0o600, exist_ok=False)
@@ -51,7 +51,7 @@ def write_endpoint(folder: Path, endpoint: OwnerEndpoint) -> None:
 
 
 def read_endpoint(folder: Path) -> OwnerEndpoint | None:
-    """Where the owner of a store listens; None when it does not say."""
+    """Return where the owner of a store listens; None when it does not say."""
     try:
         return msgspec.json.decode((folder / ENDPOINT_FILE).read_bytes(), type=OwnerEndpoint)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -59,7 +59,7 @@ def read_endpoint(folder: Path) -> OwnerEndpoint | None:
 
 
 def new_socket_path() -> Path:
-    """A path for a socket in a new folder that only this person may enter. Raises OSError."""
+    """Return a path for a socket in a new folder that only this user may enter. Raise OSError."""
     places = [os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp"]
     for place in filter(os.path.isdir, places):
         room = len(os.fsencode(place)) + len(f"/{_FOLDER_PREFIX}12345678/{_SOCKET_NAME}")

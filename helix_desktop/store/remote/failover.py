@@ -56,9 +56,9 @@ class FailoverChannel:
     async def call(
         self, method: RpcMethod[T], request: Frame, timeout_s: float, on_progress: Progress | None
     ) -> T:
-        """The answer, of whoever owns the store by then. Raises as the method does; StoreClosed, StoreLocked.
+        """Return the current owner's answer. Raise what the method raises; StoreClosed, StoreLocked.
 
-        What was begun and must not be done twice is not asked again.
+        A request that was begun and is not idempotent is not repeated.
         """
         for left in reversed(range(_MAX_FAILOVERS)):
             at = self.backend
@@ -125,7 +125,7 @@ class FailoverChannel:
         return method.decode_result(bytes(answer.value), came.json)
 
     async def _is_stored(self, session: str, events: Sequence[RecordedEvent]) -> bool:
-        """Whether the owner that has ended did store these events."""
+        """Return True if the owner that has ended did store these events."""
         log = await self.call(rpc_methods.EVENTS, rpc_methods.EVENTS.request(session), ANSWER_TIMEOUT_S, None)
         first = events[0].seq - 1
         return log[first : first + len(events)] == list(events)

@@ -53,12 +53,12 @@ class Frame(msgspec.Struct, frozen=True):
     is_progress: bool = False
 
     def encode_head(self, request_id: int) -> bytes:
-        """The bytes that go before the payload."""
+        """Return the bytes that go before the payload."""
         form = _PROGRESS if self.is_progress else _JSON if self.json else _MSGPACK
         return _HEAD.pack(len(self.payload), PROTOCOL_VERSION, form, request_id)
 
     def decode(self, value_type: type[T]) -> T:
-        """The value, of the wanted type. Raises FrameRefused."""
+        """Return the value, of the wanted type. Raise FrameRefused."""
         try:
             if self.json:
                 return msgspec.json.decode(self.payload, type=value_type)
@@ -68,7 +68,7 @@ class Frame(msgspec.Struct, frozen=True):
 
 
 def encode_frame(value: Any) -> Frame:
-    """A value as it travels. Raises ValueError for text that is not Unicode."""
+    """Return a value as it travels. Raise ValueError for text that is not Unicode."""
     try:
         return Frame(msgspec.msgpack.encode(value))
     except OverflowError:
@@ -81,7 +81,7 @@ def encode_progress(done: int, size: int) -> Frame:
 
 
 def read_head(data: bytes, max_bytes: int) -> FrameHead:
-    """What a head says of a payload that has at most `cap` bytes. Raises FrameRefused."""
+    """Return what a head says of a payload that has at most `cap` bytes. Raise FrameRefused."""
     length, version, form, identity = _HEAD.unpack(data)
     if version != PROTOCOL_VERSION:
         raise UnsupportedVersion(f"a frame of version {version} came, not of {PROTOCOL_VERSION}")

@@ -34,12 +34,12 @@ class OwnerProof(msgspec.Struct, frozen=True):
 
 
 def new_challenge() -> Challenge:
-    """The owner's first words."""
+    """Return the owner's first words."""
     return Challenge(secrets.token_bytes(_NONCE_BYTES))
 
 
 def prove_client(secret: bytes, challenge: Challenge) -> ClientProof:
-    """The guest's answer."""
+    """Return the guest's answer."""
     nonce = secrets.token_bytes(_NONCE_BYTES)
     return ClientProof(nonce, _mac(secret, b"guest", challenge.nonce, nonce))
 
@@ -47,7 +47,7 @@ def prove_client(secret: bytes, challenge: Challenge) -> ClientProof:
 def prove_owner(
     secret: bytes, challenge: Challenge, client_proof: ClientProof, workspace_id: str, pid: int
 ) -> OwnerProof:
-    """The owner's answer to a guest who has the secret. Raises FrameRefused for any other."""
+    """Return the owner's answer to a guest who has the secret. Raise FrameRefused for any other."""
     if not hmac.compare_digest(client_proof.mac, _mac(secret, b"guest", challenge.nonce, client_proof.nonce)):
         raise InvalidFrame("a guest came without the secret")
     return OwnerProof(_mac(secret, b"owner", challenge.nonce, client_proof.nonce), workspace_id, pid)
@@ -56,7 +56,7 @@ def prove_owner(
 def check_owner(
     secret: bytes, challenge: Challenge, client_proof: ClientProof, owner_proof: OwnerProof
 ) -> None:
-    """Whether it is the owner who answers. Raises FrameRefused."""
+    """Whether it is the owner who answers. Raise FrameRefused."""
     if not hmac.compare_digest(owner_proof.mac, _mac(secret, b"owner", challenge.nonce, client_proof.nonce)):
         raise InvalidFrame("the one who answers has not the secret")
 

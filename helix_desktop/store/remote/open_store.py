@@ -31,7 +31,7 @@ async def open_store(
 ) -> SharedStore | RemoteStore:
     """Own the store in `folder`, or use it through its owner; `told` hears how far a mending is.
 
-    Raises StoreLocked, naming the owner, when that does not answer in time; else as LevelStore.open does.
+    Raise StoreLocked, naming the owner, when that does not answer in time; else as LevelStore.open does.
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + timeout_s
@@ -61,7 +61,7 @@ async def open_as_owner(
     """Own the store in `folder`; one that another process is about to let go of is waited for.
 
     `told` hears how far a mending is.
-    Raises StoreLocked, naming the owner, when it does not in time; else as LevelStore.open does.
+    Raise StoreLocked, naming the owner, when it does not in time; else as LevelStore.open does.
     """
     loop = asyncio.get_running_loop()
     until = loop.time() + timeout_s
@@ -75,7 +75,7 @@ async def open_as_owner(
 
 
 async def connect(folder: Path, workspace_id: str) -> RemoteStore:
-    """Use a store through its owner. Raises ConnectionGone, OSError, StoreUnreadable; FrameRefused."""
+    """Use a store through its owner. Raise ConnectionGone, OSError, StoreUnreadable; FrameRefused."""
     address = read_endpoint(folder)
     if address is None:
         raise ConnectionClosed
@@ -100,7 +100,7 @@ async def connect(folder: Path, workspace_id: str) -> RemoteStore:
 
 
 async def _try_connect(folder: Path, workspace_id: str, timeout_s: float) -> RemoteStore | None:
-    """The store through its owner; None when that does not answer. Raises StoreUnreadable, StoreLocked."""
+    """Connect to the store's owner; None if it does not answer. Raise StoreUnreadable, StoreLocked."""
     try:
         async with asyncio.timeout(max(timeout_s, _PAUSE_S)):
             return await connect(folder, workspace_id)
@@ -116,7 +116,7 @@ async def _try_connect(folder: Path, workspace_id: str, timeout_s: float) -> Rem
 
 
 async def _reopen(folder: Path, workspace_id: str, clock: Clock, timeout_s: float) -> Backend:
-    """Where a store is used when its former owner has ended. Raises as `open_store` does."""
+    """Return where a store is used when its former owner has ended. Raises as `open_store` does."""
     found = await open_store(folder, workspace_id, clock, timeout_s)
     return found.backend if isinstance(found, RemoteStore) else found
 

@@ -64,7 +64,7 @@ class RpcError(msgspec.Struct, frozen=True):
 
 
 def to_rpc_error(error: HelixError | ValueError) -> RpcError:
-    """What is sent of an error."""
+    """Return what is sent of an error."""
     if isinstance(error, ValueError):
         return RpcError(_VALUE_ERROR, str(error))
     return RpcError(
@@ -78,7 +78,7 @@ def to_rpc_error(error: HelixError | ValueError) -> RpcError:
 
 
 def from_rpc_error(rpc_error: RpcError) -> HelixError | ValueError:
-    """The error that was sent; of a kind that is not known here, a StoreError with its words."""
+    """Return the error that was sent; of a kind that is not known here, a StoreError with its words."""
     if rpc_error.kind == _VALUE_ERROR:
         return ValueError(rpc_error.what)
     kind = _ERROR_CLASSES.get(rpc_error.kind, StoreError)

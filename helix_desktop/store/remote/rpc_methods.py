@@ -74,15 +74,15 @@ class RpcMethod(Generic[T]):
         self._result_type: Any = hints["return"]
 
     def request(self, *args: object, wants_progress: bool = False) -> Frame:
-        """What a guest sends. Raises ValueError for text that is not Unicode."""
+        """Return what a guest sends. Raise ValueError for text that is not Unicode."""
         return encode_frame((self.name, args, True) if wants_progress else (self.name, args))
 
     def decode_args(self, request: RpcRequest, json: bool) -> tuple[Any, ...]:
-        """What the owner reads. Raises FrameRefused."""
+        """Return what the owner reads. Raise FrameRefused."""
         return msgspec.structs.astuple(Frame(bytes(request.args), json).decode(self._args_type))
 
     def decode_result(self, value: bytes, json: bool) -> T:
-        """What the guest reads of an answer. Raises FrameRefused."""
+        """Return what the guest reads of an answer. Raise FrameRefused."""
         read: T = Frame(value, json).decode(self._result_type)
         return read
 
@@ -136,7 +136,7 @@ METHODS: dict[str, RpcMethod[Any]] = {
 
 
 def method_of(request: RpcRequest) -> RpcMethod[Any]:
-    """The method that a request names. Raises FrameRefused."""
+    """Return the method that a request names. Raise FrameRefused."""
     try:
         return METHODS[request.method]
     except KeyError:

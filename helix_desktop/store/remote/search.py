@@ -21,22 +21,22 @@ class RemoteSearch(StoreSearch):
 
     @abstractmethod
     async def _call(self, method: RpcMethod[T], *args: object) -> T:
-        """What the owner answers. Raises what the method raises, StoreClosed when the owner is gone."""
+        """Return the owner's answer. Raise what the method raises, StoreClosed if the owner is gone."""
 
     async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        """The page of a listing; given folded words, without what surely does not hold them all."""
+        """Return the page of a listing; given folded words, without what surely does not hold them all."""
         return await self._call(rpc_methods.LISTED, entry_query, terms)
 
     async def listed_digests(self, entry_query: EntryQuery) -> bytes:
-        """All digests of a listing, joined."""
+        """Return all digests of a listing, joined."""
         return await self._call(rpc_methods.LISTED_DIGESTS, entry_query)
 
     async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored, in order."""
+        """Return the tools by whose name something is stored, in order."""
         return await self._call(rpc_methods.TOOLS)
 
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
-        """Every handover with its session, in any order."""
+        """Return every handover with its session, in any order."""
         return await self._call(rpc_methods.HANDOVERS)
 
     async def indexed(self) -> None:

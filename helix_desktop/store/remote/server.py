@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 class StoreServer:
-    """Serves one store to other processes of the same person, from `start` to `close`."""
+    """Serves one store to other processes of the same user, from `start` to `close`."""
 
     def __init__(self, folder: Path, workspace_id: str, handler: RequestHandler) -> None:
         self._folder, self._workspace_id, self._handler = folder, workspace_id, handler
@@ -45,7 +45,7 @@ class StoreServer:
         self._closed = False
 
     async def start(self, loopback: bool = LOOPBACK) -> None:
-        """Listen, and say in the store's folder where. Raises OSError."""
+        """Listen, and say in the store's folder where. Raise OSError."""
         remove_endpoint(self._folder)
         # Not serving yet: cancelled while it begins to, asyncio would lose the socket that listens.
         if loopback:
@@ -94,7 +94,7 @@ class StoreServer:
                 await writer.wait_closed()
 
     async def _authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Let a guest prove itself, and prove ourselves. Raises FrameRefused."""
+        """Let a guest prove itself, and prove ourselves. Raise FrameRefused."""
         greeted = new_challenge()
         await _send_handshake(writer, encode_frame(greeted))
         head = read_head(await reader.readexactly(HEAD_BYTES), MAX_HANDSHAKE_BYTES)

@@ -37,7 +37,7 @@ class RequestHandler(Protocol):
     async def handle_request(
         self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
     ) -> Any:
-        """Run a method; `told` hears how far it is, on any thread. Raises HelixError, ValueError."""
+        """Run a method; `told` hears how far it is, on any thread. Raise HelixError, ValueError."""
         ...
 
     def client_disconnected(self, client: object) -> None:
@@ -46,7 +46,7 @@ class RequestHandler(Protocol):
 
 
 class ClientConnection:
-    """A connection whose other end has proved to be the same person."""
+    """A connection whose other end has proved to be the same user."""
 
     def __init__(
         self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, handler: RequestHandler
@@ -58,7 +58,7 @@ class ClientConnection:
         self._answering: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
-        """Answer until the guest leaves; what it no longer waits for is given up. Raises FrameRefused."""
+        """Answer until the guest leaves; what it no longer waits for is given up. Raise FrameRefused."""
         try:
             async with asyncio.TaskGroup() as calls:
                 while await self._accept_request(calls):

@@ -26,7 +26,7 @@ class SessionLeases:
         self._clients: dict[str, object] = {}
 
     def acquire(self, session: str, client: object) -> None:
-        """Let a guest write a session from now on. Raises StoreLocked when somebody else does."""
+        """Let a guest write a session from now on. Raise StoreLocked when somebody else does."""
         if self._is_open_here(session):
             raise StoreLocked(
                 f"The session {session[:8]} is open in the window that owns this workspace.",
@@ -38,21 +38,21 @@ class SessionLeases:
             raise self._session_locked(session)
 
     def is_available(self, session: str, client: object = None) -> bool:
-        """Whether nobody writes this session, but for a guest that is named."""
+        """Return True if nobody writes this session, but for a guest that is named."""
         return self._clients.get(session, client) is client and not self._is_open_here(session)
 
     def acquire_own(self, session: str) -> None:
-        """This process writes a session from now on. Raises StoreLocked when a guest does."""
+        """This process writes a session from now on. Raise StoreLocked when a guest does."""
         self.check_not_leased(session)
         self._own_sessions.add(session)
 
     def check_not_leased(self, session: str) -> None:
-        """Raises StoreLocked when a guest writes a session."""
+        """Raise StoreLocked when a guest writes a session."""
         if session in self._clients:
             raise self._session_locked(session)
 
     def refusal(self, why: str) -> StoreLocked:
-        """What a guest is told that may not do something while this process owns the store."""
+        """Return what a guest is told that may not do something while this process owns the store."""
         return StoreLocked(
             f"This workspace is in use by another running Helix Desktop (process {os.getpid()}).",
             os.getpid(),

@@ -1,4 +1,4 @@
-"""The store of the process that owns it, open to the person's other processes."""
+"""The store of the process that owns it, open to the user's other processes."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class SharedStore(LevelDbStore):
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
     ) -> None:
-        """Store as LevelStore does. Raises StoreLocked while another process writes the session."""
+        """Store as LevelStore does. Raise StoreLocked while another process writes the session."""
         if events:
             self._leases.acquire_own(session)
         elif summary:

@@ -1,4 +1,4 @@
-"""Writes many rows into a LevelDB that nobody else uses yet, in batches."""
+"""Writing of many rows in batches, into a LevelDB that has no other user yet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MAX_ROWS = 5000  # rows per synced write
 
 
 class BulkWriter:
-    """Gathers rows and writes them when they are many, and at `flush`."""
+    """Collect rows and write them when they are many, and at `flush`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -17,17 +17,17 @@ class BulkWriter:
         self._size = 0
 
     def put(self, key: bytes, row: bytes = b"") -> None:
-        """Write a row, soon. Raises StoreWriteFailed."""
+        """Write a row with the next batch. Raise StoreWriteFailed."""
         self._batch.put(key, row)
         self._flush_if_full(len(key) + len(row))
 
     def delete(self, key: bytes) -> None:
-        """Remove a row, soon. Raises StoreWriteFailed."""
+        """Delete a row with the next batch. Raise StoreWriteFailed."""
         self._batch.delete(key)
         self._flush_if_full(len(key))
 
     def flush(self) -> None:
-        """Make durable what was gathered. Raises StoreWriteFailed."""
+        """Write what was collected, durably. Raise StoreWriteFailed."""
         if self._batch.rows:
             self._database.write(self._batch)
         self._batch = WriteBatch(self._database.get)

@@ -7,18 +7,18 @@ from functools import cache
 _POLYNOMIAL = 0x82F63B78  # reflected
 _MASK_DELTA = 0xA282EAD8
 _ALL_ONES = 0xFFFFFFFF
-_LANE = 64  # bytes of each of the pieces that are gone through side by side
-_MIN_LANE_BLOCKS = 1024  # bytes below which one after the other is faster
+_LANE = 64  # bytes of each of the parts that are processed in parallel
+_MIN_LANE_BLOCKS = 1024  # bytes below which sequential processing is faster
 
 
 def masked_crc(data: bytes) -> int:
-    """The checksum as it is stored: turned and shifted, since files hold checksums of checksums."""
+    """Return the checksum as it is stored: rotated and offset, since files hold checksums of checksums."""
     crc = crc32c(data)
     return (((crc >> 15) | (crc << 17)) + _MASK_DELTA) & _ALL_ONES
 
 
 def crc32c(data: bytes) -> int:
-    """CRC-32C of some bytes."""
+    """Return the CRC-32C of `data`."""
     crc, done = (_ALL_ONES, 0) if len(data) < _MIN_LANE_BLOCKS else _crc_of_lanes(data)
     table = _TABLE
     for byte in data[done:]:
@@ -27,10 +27,10 @@ def crc32c(data: bytes) -> int:
 
 
 def _crc_of_lanes(data: bytes) -> tuple[int, int]:
-    """The state after as many whole lanes as there are, and how many bytes that was.
+    """Return the state after all complete lanes, and how many bytes they have.
 
-    The states of all lanes are four long numbers, one for each byte of a state: a step looks a whole column
-    of bytes up with `translate`. In the end each lane's state is shifted over the lanes behind it.
+    The states of all lanes are four long numbers, one for each byte of a state: a step looks up a column
+    of bytes with `translate`. At the end each lane's state is shifted over the lanes behind it.
     """
     lanes = len(data) // _LANE
     end = lanes * _LANE
@@ -45,17 +45,19 @@ def _crc_of_lanes(data: bytes) -> tuple[int, int]:
             looked_up[3],
         )
     crc = 0
-    one, two, three, four = _lane_shift_tables()
-    columns = (one.to_bytes(lanes, "little") for one in (low, second, third, high))
+    table_0, table_1, table_2, table_3 = _lane_shift_tables()
+    columns = (number.to_bytes(lanes, "little") for number in (low, second, third, high))
     for state in zip(*columns, strict=True):
-        shifted = one[crc & 0xFF] ^ two[crc >> 8 & 0xFF] ^ three[crc >> 16 & 0xFF] ^ four[crc >> 24]
+        shifted = (
+            table_0[crc & 0xFF] ^ table_1[crc >> 8 & 0xFF] ^ table_2[crc >> 16 & 0xFF] ^ table_3[crc >> 24]
+        )
         crc = shifted ^ int.from_bytes(bytes(state), "little")
     return crc, end
 
 
 @cache
 def _lane_shift_tables() -> tuple[tuple[int, ...], ...]:
-    """What a lane of zeros makes of each byte of a state."""
+    """Return the effect of a lane of zeros on each byte of a state."""
     return tuple(
         tuple(_crc_after_zero_lane(value << shift) for value in range(256)) for shift in (0, 8, 16, 24)
     )

@@ -15,14 +15,14 @@ from helix_desktop.store.leveldb.database import ReadView
 from helix_desktop.store.leveldb.entry_record import EntryRecord, read_record
 from helix_desktop.store.repair.row_checks import check_row
 
-_SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read in one go
+_SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read at once
 _SLICE_ROWS = 500
-_MAX_PROBLEMS = 100  # problems that are told in full
+_MAX_PROBLEMS = 100  # problems that are reported in full
 _KINDS_WITH_SEQ = (b"e", b"h")  # kinds of rows whose keys end in a seq
 
 
 class IntegrityChecker:
-    """One full check, taken in slices so that nobody waits: each sees the store as it is then."""
+    """One full check, in slices so that it blocks nobody: each slice sees the store as it is then."""
 
     def __init__(self, codec: Codec, contents: ContentStore) -> None:
         self._codec, self._contents = codec, contents
@@ -35,27 +35,27 @@ class IntegrityChecker:
 
     @property
     def result(self) -> IntegrityReport:
-        """What was found until now."""
+        """Return the findings so far."""
         more = len(self._problems) - _MAX_PROBLEMS
-        said = self._problems[:_MAX_PROBLEMS] + ([f"And {more} more"] if more > 0 else [])
-        return IntegrityReport(self._rows, self._verified, tuple(self._damaged), tuple(said))
+        problems = self._problems[:_MAX_PROBLEMS] + ([f"And {more} more"] if more > 0 else [])
+        return IntegrityReport(self._rows, self._verified, tuple(self._damaged), tuple(problems))
 
     def count_entries(self, view: ReadView) -> int:
-        """How many contents there are said to be."""
+        """Return the number of contents that the counters state."""
         try:
             return read_totals(view.get, self._codec).entries
         except RowDamaged:
             return 0
 
     def check_next_slice(self, view: ReadView) -> bool:
-        """Check the next slice; whether there is more."""
+        """Check the next slice; return True if there is more."""
         if not self._next_key:
             self._start_sequence = self._read_sequence(view)
         try:
             return self._check_slice(view, verify_checksums=True)
         except RowDamaged as error:
             self._add_problem(f"A block of rows is damaged ({error})")
-        try:  # each row of the block is still judged by its own checksum
+        try:  # each row of the block is still checked by its own checksum
             return self._check_slice(view, verify_checksums=False)
         except RowDamaged:
             self._next_key = bytes([self._next_key[0] + 1]) if self._next_key else b"\1"
@@ -83,11 +83,11 @@ class IntegrityChecker:
         return False
 
     def _verify(self, view: ReadView, digest: str) -> None:
-        """Compare a content with its digest; a damaged one is set aside, once."""
+        """Compare a content with its digest; a damaged one is quarantined, once."""
         try:
             record = read_record(view.get, self._codec, digest)
         except (RowDamaged, ValueError):  # no record, or no digest in the key
-            record = None  # told of already
+            record = None  # reported already
         if record is not None:
             self._add_totals(1, record.size, record.stored_size, 0)
         self._verified += 1
@@ -97,9 +97,11 @@ class IntegrityChecker:
             self._damaged.append(_lost_content(digest, record))
 
     def _add_totals(self, *delta: int) -> None:
-        had = self._counted_totals
-        was = (had.entries, had.size, had.stored_size, had.sessions)
-        self._counted_totals = StoreTotals(*(one + other for one, other in zip(was, delta, strict=True)))
+        totals = self._counted_totals
+        counted = (totals.entries, totals.size, totals.stored_size, totals.sessions)
+        self._counted_totals = StoreTotals(
+            *(value + change for value, change in zip(counted, delta, strict=True))
+        )
 
     def _compare_totals(self, view: ReadView) -> None:
         """Compare the totals with what was counted, if nothing was written meanwhile."""
@@ -112,9 +114,9 @@ class IntegrityChecker:
             ("bytes on disk", stored.stored_size, self._counted_totals.stored_size),
             ("sessions", stored.sessions, self._counted_totals.sessions),
         )
-        for what, said, counted in pairs:
-            if said != counted:
-                self._add_problem(f"The totals say {said} {what}, there are {counted}")
+        for name, stated, counted in pairs:
+            if stated != counted:
+                self._add_problem(f"The totals say {stated} {name}, there are {counted}")
 
     def _read_sequence(self, view: ReadView) -> int:
         try:
@@ -128,7 +130,7 @@ class IntegrityChecker:
 
 
 def _readable_key(key: bytes) -> str:
-    """A key as a person can read it: digests in hex, sessions as text, their events by number."""
+    """Return a key in readable form: digests in hex, sessions as text, their events by number."""
     rest = key[1:]
     try:
         text = (

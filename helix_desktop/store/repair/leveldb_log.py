@@ -1,7 +1,7 @@
-"""Reads LevelDB's log files and manifests past any damage, and says which records can be trusted.
+"""Reading of LevelDB's log files and manifests past any damage; says which records can be trusted.
 
-A log is a row of blocks of 32 KB. Each holds fragments: checksum, length, type, payload. A record is one
-fragment, or first, middle and last ones. A damaged fragment is handed on as doubtful, up to the next place
+A log is a sequence of blocks of 32 KB. Each holds fragments: checksum, length, type, payload. A record is one
+fragment, or first, middle and last ones. A damaged fragment is returned as not intact, up to the next place
 where a checksum matches.
 """
 
@@ -22,7 +22,7 @@ _BATCH_HEADER_BYTES = 12  # bytes of a batch before its rows
 
 @dataclass(frozen=True, slots=True)
 class LogRecord:
-    """A record's bytes; `sound` says that all its checksums match and that none of it is missing."""
+    """A record's bytes; `is_intact`: all its checksums match and no part is missing."""
 
     payload: bytes
     is_intact: bool
@@ -37,7 +37,7 @@ class _Fragment:
 
 @dataclass(slots=True)
 class _PartialRecord:
-    """A record of which the end has not come yet."""
+    """A record whose end has not come yet."""
 
     parts: list[bytes] = field(default_factory=list)
     is_intact: bool = True
@@ -47,63 +47,74 @@ class _PartialRecord:
 
 
 def read_log(data: bytes) -> Iterator[LogRecord]:
-    """The records of a log, in order. One that was cut off comes too, as not sound."""
-    held: _PartialRecord | None = None
+    """Yield the records of a log, in order. A truncated one comes too, as not intact."""
+    partial: _PartialRecord | None = None
     for fragment in _fragments(data):
-        if held is not None and fragment.kind in (_FULL, _FIRST):
-            yield held.finish(is_complete=False)
-            held = None
-        begins = held is None
-        if held is None:
-            held = _PartialRecord(is_intact=fragment.kind in (_FULL, _FIRST))
-        held.parts.append(fragment.payload)
-        held.is_intact = held.is_intact and fragment.is_intact
+        if partial is not None and fragment.kind in (_FULL, _FIRST):
+            yield partial.finish(is_complete=False)
+            partial = None
+        begins = partial is None
+        if partial is None:
+            partial = _PartialRecord(is_intact=fragment.kind in (_FULL, _FIRST))
+        partial.parts.append(fragment.payload)
+        partial.is_intact = partial.is_intact and fragment.is_intact
         if fragment.kind in (_FULL, _LAST) or (begins and fragment.kind == _MIDDLE):
-            yield held.finish(is_complete=True)
-            held = None
-    if held is not None:
-        yield held.finish(is_complete=False)
+            yield partial.finish(is_complete=True)
+            partial = None
+    if partial is not None:
+        yield partial.finish(is_complete=False)
 
 
 def _fragments(data: bytes) -> Iterator[_Fragment]:
     for start in range(0, len(data), BLOCK_BYTES):
-        at, end = start, min(start + BLOCK_BYTES, len(data))
-        while end - at >= _HEADER_BYTES:
-            length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
+        offset, end = start, min(start + BLOCK_BYTES, len(data))
+        while end - offset >= _HEADER_BYTES:
+            length, kind = int.from_bytes(data[offset + 4 : offset + 6], "little"), data[offset + 6]
             if not length and not kind:
-                break  # room that was made and not used
-            if _is_intact_fragment(data, at, end):
-                yield _Fragment(kind, data[at + _HEADER_BYTES : at + _HEADER_BYTES + length], is_intact=True)
-                at += _HEADER_BYTES + length
+                break  # space that was reserved and not used
+            if _is_intact_fragment(data, offset, end):
+                yield _Fragment(
+                    kind, data[offset + _HEADER_BYTES : offset + _HEADER_BYTES + length], is_intact=True
+                )
+                offset += _HEADER_BYTES + length
                 continue
-            stop = next((one for one in range(at + 1, end) if _is_intact_fragment(data, one, end)), end)
-            inside = at + _HEADER_BYTES + length
-            if kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
-                kind = _MIDDLE if stop == end else _FULL
-            yield _Fragment(
-                kind, data[at + _HEADER_BYTES : inside if inside <= stop else stop], is_intact=False
+            next_offset = next(
+                (
+                    candidate
+                    for candidate in range(offset + 1, end)
+                    if _is_intact_fragment(data, candidate, end)
+                ),
+                end,
             )
-            at = stop
+            payload_end = offset + _HEADER_BYTES + length
+            if kind not in (_FULL, _FIRST, _MIDDLE, _LAST):
+                kind = _MIDDLE if next_offset == end else _FULL
+            yield _Fragment(
+                kind,
+                data[offset + _HEADER_BYTES : payload_end if payload_end <= next_offset else next_offset],
+                is_intact=False,
+            )
+            offset = next_offset
 
 
 def _write_starts(data: bytes) -> Iterator[tuple[int, int]]:
-    """Where the writes of a log begin, and where their blocks end; checksums are not looked at."""
+    """Yield where the writes of a log begin, and where their blocks end; checksums are not verified."""
     for start in range(0, len(data), BLOCK_BYTES):
-        at, end = start, min(start + BLOCK_BYTES, len(data))
-        while end - at >= _HEADER_BYTES:
-            length, kind = int.from_bytes(data[at + 4 : at + 6], "little"), data[at + 6]
+        offset, end = start, min(start + BLOCK_BYTES, len(data))
+        while end - offset >= _HEADER_BYTES:
+            length, kind = int.from_bytes(data[offset + 4 : offset + 6], "little"), data[offset + 6]
             if not length and not kind:
                 break
             if kind in (_FULL, _FIRST):
-                yield at, end
-            at += _HEADER_BYTES + length
+                yield offset, end
+            offset += _HEADER_BYTES + length
 
 
 def _read_batch_header(data: bytes, offset: int, end: int) -> bytes | None:
-    """The first bytes of a write, which may go on in the next block; None when nobody can tell them."""
+    """Return the header of a write, which may continue in the next block; None if it is not certain."""
     stop = min(offset + _HEADER_BYTES + int.from_bytes(data[offset + 4 : offset + 6], "little"), end)
     head = data[offset + _HEADER_BYTES : stop][:_BATCH_HEADER_BYTES]
-    if len(head) < _BATCH_HEADER_BYTES and stop == end:  # it began where the block had less room than that
+    if len(head) < _BATCH_HEADER_BYTES and stop == end:  # it began where the block had less space than that
         after = min(end + BLOCK_BYTES, len(data))
         if not (
             _is_intact_fragment(data, offset, end)
@@ -117,7 +128,7 @@ def _read_batch_header(data: bytes, offset: int, end: int) -> bytes | None:
 
 
 def _is_intact_fragment(data: bytes, offset: int, end: int) -> bool:
-    """Whether a fragment begins here whose checksum matches."""
+    """Return True if a fragment begins here whose checksum matches."""
     if end - offset < _HEADER_BYTES or not _FULL <= data[offset + 6] <= _LAST:
         return False
     stop = offset + _HEADER_BYTES + int.from_bytes(data[offset + 4 : offset + 6], "little")
@@ -127,19 +138,21 @@ def _is_intact_fragment(data: bytes, offset: int, end: int) -> bool:
 
 
 def find_gap(data: bytes, last_sequence: int) -> tuple[int, int]:
-    """How many changes are missing in a log whose first one follows `last` at the latest, and its last one.
+    """Return how many changes are missing in a log, and the number of its last change.
 
-    Each write says the number of its first change. LevelDB passes over a stretch of zeros without a word: it
-    takes it for room that was not used. Damage that LevelDB notices by itself ends the look.
+    The log's first change follows `last_sequence` at the latest.
+
+    Each write states the number of its first change. LevelDB silently skips a range of zeros: it takes
+    them for unused space. Damage that LevelDB notices by itself ends the search.
     """
     missing = 0
-    for at, end in _write_starts(data):
-        head = _read_batch_header(data, at, end)
+    for offset, end in _write_starts(data):
+        head = _read_batch_header(data, offset, end)
         if head is None:
             break
         sequence = int.from_bytes(head[:8], "little")
         if sequence > last_sequence + 1:
-            if not _is_intact_fragment(data, at, end):
+            if not _is_intact_fragment(data, offset, end):
                 break
             missing += sequence - last_sequence - 1
         last_sequence = sequence + int.from_bytes(head[8:], "little") - 1
@@ -147,7 +160,7 @@ def find_gap(data: bytes, last_sequence: int) -> tuple[int, int]:
 
 
 def read_batch(payload: bytes) -> Iterator[tuple[bytes, bytes | None, int]]:
-    """Key, row (None: deleted) and sequence number of what one write changed; ends where it is damaged."""
+    """Yield key, row (None: deleted) and sequence number of each change of a write; end where damaged."""
     if len(payload) < _BATCH_HEADER_BYTES:
         return
     reader = ByteReader(payload)

@@ -1,4 +1,4 @@
-"""What LevelDB's own list of its files says: which tables and which log there should be."""
+"""LevelDB's manifest: which tables and which log there should be."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from helix_desktop.store.repair.leveldb_log import read_log
 
 @dataclass(slots=True)
 class LevelDbManifest:
-    """The numbers of the files that make up a database; `sound` when all of the list could be read.
+    """The numbers of the files that make up a database; `is_intact` if all of the manifest was readable.
 
-    `tables`: their sizes in bytes by number. `last`: the number of the last change that is known to come
-    before the logs' next one, at the latest.
+    `tables`: their sizes in bytes by number. `last_sequence`: the number of the last change that is known to
+    come before the logs' next one, at the latest.
     """
 
     tables: dict[int, int] = field(default_factory=dict)
@@ -24,21 +24,21 @@ class LevelDbManifest:
     is_intact: bool = True
 
     def truncated_tables(self, db: Path) -> list[str]:
-        """What is said of the tables that are shorter than they were when they were written."""
+        """Return a description of each table that is shorter than when it was written."""
         paths = ((db / f"{number:06d}.ldb", size) for number, size in sorted(self.tables.items()))
         sizes = ((path, path.stat().st_size, size) for path, size in paths if path.exists())
-        return [f"{path.name} has {found} of {size} bytes" for path, found, size in sizes if found < size]
+        return [f"{path.name} has {actual} of {size} bytes" for path, actual, size in sizes if actual < size]
 
     def missing_files(self, db: Path) -> list[str]:
-        """The names of the files that should be there and are not."""
+        """Return the names of the files that should exist and do not."""
         names = [f"{number:06d}.ldb" for number in sorted(self.tables)]
-        lost = [one for one in names if not _any_exists(db, one, one.replace(".ldb", ".sst"))]
+        lost = [name for name in names if not _any_exists(db, name, name.replace(".ldb", ".sst"))]
         log = f"{self.log_number:06d}.log"
         return lost + ([log] if self.log_number and not _any_exists(db, log) else [])
 
 
 def read_current(db: Path) -> LevelDbManifest | None:
-    """The list that CURRENT names; None when there is none."""
+    """Return the manifest that CURRENT names; None if there is none."""
     try:
         name = (db / "CURRENT").read_bytes().decode("ascii").removesuffix("\n")
         if not name.startswith("MANIFEST-") or "/" in name:
@@ -49,7 +49,7 @@ def read_current(db: Path) -> LevelDbManifest | None:
 
 
 def read_newest(db: Path) -> LevelDbManifest | None:
-    """The newest list that is there, for a database whose CURRENT is lost."""
+    """Return the newest manifest, for a database whose CURRENT is lost."""
     try:
         names = sorted(db.glob("MANIFEST-*"))
         return read_manifest(names[-1].read_bytes()) if names else None
@@ -58,20 +58,20 @@ def read_newest(db: Path) -> LevelDbManifest | None:
 
 
 def read_manifest(data: bytes) -> LevelDbManifest:
-    """What a list says, as far as it can be read."""
-    found = LevelDbManifest()
+    """Return the content of a manifest, as far as it can be read."""
+    manifest = LevelDbManifest()
     for record in read_log(data):
         try:
             if not record.is_intact:
                 raise Malformed("a damaged record")
-            _apply_edit(found, ByteReader(record.payload))
+            _apply_edit(manifest, ByteReader(record.payload))
         except Malformed:
-            found.is_intact = False
-    return found
+            manifest.is_intact = False
+    return manifest
 
 
 def _apply_edit(manifest: LevelDbManifest, reader: ByteReader) -> None:
-    """One change of the list. Raises Malformed."""
+    """Apply one change of the manifest. Raise Malformed."""
     while not reader.is_done:
         step = _EDIT_READERS.get(reader.read_varint())
         if step is None:
@@ -114,14 +114,14 @@ def _skip_pointer(manifest: LevelDbManifest, reader: ByteReader) -> None:
 
 
 _EDIT_READERS: dict[int, Callable[[LevelDbManifest, ByteReader], None]] = {
-    1: _skip_text,  # how keys are compared
+    1: _skip_text,  # name of the key comparator
     2: _set_log,
     3: _skip_number,  # next file
     4: _set_last_sequence,
-    5: _skip_pointer,  # where compaction goes on
+    5: _skip_pointer,  # where compaction continues
     6: _drop_table,
     7: _add_table,
-    9: _skip_number,  # former log
+    9: _skip_number,  # previous log
 }
 
 

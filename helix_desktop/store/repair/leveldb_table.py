@@ -1,8 +1,8 @@
-"""Reads LevelDB's table files past any damage, block by block, and says which rows can be trusted.
+"""Reading of LevelDB's table files past any damage, block by block; says which rows can be trusted.
 
-A table is a row of blocks with their checksums: rows in order of their keys, then a filter, a list of what
-else there is, an index of the blocks, and a footer that names the index. Without a sound index the blocks are
-found one after the other.
+A table is a sequence of blocks with their checksums: rows in order of their keys, then a filter, a list of
+the other blocks, an index of the blocks, and a footer that points to the index. Without an intact index the
+blocks are found by scanning.
 """
 
 from __future__ import annotations
@@ -17,49 +17,52 @@ from helix_desktop.store.repair.leveldb_encoding import ByteReader, Malformed
 
 _MAGIC = (0xDB4775248B80FB57).to_bytes(8, "little")
 _FOOTER_BYTES = 48  # bytes
-_TRAILER_BYTES = 5  # bytes behind each block: one for how it is compressed, four for its checksum
+_TRAILER_BYTES = 5  # bytes after each block: one for the compression, four for the checksum
 _UNCOMPRESSED = 0
 _RESTART_INTERVAL = 16  # rows from one full key to the next
-_STAMP_BYTES = 8  # bytes behind each key: sequence number and kind of change
+_STAMP_BYTES = 8  # bytes after each key: sequence number and kind of change
 _DELETE, _PUT = range(2)
-_INDEX_SEQUENCE = 2**56 - 1  # stands in the index in the place of a sequence number
+_INDEX_SEQUENCE = 2**56 - 1  # in the index, in place of a sequence number
 
 Change = tuple[bytes, bytes | None, int]
 """Key, row (None: deleted), sequence number."""
 
 
 class TableBlock:
-    """The changes that one block holds, in order of their keys, newest first."""
+    """The changes in one block, in order of their keys, newest first."""
 
     def __init__(self, stored: bytes, bounds: tuple[bytes, bytes] | None = None) -> None:
-        """A block with its trailer; changes outside of `bounds` are damaged keys and left out."""
+        """Parse a block with its trailer; changes outside of `bounds` have damaged keys and are left out."""
         self._stored = stored
-        found = _changes(stored[: max(0, len(stored) - _TRAILER_BYTES)])
-        inside = (one for one in found if bounds is None or bounds[0] <= one[0] <= bounds[1])
-        self.changes = sorted(inside, key=lambda one: (one[0], -one[2]))
+        changes = _changes(stored[: max(0, len(stored) - _TRAILER_BYTES)])
+        inside = (change for change in changes if bounds is None or bounds[0] <= change[0] <= bounds[1])
+        self.changes = sorted(inside, key=lambda change: (change[0], -change[2]))
 
     @cached_property
     def is_intact(self) -> bool:
-        """Whether the checksum matches."""
+        """Return True if the checksum matches."""
         return _is_checksum_valid(self._stored)
 
 
 def read_table(path: Path) -> Iterator[TableBlock]:
-    """The blocks of a table, in order of their keys; one block when there is no index. Raises OSError."""
+    """Yield the blocks of a table, in order of their keys; one by one from a scan if there is no index.
+
+    Raise OSError.
+    """
     index = _read_index(path)
     if index is None:
         yield from _scan_blocks(path.read_bytes())
         return
     first = b""
     for last, offset, size in index:
-        with path.open("rb") as file:  # opened anew: a large store has more tables than a process has files
+        with path.open("rb") as file:  # reopened each time: a large store has more tables than file handles
             file.seek(offset)
             yield TableBlock(file.read(size + _TRAILER_BYTES), (first, last))
         first = last
 
 
 def has_index(path: Path) -> bool:
-    """Whether a table's index can be read, so that its blocks come in order. Raises OSError."""
+    """Return True if a table's index can be read, so that its blocks come in order. Raise OSError."""
     return _read_index(path) is not None
 
 
@@ -73,7 +76,7 @@ def _is_checksum_valid(stored: bytes) -> bool:
 
 
 def _read_index(path: Path) -> list[tuple[bytes, int, int]] | None:
-    """The last possible key, offset and size in bytes of each block; None when that is not known for sure."""
+    """Return the last possible key, offset and size in bytes of each block; None if that is not certain."""
     with path.open("rb") as file:
         size = file.seek(0, 2)
         if size < _FOOTER_BYTES:
@@ -108,7 +111,7 @@ def _changes(block: bytes) -> Iterator[Change]:
 
 
 def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
-    """Keys with their stamps, and rows, of a block without its trailer; ends where it is damaged."""
+    """Yield keys with their stamps, and rows, of a block without its trailer; end where it is damaged."""
     end = len(block) - 4 - 4 * int.from_bytes(block[-4:], "little")
     # A damaged count of full keys must not hide the rows before them.
     reader = ByteReader(block, 0, end if end >= 0 else len(block))
@@ -120,30 +123,33 @@ def _entries(block: bytes) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _read_entry(reader: ByteReader, previous_key: bytes) -> tuple[bytes, bytes]:
-    shared, more, length = reader.read_varint(), reader.read_varint(), reader.read_varint()
-    if shared > len(previous_key) or not shared + more:
+    shared, unshared, length = reader.read_varint(), reader.read_varint(), reader.read_varint()
+    if shared > len(previous_key) or not shared + unshared:
         raise Malformed("no key")
-    return previous_key[:shared] + reader.read_bytes(more), reader.read_bytes(length)
+    return previous_key[:shared] + reader.read_bytes(unshared), reader.read_bytes(length)
 
 
 def _scan_blocks(data: bytes) -> Iterator[TableBlock]:
-    """The blocks of a table whose index is lost, as far as they can be told from each other."""
-    at = 0
-    while at < len(data):
-        end = _block_end(data, at)
+    """Yield the blocks of a table whose index is lost, as far as they can be separated."""
+    offset = 0
+    while offset < len(data):
+        end = _block_end(data, offset)
         if end is None:
-            # The next place where a whole block begins; what lies before it is one damaged block.
-            end = next((one for one in range(at + 1, len(data)) if _block_end(data, one)), len(data))
-        yield TableBlock(data[at:end])
-        at = end
+            # The next position where an intact block begins; everything before it is one damaged block.
+            end = next(
+                (candidate for candidate in range(offset + 1, len(data)) if _block_end(data, candidate)),
+                len(data),
+            )
+        yield TableBlock(data[offset:end])
+        offset = end
 
 
 def _block_end(data: bytes, offset: int) -> int | None:
-    """Where the whole block that begins here ends with its trailer; None when none begins here."""
+    """Return the end (with trailer) of the intact block that begins here; None if none begins here."""
     reader = ByteReader(data, offset)
     count, key = 0, b""
     with suppress(Malformed):
-        # Behind the rows stands the offset of the first full key, which is 0: no entry begins with it.
+        # After the rows comes the offset of the first full key, which is 0: no entry begins with it.
         while data[reader.offset : reader.offset + 2] != b"\0\0":
             key, _ = _read_entry(reader, key)
             count += 1

@@ -1,4 +1,4 @@
-"""Makes records, index, counts and totals anew from contents and from the events that name them."""
+"""Rebuild records, index, counts and totals from contents and from the events that name them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from helix_desktop.store.repair.bulk_writer import BulkWriter
 
 
 class ContentRebuilder:
-    """Goes through the contents of a database whose logs are sound, and verifies every one."""
+    """Verify every content of a database whose logs are intact, and rebuild what is derived."""
 
     def __init__(
         self,
@@ -35,54 +35,54 @@ class ContentRebuilder:
         contents: ContentStore,
         on_progress: Callable[[int], None],
     ) -> None:
-        """`told` hears how many bytes of contents, as they are stored, have been gone through."""
+        """`on_progress` is called with the bytes of contents, as stored, that have been processed."""
         self._bulk_writer, self._codec = bulk_writer, codec
         self._contents, self._on_progress = contents, on_progress
         self.lost: list[LostContent] = []
         self.entries = self.size = self.stored_size = 0
 
     def run(self, view: ReadView) -> None:
-        """Mend every record. Raises StoreWriteFailed."""
+        """Rebuild every record. Raise StoreWriteFailed."""
         for digest in _all_digests(view):
             self._rebuild(view, digest)
             self._on_progress(self.stored_size)
 
     def totals(self, sessions: int) -> StoreTotals:
-        """The counts and sizes of what was gone through."""
+        """Return the counts and sizes of what was processed."""
         return StoreTotals(self.entries, self.size, self.stored_size, sessions)
 
     def _rebuild(self, view: ReadView, digest: str) -> None:
         record = read_record(view.get, self._codec, digest)
-        buried = read_tombstone(view.get, self._codec, digest)
-        if buried is not None and not (buried.lifted and record):
-            self._drop(view, digest)  # removed on the person's word: it must not come back
+        tombstone = read_tombstone(view.get, self._codec, digest)
+        if tombstone is not None and not (tombstone.lifted and record):
+            self._drop(view, digest)  # removed at the user's request: it must not come back
             self._bulk_writer.delete(keys.record(digest))
             return
         size = self._verified_size(view, digest)
-        places = [keys.session_and_seq(key) for key, _ in view.scan(keys.references_of(digest))]
-        if size is None and record is None and not places:
-            self._drop(view, digest)  # chunks of a write that was cut off, or a row under a damaged key
+        references = [keys.session_and_seq(key) for key, _ in view.scan(keys.references_of(digest))]
+        if size is None and record is None and not references:
+            self._drop(view, digest)  # chunks of an interrupted write, or a row under a damaged key
             return
         if record is None:
-            record = self._rebuild_record(view, digest, places, size or 0)
-        record = msgspec.structs.replace(record, references=len(places))
+            record = self._rebuild_record(view, digest, references, size or 0)
+        record = msgspec.structs.replace(record, references=len(references))
         write_record(self._bulk_writer, self._codec, digest, record)
         self.entries += 1
         self.size += record.size
         self.stored_size += record.stored_size
         if size is None:
             self._drop(view, digest)
-            about = (record.size, record.tool, record.target, record.first_line, record.references)
-            self.lost.append(LostContent(digest, *about))
+            details = (record.size, record.tool, record.target, record.first_line, record.references)
+            self.lost.append(LostContent(digest, *details))
 
     def _verified_size(self, view: ReadView, digest: str) -> int | None:
-        """The content's size in bytes; None when its bytes are gone."""
+        """Return the content's size in bytes; None if its bytes are lost."""
         with suppress(DigestUnknown, ContentDamaged):
             return len(self._contents.read(view, digest))
-        found = rebuild_head(view, self._codec, digest)
-        if found is None:
+        rebuilt = rebuild_head(view, self._codec, digest)
+        if rebuilt is None:
             return None
-        head, size = found
+        head, size = rebuilt
         self._bulk_writer.put(keys.content(digest), head)
         if self._contents.quarantine.holds(digest):
             self._contents.quarantine.mark_healed(digest)
@@ -96,17 +96,19 @@ class ContentRebuilder:
     def _rebuild_record(
         self, view: ReadView, digest: str, references: list[tuple[str, int]], size: int
     ) -> EntryRecord:
-        """A lost record, from what the first event that names the content says."""
+        """Return a lost record, rebuilt from the first event that names the content."""
         head = view.get(keys.content(digest))
         rows = [head] if head else []
         rows += [row for _, row in view.scan(keys.chunks_of(digest))]
         stored_size = sum(map(len, rows))
-        for place in references[:1]:
-            key = keys.event(*place)
+        for reference in references[:1]:
+            key = keys.event(*reference)
             row = view.get(key)
             if row is not None:
-                made = _record_from_event(self._codec.decode(key, row, EVENT_TYPE), digest, size, stored_size)
-                return msgspec.structs.replace(made, session=place[0])
+                record = _record_from_event(
+                    self._codec.decode(key, row, EVENT_TYPE), digest, size, stored_size
+                )
+                return msgspec.structs.replace(record, session=reference[0])
         created = created_ms_in(rows[0])
         return EntryRecord(created, created, size, stored_size, 0, "", "", "", "output")
 
@@ -119,7 +121,11 @@ def _record_from_event(recorded: RecordedEvent, digest: str, size: int, stored_s
         case OutputHeld(answer=answer):
             return _with_answer(bare, answer)
         case AssistantSpoke(short=short):
-            sizes = {one: had for call in short for one, had in zip(call.digests, call.sizes, strict=False)}
+            sizes = {
+                name: size_of
+                for call in short
+                for name, size_of in zip(call.digests, call.sizes, strict=False)
+            }
             return msgspec.structs.replace(bare, kind="argument", size=size or sizes.get(digest, 0))
         case HandoverMade() | FoldMade() | ObservationsMade():
             return msgspec.structs.replace(bare, kind="index")
@@ -138,7 +144,7 @@ def _with_answer(record: EntryRecord, answer: ToolAnswered) -> EntryRecord:
 
 
 def _all_digests(view: ReadView) -> Iterator[str]:
-    """Every digest that a row is about, each once, in order."""
+    """Yield every digest that a row refers to, each once, in order."""
     spans = (keys.CONTENTS, keys.CHUNKS, keys.RECORDS, keys.REFERENCES)
     kinds = [(key[1 : 1 + keys.DIGEST_BYTES] for key, _ in view.scan(span)) for span in spans]
     return (digest.hex() for digest, _ in groupby(merge(*kinds)))

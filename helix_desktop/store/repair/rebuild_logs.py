@@ -1,6 +1,6 @@
-"""Makes the logs of sessions whole again: each is cut where it has a gap, references are made anew.
+"""Rebuild the logs of sessions: each is cut where it has a gap, references are rebuilt.
 
-What stands behind a gap is set aside as lines of JSON: a conversation with a hole would be another one.
+Events after a gap are saved as lines of JSON: a conversation with a gap would be a different one.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from helix_desktop.store.leveldb.event_log import EVENT_TYPE
 from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
 from helix_desktop.store.repair.bulk_writer import BulkWriter
 
-_MAX_NAME_CHARS = 100  # signs of a session's id in a file name
+_MAX_NAME_CHARS = 100  # characters of a session's id in a file name
 
 
 class LogRebuilder:
-    """Goes through the logs of a database that holds sound events and summaries, and nothing derived."""
+    """Rebuild the logs of a database that holds intact events and summaries, and nothing derived."""
 
     def __init__(
         self, bulk_writer: BulkWriter, codec: Codec, salvage_folder: Path, known_last_seqs: Mapping[str, int]
     ) -> None:
-        """`ends` says which seq each session's log is known to have reached."""
+        """`known_last_seqs`: the seq that each session's log is known to have reached."""
         self._bulk_writer, self._codec, self._salvage_folder = bulk_writer, codec, salvage_folder
         self._known_last_seqs = dict(known_last_seqs)
         self.truncated: list[TruncatedSession] = []
         self.sessions = self.events = 0
 
     def run(self, view: ReadView) -> None:
-        """Mend every log. Raises StoreWriteFailed, OSError."""
+        """Rebuild every log. Raise StoreWriteFailed, OSError."""
         listed = (self._codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES))
-        summaries = {one.id: one for one in listed}
+        summaries = {summary.id: summary for summary in listed}
         rows = view.scan(keys.EVENTS)
         for session, log in groupby(rows, key=lambda row: keys.session_and_seq(row[0])[0]):
             self._rebuild(session, summaries.pop(session, None), log)
@@ -53,34 +53,36 @@ class LogRebuilder:
     def _rebuild(
         self, session: str, summary: SessionSummary | None, log: Iterable[tuple[bytes, bytes]]
     ) -> None:
-        kept: RecordedEvent | None = None
-        behind: list[RecordedEvent] = []
+        last_kept: RecordedEvent | None = None
+        detached: list[RecordedEvent] = []
         title, parent, created = "", "", 0
         for key, row in log:
             recorded = self._codec.decode(key, row, EVENT_TYPE)
-            if behind or recorded.seq != (kept.seq if kept else 0) + 1:
-                behind.append(recorded)
+            if detached or recorded.seq != (last_kept.seq if last_kept else 0) + 1:
+                detached.append(recorded)
                 self._bulk_writer.delete(key)
                 continue
-            kept = recorded
+            last_kept = recorded
             created = created or recorded.at
             title = getattr(recorded.event, "title", title)
             parent = recorded.event.parent if isinstance(recorded.event, SessionStarted) else parent
             self._write_references(session, recorded)
-        count = kept.seq if kept else 0
-        last = max([count, *(one.seq for one in behind), summary.events if summary else 0])
+        count = last_kept.seq if last_kept else 0
+        last = max([count, *(recorded.seq for recorded in detached), summary.events if summary else 0])
         last = max(last, self._known_last_seqs.pop(session, 0))
-        if kept is not None:
+        if last_kept is not None:
             key = keys.last_event(session)
-            self._bulk_writer.put(key, self._codec.encode(key, kept.seq))
-            made = SessionSummary(session, title, created, kept.at, parent=parent, events=kept.seq)
-            summary = summary or made
-        if last > count:
-            named = summary.title if summary else title
-            self.truncated.append(
-                TruncatedSession(session, named, count, len(behind), last - count - len(behind))
+            self._bulk_writer.put(key, self._codec.encode(key, last_kept.seq))
+            rebuilt = SessionSummary(
+                session, title, created, last_kept.at, parent=parent, events=last_kept.seq
             )
-            self._save_detached(session, behind)
+            summary = summary or rebuilt
+        if last > count:
+            session_title = summary.title if summary else title
+            self.truncated.append(
+                TruncatedSession(session, session_title, count, len(detached), last - count - len(detached))
+            )
+            self._save_detached(session, detached)
         if summary is not None:
             self._write_summary(msgspec.structs.replace(summary, events=count) if last > count else summary)
         self.events += count
@@ -101,4 +103,4 @@ class LogRebuilder:
         if events:
             path = self._salvage_folder / f"session-{quote(session, safe='')[:_MAX_NAME_CHARS]}.jsonl"
             with path.open("ab") as file:
-                file.writelines(msgspec.json.encode(one) + b"\n" for one in events)
+                file.writelines(msgspec.json.encode(recorded) + b"\n" for recorded in events)

@@ -1,4 +1,4 @@
-"""What must be true of each kind of row: its checksum, and the rows that were written together with it."""
+"""The invariants of each kind of row: its checksum, and the rows that were written together with it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
 
 
 def check_row(view: ReadView, codec: Codec, key: bytes, row: bytes) -> None:
-    """Check a row, but not the bytes of a content. Raises RowDamaged when it is wrong or alone."""
+    """Check a row, but not the bytes of a content. Raise RowDamaged if it or its counterpart is wrong."""
     check = _CHECKS.get(key[:1])
     if check is None:
         return
@@ -61,15 +61,15 @@ def _check_handover(view: ReadView, codec: Codec, key: bytes, row: bytes) -> Non
 
 def _check_record(view: ReadView, codec: Codec, key: bytes, row: bytes) -> None:
     record, digest = codec.decode(key, row, RECORD_TYPE), keys.digest_in(key)
-    twin = keys.time_index(record.created, digest)
-    listed = view.get(twin)
+    index_key = keys.time_index(record.created, digest)
+    listed = view.get(index_key)
     if listed is None:
         raise RowDamaged("it is missing in the index by time")
-    if codec.decode(twin, listed, RECORD_TYPE) != record:
+    if codec.decode(index_key, listed, RECORD_TYPE) != record:
         raise RowDamaged("the index by time says something else")
-    named = view.count(keys.references_of(digest))
-    if named != record.references:
-        raise RowDamaged(f"it counts {record.references} references, there are {named}")
+    actual = view.count(keys.references_of(digest))
+    if actual != record.references:
+        raise RowDamaged(f"it counts {record.references} references, there are {actual}")
 
 
 def _check_time_index(view: ReadView, codec: Codec, key: bytes, row: bytes) -> None:

@@ -1,4 +1,4 @@
-"""Every version of every row that a database's files still hold, whatever became of its lists and indexes."""
+"""Every version of every row that a database's files still hold, without its manifest and indexes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_desktop.store.repair.leveldb_table import TableBlock, has_index, read
 
 
 class RowVersion(NamedTuple):
-    """A row as it was written once; `age` is smaller for newer ones, `trusted` asks for its checksum."""
+    """A row as it was once written; `age` is smaller for newer ones, `is_intact` verifies its checksum."""
 
     key: bytes
     age: int
@@ -25,10 +25,10 @@ class RowVersion(NamedTuple):
 def read_versions(
     db: Path, on_unreadable: Callable[[str, OSError], None]
 ) -> Iterator[tuple[bytes, list[RowVersion]]]:
-    """Each key in order, with its versions, best first: those whose checksum matches, then newer ones.
+    """Yield each key in order with its versions, best first: those with a valid checksum, then newer ones.
 
-    A deletion has no row; one that cannot be trusted is left out. `failed` hears of files that the disk does
-    not give.
+    A deletion has no row; an untrusted one is left out. `on_unreadable` is called for files that the disk
+    cannot read.
     """
     tables = [path for pattern in ("*.ldb", "*.sst") for path in sorted(db.glob(pattern))]
     sources = [_reporting_errors(path, _table_versions, on_unreadable) for path in tables]
@@ -39,9 +39,9 @@ def read_versions(
 
 def _best_first(versions: list[RowVersion]) -> list[RowVersion]:
     if len(versions) == 1 and versions[0].row is not None:
-        return versions  # nothing to choose from: its checksum need not be asked
-    ranked = sorted(versions, key=lambda one: (not one.is_intact(), one.age))
-    return [one for one in ranked if one.row is not None or one.is_intact()]
+        return versions  # only one version: its checksum need not be verified
+    ranked = sorted(versions, key=lambda version: (not version.is_intact(), version.age))
+    return [version for version in ranked if version.row is not None or version.is_intact()]
 
 
 def _reporting_errors(
@@ -54,23 +54,25 @@ def _reporting_errors(
 
 
 def _table_versions(path: Path) -> Iterator[RowVersion]:
-    found = (version for block in read_table(path) for version in _block_versions(block))
-    yield from found if has_index(path) else sorted(found, key=itemgetter(0, 1))
+    versions = (version for block in read_table(path) for version in _block_versions(block))
+    yield from versions if has_index(path) else sorted(versions, key=itemgetter(0, 1))
 
 
 def _block_versions(block: TableBlock) -> Iterator[RowVersion]:
-    def trusted() -> bool:
+    def is_intact() -> bool:
         return block.is_intact
 
-    return (RowVersion(key, -number, row, trusted) for key, row, number in block.changes)
+    return (RowVersion(key, -number, row, is_intact) for key, row, number in block.changes)
 
 
 def _log_versions(path: Path) -> Iterator[RowVersion]:
-    found: list[RowVersion] = []
+    versions: list[RowVersion] = []
     for record in read_log(path.read_bytes()):
-        sure = _always_intact if record.is_intact else _never_intact
-        found += [RowVersion(key, -number, row, sure) for key, row, number in read_batch(record.payload)]
-    yield from sorted(found, key=itemgetter(0, 1))
+        is_intact = _always_intact if record.is_intact else _never_intact
+        versions += [
+            RowVersion(key, -number, row, is_intact) for key, row, number in read_batch(record.payload)
+        ]
+    yield from sorted(versions, key=itemgetter(0, 1))
 
 
 def _always_intact() -> bool:

@@ -1,8 +1,8 @@
-"""Makes a new database of everything that can still be read in the files of a damaged one.
+"""Build a new database of everything that can still be read in the files of a damaged one.
 
 LevelDB's own repair is not used: it reads logs without their checksums, puts all tables on one level, where
-an old row can hide a newer one, and drops a block with one flipped bit. Here each row is judged by its own
-checksum, and what can be derived is derived anew.
+an old row can hide a newer one, and drops a block with one flipped bit. Here each row is checked by its own
+checksum, and derived rows are rebuilt.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ class Salvage:
         salvage_folder: Path,
         progress: StagedProgress,
     ) -> None:
-        """Damaged contents go to `quarantine`, events behind a gap to `aside`: both are folders.
+        """Save damaged contents in the folder `quarantine`, events after a gap in `salvage_folder`.
 
-        Of the `course` its first two parts are gone through.
+        Report the first two stages of `progress`.
         """
         self._progress = progress
         self._quarantine = Quarantine(quarantine)
@@ -92,31 +92,31 @@ class Salvage:
         self.result = SalvageResult()
 
     def run(self, store_format: StoreFormat, clean_state: CleanState | None) -> SalvageResult:
-        """Take what is sound and derive the rest. Raises StoreUnreadable when it is another store's."""
+        """Copy what is intact and rebuild the rest. Raise StoreUnreadable if it is another store's."""
         size, done = sum(path.stat().st_size for path in self._db.glob("*")), 0
         for key, versions in read_versions(self._db, self._add_unreadable_file):
             self._salvage_row(key, versions)
-            done += sum(len(key) + len(one.row or b"") for one in versions)
+            done += sum(len(key) + len(version.row or b"") for version in versions)
             self._progress.report(0, done, size)
         self._check_identity(store_format)
         self._bulk_writer.flush()
-        left = clean_state.ends.items() if clean_state else ()
-        ends = {session: seq for session, seq in left if session not in self._removed_sessions}
+        known_ends = clean_state.ends.items() if clean_state else ()
+        ends = {session: seq for session, seq in known_ends if session not in self._removed_sessions}
         for session, seq in self.result.last_seqs.items():
             ends[session] = max(seq, ends.get(session, 0))
         logs = LogRebuilder(self._bulk_writer, self._codec, self._salvage_folder, ends)
         self._target.read(logs.run)
         self._bulk_writer.flush()
         contents = ContentStore(self._target, self._codec, self._quarantine)
-        mender = ContentRebuilder(
+        rebuilder = ContentRebuilder(
             self._bulk_writer, self._codec, contents, lambda stored: self._progress.report(1, stored, size)
         )
-        self._target.read(mender.run)
-        found = self.result
-        found.totals, found.events = mender.totals(logs.sessions), logs.events
-        found.lost_contents, found.truncated_sessions = mender.lost, logs.truncated
+        self._target.read(rebuilder.run)
+        result = self.result
+        result.totals, result.events = rebuilder.totals(logs.sessions), logs.events
+        result.lost_contents, result.truncated_sessions = rebuilder.lost, logs.truncated
         self._finish(store_format, clean_state)
-        return found
+        return result
 
     def _add_unreadable_file(self, name: str, error: OSError) -> None:
         self.result.problems.append(f"{name} cannot be read ({error.strerror})")
@@ -126,29 +126,29 @@ class Salvage:
         if kind in _DERIVED_KINDS or not versions:
             return
         if kind in _KEY_LENGTHS:
-            # Verified by its SHA-256 when everything is there.
+            # Verified by its SHA-256 once everything is copied.
             self._write_version(versions[0]) if len(key) == _KEY_LENGTHS[kind] else self._count_lost_row()
         elif key in _SINGLETON_TYPES:
-            found = self._first_intact(versions, _SINGLETON_TYPES[key])
-            if found is not None:
-                self.result.singletons[key] = found[1]
+            intact = self._first_intact(versions, _SINGLETON_TYPES[key])
+            if intact is not None:
+                self.result.singletons[key] = intact[1]
         elif key.startswith(keys.LAST_EVENTS[0]):
             self._salvage_last_seq(key[len(keys.LAST_EVENTS[0]) :].decode(errors="replace"), versions)
         elif kind in _ROW_TYPES:
-            found = self._first_intact(versions, _ROW_TYPES[kind])
-            if found is not None:
-                self._write_version(found[0])
+            intact = self._first_intact(versions, _ROW_TYPES[kind])
+            if intact is not None:
+                self._write_version(intact[0])
         elif versions[0].is_intact():
-            self._write_version(versions[0])  # a kind of row that a later part of the program knows
+            self._write_version(versions[0])  # a kind of row of a newer version of the program
         else:
             self._count_lost_row()
 
     def _salvage_last_seq(self, session: str, versions: list[RowVersion]) -> None:
         if versions[0].row is None:
             self._removed_sessions.add(session)
-        found = self._first_intact(versions, INTEGER_TYPE)
-        if found is not None:
-            self.result.last_seqs[session] = found[1]
+        intact = self._first_intact(versions, INTEGER_TYPE)
+        if intact is not None:
+            self.result.last_seqs[session] = intact[1]
 
     def _count_lost_row(self) -> None:
         self.result.lost_rows += 1
@@ -161,7 +161,7 @@ class Salvage:
     def _first_intact(
         self, versions: list[RowVersion], row_type: RowType[Any]
     ) -> tuple[RowVersion, Any] | None:
-        """The best version that is what was written, and its value; None when it was deleted or is lost."""
+        """Return the best intact version and its value; None if the row was deleted or is lost."""
         for version in versions:
             if version.row is None:
                 return None
@@ -173,16 +173,16 @@ class Salvage:
         return None
 
     def _check_identity(self, store_format: StoreFormat) -> None:
-        """Raises StoreUnreadable when nothing is left, or when it belongs to another workspace or version."""
-        named = self.result.singletons
-        workspace, schema = named.get(keys.IDENTITY), named.get(keys.SCHEMA)
+        """Raise StoreUnreadable if nothing is left, or if it belongs to another workspace or version."""
+        singletons = self.result.singletons
+        workspace, schema = singletons.get(keys.IDENTITY), singletons.get(keys.SCHEMA)
         if workspace not in (None, store_format.workspace) or schema not in (None, store_format.schema):
             raise StoreUnreadable(
                 "The store found here is damaged, and belongs to another workspace or version.",
                 f"It is of workspace {workspace}, schema {schema}.",
                 "Nothing was changed. Put each store's folder back where it was.",
             )
-        if not (named or self.result.last_seqs or self._has_rows):
+        if not (singletons or self.result.last_seqs or self._has_rows):
             raise store_unreadable(
                 "Its files are damaged or gone, and no row of them can be read",
                 f"Put a backup of {self._db.parent} in its place; or move that folder away, open the "
@@ -192,17 +192,17 @@ class Salvage:
     def _finish(self, store_format: StoreFormat, clean_state: CleanState | None) -> None:
         stored = self.result.singletons.get(keys.SEQUENCE)
         sequence = stored if isinstance(stored, int) else 0
-        left = clean_state.sequence if clean_state else 0
-        self.result.lost_writes = max(0, left - sequence) if sequence else 0
-        counted = (
+        clean_sequence = clean_state.sequence if clean_state else 0
+        self.result.lost_writes = max(0, clean_sequence - sequence) if sequence else 0
+        expected = (
             clean_state if self.result.lost_writes else self.result.singletons.get(keys.TOTALS) or clean_state
         )
-        if isinstance(counted, StoreTotals | CleanState):
-            self.result.lost_entries = max(0, counted.entries - self.result.totals.entries)
+        if isinstance(expected, StoreTotals | CleanState):
+            self.result.lost_entries = max(0, expected.entries - self.result.totals.entries)
         rows = {
             keys.SCHEMA: store_format.schema,
             keys.IDENTITY: store_format.workspace,
-            keys.SEQUENCE: max(sequence, left) + 1,
+            keys.SEQUENCE: max(sequence, clean_sequence) + 1,
             keys.TOTALS: self.result.totals,
         }
         for key, value in rows.items():
@@ -211,8 +211,8 @@ class Salvage:
 
 
 def is_intact(codec: Codec, key: bytes, row: bytes | None) -> bool:
-    """Whether a row that was found in a damaged place is what was written, by its own check alone."""
-    shape = (
+    """Return True if a row is what was written, judged by its own checksum or SHA-256."""
+    row_type = (
         _SINGLETON_TYPES.get(key)
         or _ROW_TYPES.get(key[:1])
         or (INTEGER_TYPE if key.startswith(keys.LAST_EVENTS[0]) else None)
@@ -220,8 +220,8 @@ def is_intact(codec: Codec, key: bytes, row: bytes | None) -> bool:
     if row is None:
         return False
     try:
-        if shape is not None:
-            codec.decode(key, row, shape)
+        if row_type is not None:
+            codec.decode(key, row, row_type)
             return True
         return key[:1] == b"b" and holds_content(codec, key, row)
     except RowDamaged:

@@ -1,4 +1,4 @@
-"""Cleaning up: what may go is moved to the trash, comes back from it, or is removed from it for good."""
+"""Clean-up: collectable entries are moved to the trash, restored from it, or deleted from it for good."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _log = logging.getLogger(__name__)
 def read_plan(
     view: ReadView, codec: Codec, contents: ContentStore, rule: RetentionRule, at_ms: int
 ) -> CleanupPlan:
-    """What a clean-up at `at` would do. Raises RowDamaged."""
+    """Return what a clean-up at `at_ms` would do. Raise RowDamaged."""
     return plan_cleanup(_entries(view, codec), _index_reader(view, contents), rule, at_ms)
 
 
 def read_purgeable(view: ReadView, codec: Codec, contents: ContentStore, before_ms: int) -> list[str]:
-    """The contents that may be removed for good. Raises RowDamaged."""
-    found = purgeable_entries(_entries(view, codec), _index_reader(view, contents), before_ms)
-    return [one.digest for one in found]
+    """Return the contents that may be deleted for good. Raise RowDamaged."""
+    entries = purgeable_entries(_entries(view, codec), _index_reader(view, contents), before_ms)
+    return [entry.digest for entry in entries]
 
 
 def _index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], bytes | None]:
@@ -54,13 +54,13 @@ def _index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], byt
 
 
 def read_trash(view: ReadView, codec: Codec) -> list[CacheEntry]:
-    """The contents in the trash, the last that went there first. Raises RowDamaged."""
-    found = [one for one in _entries(view, codec) if one.trashed]
-    return sorted(found, key=lambda one: (-one.trashed, one.digest))
+    """Return the contents in the trash, last trashed first. Raise RowDamaged."""
+    trashed = [entry for entry in _entries(view, codec) if entry.trashed]
+    return sorted(trashed, key=lambda entry: (-entry.trashed, entry.digest))
 
 
 def newest_created(view: ReadView) -> int:
-    """When the newest content was stored, in milliseconds since 1970; 0 without any. Raises RowDamaged."""
+    """Return when the newest content was stored, in ms since 1970; 0 if there is none. Raise RowDamaged."""
     return next((keys.created_ms_in(key) for key, _ in view.scan(keys.TIME_INDEX)), 0)
 
 
@@ -71,7 +71,7 @@ def _entries(view: ReadView, codec: Codec) -> Iterator[CacheEntry]:
         try:
             record = codec.decode(key, row, RECORD_TYPE)
         except RowDamaged:
-            continue  # of which nothing is known stays
+            continue  # an entry whose record is unreadable stays
         if not record.references and (digest in in_drafts or is_referenced(view, digest)):
             record = msgspec.structs.replace(record, references=1)
         yield record.to_entry(digest)
@@ -86,52 +86,52 @@ def stage_trash(
     at_ms: int,
     trashed_ms: int,
 ) -> CleanupResult:
-    """Move to the trash, as of `stamp`, what still may go at `at`; the rest stays."""
-    gone: list[str] = []
-    freed = 0
+    """Move to the trash, dated `trashed_ms`, what is still collectable at `at_ms`; the rest stays."""
+    trashed: list[str] = []
+    freed_bytes = 0
     in_drafts = database.read(lambda view: read_draft_digests(view, codec))
     for digest, record in _readable_records(batch, codec, digests):
-        free = is_collectable(record.to_entry(digest), at_ms, grace_ms) and digest not in in_drafts
-        if free and not _is_referenced(database, digest):
+        collectable = is_collectable(record.to_entry(digest), at_ms, grace_ms) and digest not in in_drafts
+        if collectable and not _is_referenced(database, digest):
             write_record(batch, codec, digest, msgspec.structs.replace(record, trashed=trashed_ms))
-            gone.append(digest)
-            freed += record.stored_size
-    return CleanupResult(tuple(gone), stored_size=freed)
+            trashed.append(digest)
+            freed_bytes += record.stored_size
+    return CleanupResult(tuple(trashed), stored_size=freed_bytes)
 
 
 def stage_restore(batch: WriteBatch, codec: Codec, digests: Iterable[str], at_ms: int) -> CleanupResult:
-    """Bring back from the trash; the time of grace begins anew."""
-    back: list[str] = []
+    """Restore from the trash; the grace period restarts."""
+    restored: list[str] = []
     size = 0
     for digest, record in _readable_records(batch, codec, digests):
         if record.trashed:
-            alive = msgspec.structs.replace(record, trashed=0, last_used=at_ms)
-            write_record(batch, codec, digest, alive)
-            back.append(digest)
+            revived = msgspec.structs.replace(record, trashed=0, last_used=at_ms)
+            write_record(batch, codec, digest, revived)
+            restored.append(digest)
             size += record.stored_size
-    return CleanupResult(tuple(back), stored_size=size)
+    return CleanupResult(tuple(restored), stored_size=size)
 
 
 def stage_purge(
     batch: WriteBatch, database: Database, codec: Codec, digests: Sequence[str], before_ms: int
 ) -> CleanupResult:
-    """Remove for good what went to the trash before `before` and is still there; what a log names stays."""
-    gone: list[str] = []
-    freed = 0
+    """Delete what was trashed before `before_ms` and is still in the trash; what a log names stays."""
+    purged: list[str] = []
+    freed_bytes = 0
     in_drafts = database.read(lambda view: read_draft_digests(view, codec))
     for digest, record in _readable_records(batch, codec, digests):
-        free = 0 < record.trashed < before_ms and not record.references and digest not in in_drafts
-        if free and not _is_referenced(database, digest):
+        purgeable = 0 < record.trashed < before_ms and not record.references and digest not in in_drafts
+        if purgeable and not _is_referenced(database, digest):
             remove_content(batch, database, codec, digest, record)
-            gone.append(digest)
-            freed += record.stored_size
-    return CleanupResult(tuple(gone), stored_size=freed)
+            purged.append(digest)
+            freed_bytes += record.stored_size
+    return CleanupResult(tuple(purged), stored_size=freed_bytes)
 
 
 def remove_content(
     batch: WriteBatch, database: Database, codec: Codec, digest: str, record: EntryRecord
 ) -> None:
-    """Delete every row of a content but those that say who names it."""
+    """Delete every row of a content except its references."""
     chunks: list[bytes] = []
     if record.size > MAX_SINGLE_ROW_BYTES:
         chunks = database.read(lambda view: [key for key, _ in view.scan(keys.chunks_of(digest))])
@@ -162,4 +162,4 @@ def _is_referenced(database: Database, digest: str) -> bool:
     try:
         return database.read(lambda view: is_referenced(view, digest))
     except RowDamaged:
-        return True  # what cannot be known is taken for named
+        return True  # fail closed: a content whose references are unreadable counts as referenced

@@ -1,4 +1,4 @@
-"""The keeper of a workspace on disk: references, pins, clean-up, trash."""
+"""Retention in a workspace on disk: references, pins, clean-up, trash."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ T = TypeVar("T")
 
 
 class RunQuery(Protocol):
-    """Answers a question from the stored rows, on a reader's thread."""
+    """Run a query on the stored rows, on a reader's thread."""
 
     def __call__(self, query: Callable[[ReadView], T], /) -> Awaitable[T]:
-        """What `ask` makes of them."""
+        """Return the result of `query`."""
         ...
 
 
 class WriteRows(Protocol):
-    """Has rows staged and written durably, on the writer's thread."""
+    """Have rows staged and written durably, on the writer's thread."""
 
     def __call__(self, stage: Callable[[WriteBatch], Any], size: int, /) -> Awaitable[None]:
-        """Returns when they are; `size` is about their bytes."""
+        """Return once they are durable; `size` is their approximate size in bytes."""
         ...
 
 
 class LevelDbRetention:
-    """What stays and what goes in one workspace's LevelDB; lives as long as its store."""
+    """References, pins, clean-up and trash of one workspace's LevelDB; lives as long as its store."""
 
     def __init__(
         self,
@@ -63,17 +63,17 @@ class LevelDbRetention:
         self._database, self._codec, self._contents, self._clock = database, codec, contents, clock
 
     async def references(self, digest: str) -> list[ContentReference]:
-        """The events that name a content. Raises ValueError for what is no digest."""
+        """Return the events that name a content. Raise ValueError if `digest` is not a digest."""
         keys.digest_bytes(digest)
         return await self._run_query(lambda view: read_references(view, digest))
 
     async def named(self, session: str) -> list[str]:
-        """The contents that a session names, each once, in the order of their first event."""
+        """Return the contents that a session names, each once, in the order of their first event."""
         keys.session_bytes(session)
         return await self._run_query(lambda view: read_session_digests(view, session))
 
     async def pin(self, digest: str, pinned: bool) -> None:
-        """Keep a content whatever a clean-up says, or no longer. Raises DigestUnknown."""
+        """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
 
         def stage(batch: WriteBatch) -> None:
             record = read_record(batch.get, self._codec, digest)
@@ -89,28 +89,28 @@ class LevelDbRetention:
         await self._write(stage, 0)
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
-        """What a clean-up would do now; changes nothing."""
-        at = self._clock()
+        """Return what a clean-up would do now; change nothing."""
+        at_ms = self._clock()
         return await self._run_query(
-            lambda view: garbage_collection.read_plan(view, self._codec, self._contents, rule, at)
+            lambda view: garbage_collection.read_plan(view, self._codec, self._contents, rule, at_ms)
         )
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
-        """Move contents of a plan to the trash, as far as they still may go."""
-        at, stamp = self._clock(), await self._trash_time_ms()
+        """Move contents of a plan to the trash, if they are still collectable."""
+        at_ms, trashed_ms = self._clock(), await self._trash_time_ms()
         free = (await self.plan(RetentionRule(grace_ms=grace_ms))).going
-        wanted = set(digests)
-        chosen = sorted(one.digest for one in free if one.digest in wanted)
+        selected = set(digests)
+        collected = sorted(entry.digest for entry in free if entry.digest in selected)
 
-        def sweep(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
+        def stage(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
             return garbage_collection.stage_trash(
-                batch, self._database, self._codec, part, grace_ms, at, stamp
+                batch, self._database, self._codec, part, grace_ms, at_ms, trashed_ms
             )
 
-        return await self._in_batches(sweep, chosen)
+        return await self._in_batches(stage, collected)
 
     async def trash(self) -> TrashContents:
-        """What lies in the trash."""
+        """Return the contents of the trash."""
         return await self._run_query(
             lambda view: TrashContents(
                 tuple(garbage_collection.read_trash(view, self._codec)),
@@ -119,39 +119,39 @@ class LevelDbRetention:
         )
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
-        """Bring contents back from the trash."""
-        at = await self._trash_time_ms()
+        """Restore contents from the trash."""
+        at_ms = await self._trash_time_ms()
         return await self._in_batches(
-            lambda batch, part: garbage_collection.stage_restore(batch, self._codec, part, at), digests
+            lambda batch, part: garbage_collection.stage_restore(batch, self._codec, part, at_ms), digests
         )
 
     async def trash_session(self, session: str) -> tuple[str, ...]:
-        """Move a session and its subagents' to the trash; the ids that went there."""
+        """Move a session and its subagents' sessions to the trash; return the ids that were moved."""
         return await self._set_trashed(session, await self._trash_time_ms())
 
     async def restore_session(self, session: str) -> tuple[str, ...]:
-        """Bring a session and its subagents' back from the trash; the ids that came back."""
+        """Restore a session and its subagents' sessions from the trash; return the ids that were restored."""
         return await self._set_trashed(session, 0)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Remove for good what went to the trash before `before` (milliseconds since 1970; 0: all of it)."""
+        """Delete for good what was trashed before `before_ms` (ms since 1970; 0: everything in the trash)."""
         limit = before_ms or MAX_TIME_MS
-        lying = await self.trash()
-        gone = [one.id for one in lying.sessions if await self._remove_session(one.id, limit)]
+        trash = await self.trash()
+        removed = [summary.id for summary in trash.sessions if await self._remove_session(summary.id, limit)]
         codec, contents = self._codec, self._contents
-        going = await self._run_query(
+        purgeable = await self._run_query(
             lambda view: garbage_collection.read_purgeable(view, codec, contents, limit)
         )
 
-        def purge(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
+        def stage(batch: WriteBatch, part: Sequence[str]) -> CleanupResult:
             return garbage_collection.stage_purge(batch, self._database, self._codec, part, limit)
 
-        swept = await self._in_batches(purge, going)
-        await self._run_query(lambda _: self._clear_quarantine(swept.digests))
-        return msgspec.structs.replace(swept, sessions=tuple(gone))
+        result = await self._in_batches(stage, purgeable)
+        await self._run_query(lambda _: self._clear_quarantine(result.digests))
+        return msgspec.structs.replace(result, sessions=tuple(removed))
 
     async def _trash_time_ms(self) -> int:
-        """The time, but not before the newest content: a clock that was set back must not age the trash."""
+        """Return the time, but not before the newest content: a clock set back must not age the trash."""
         return max(self._clock(), await self._run_query(garbage_collection.newest_created))
 
     async def _set_trashed(self, session: str, trashed_ms: int) -> tuple[str, ...]:
@@ -180,14 +180,14 @@ class LevelDbRetention:
     ) -> CleanupResult:
         parts: list[CleanupResult] = []
 
-        async def one(part: Sequence[str]) -> None:
+        async def write_part(part: Sequence[str]) -> None:
             await self._write(lambda batch: parts.append(stage(batch, part)), 0)
 
-        for at in range(0, len(digests), CONTENTS_PER_BATCH):
-            await one(digests[at : at + CONTENTS_PER_BATCH])
+        for index in range(0, len(digests), CONTENTS_PER_BATCH):
+            await write_part(digests[index : index + CONTENTS_PER_BATCH])
         return CleanupResult(
-            tuple(digest for one in parts for digest in one.digests),
-            stored_size=sum(one.stored_size for one in parts),
+            tuple(digest for result in parts for digest in result.digests),
+            stored_size=sum(result.stored_size for result in parts),
         )
 
     def _clear_quarantine(self, digests: Sequence[str]) -> None:

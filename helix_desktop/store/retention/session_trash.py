@@ -1,4 +1,4 @@
-"""Deleted sessions: hidden from the list with their subagents, brought back, or removed for good."""
+"""Deleted sessions: hidden from the list with their subagents, restored, or deleted for good."""
 
 from __future__ import annotations
 
@@ -16,21 +16,24 @@ from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
 
 
 def read_trashed(view: ReadView, codec: Codec) -> list[SessionSummary]:
-    """The sessions in the trash, the last that went there first. Raises RowDamaged."""
-    found = [codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES)]
-    return sorted((one for one in found if one.trashed), key=lambda one: (-one.trashed, one.id))
+    """Return the sessions in the trash, last trashed first. Raise RowDamaged."""
+    summaries = [codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES)]
+    return sorted(
+        (summary for summary in summaries if summary.trashed),
+        key=lambda summary: (-summary.trashed, summary.id),
+    )
 
 
 def stage_trashed(
     batch: WriteBatch, database: Database, codec: Codec, session: str, trashed_ms: int
 ) -> list[str]:
-    """Set since when (0: no more) a session and its subagents' are in the trash; the ids of those changed."""
+    """Set since when (0: not) a session and its subagents' are in the trash; return the ids that changed."""
     changed: list[str] = []
-    for one in _session_and_subagents(batch, database, codec, session):
-        if bool(one.trashed) != bool(trashed_ms):
-            key = keys.summary(one.id)
-            batch.put(key, codec.encode(key, msgspec.structs.replace(one, trashed=trashed_ms)))
-            changed.append(one.id)
+    for summary in _session_and_subagents(batch, database, codec, session):
+        if bool(summary.trashed) != bool(trashed_ms):
+            key = keys.summary(summary.id)
+            batch.put(key, codec.encode(key, msgspec.structs.replace(summary, trashed=trashed_ms)))
+            changed.append(summary.id)
     return changed
 
 
@@ -38,30 +41,30 @@ def _session_and_subagents(
     batch: WriteBatch, database: Database, codec: Codec, session: str
 ) -> list[SessionSummary]:
     rows = database.read(lambda view: list(view.scan(keys.SUMMARIES)))
-    wanted = [keys.summary(session)]
-    wanted += [key for key, row in rows if codec.decode(key, row, SUMMARY_TYPE).parent == session]
-    current = [(key, batch.get(key)) for key in wanted]
+    family = [keys.summary(session)]
+    family += [key for key, row in rows if codec.decode(key, row, SUMMARY_TYPE).parent == session]
+    current = [(key, batch.get(key)) for key in family]
     return [codec.decode(key, row, SUMMARY_TYPE) for key, row in current if row is not None]
 
 
 def stage_session_removal(
     batch: WriteBatch, database: Database, codec: Codec, session: str, before_ms: int
 ) -> bool:
-    """Remove a session that went to the trash before `before`, in one piece; False when it came back."""
+    """Delete a session that was trashed before `before_ms`, at once; return False if it was restored."""
     row = batch.get(keys.summary(session))
     if row is None or batch.has_change(keys.last_event(session)):
         return False
     if not 0 < codec.decode(keys.summary(session), row, SUMMARY_TYPE).trashed < before_ms:
         return False
-    named: Counter[str] = Counter()
+    reference_counts: Counter[str] = Counter()
     for key in database.read(lambda view: _session_keys(view, session)):
         batch.delete(key)
         if key[:1] == b"R":
             seq, digest = keys.seq_and_digest(key)
             batch.delete(keys.reference(digest, session, seq))
-            named[digest] += 1
-    for digest, times in named.items():
-        _remove_references(batch, codec, digest, times)
+            reference_counts[digest] += 1
+    for digest, count in reference_counts.items():
+        _remove_references(batch, codec, digest, count)
     for key in (keys.summary(session), keys.draft(session), keys.last_event(session)):
         batch.delete(key)
     batch.add_totals(sessions=-1)

@@ -1,1 +1,1 @@
-"""Full-text search over a store, by an index beside it or by reading everything."""
+"""Full-text search over a store, by an index next to it or by reading everything."""

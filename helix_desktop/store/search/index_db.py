@@ -1,7 +1,8 @@
-"""The file of the search index: SQLite beside LevelDB, derived from it, thrown away whenever it is in doubt.
+"""The file of the search index: SQLite next to LevelDB, derived from it, deleted whenever it is in doubt.
 
-An FTS5 table of trigrams holds the folded texts; SQLite's own folding is off, so that index and scan fold the
-same. A document cannot be deleted from it: its id is never used again, and what no entry names is not found.
+An FTS5 table of trigrams holds the normalized texts; SQLite's own case folding is off, so that index and scan
+normalize alike. A document cannot be deleted from it: its id is never reused, and what no entry names is not
+found.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ import sqlite3
 from contextlib import suppress
 from pathlib import Path
 
-INDEX_VERSION = 2  # of the tables below; another one found is thrown away
+INDEX_VERSION = 2  # of the tables below; an index of another version is deleted
 SORT_COLUMNS = ("used", "size", "stored", "tokens", "tool", "target_key", "line_key", "recalls", "refs")
-_NOT_SYNCED = -1  # sequence of an index that does not yet hold all that is stored
+_NOT_SYNCED = -1  # sequence of an index that does not yet hold everything
 _CACHE_KIB = 16 * 1024
 
 _TABLES = f"""
@@ -27,9 +28,9 @@ CREATE INDEX by_session ON entries(session, created, tie);
 CREATE INDEX by_text ON entries(text, id) WHERE text <> 1;
 CREATE INDEX by_pinned ON entries(created, tie) WHERE pinned;
 CREATE INDEX by_trashed ON entries(created, tie) WHERE trashed > 0;
-{"".join(f"CREATE INDEX by_{one} ON entries({one}, created, tie);" for one in SORT_COLUMNS)}
+{"".join(f"CREATE INDEX by_{column} ON entries({column}, created, tie);" for column in SORT_COLUMNS)}
 """
-# Begun later than the tables: made in an index that lacks it, which takes a second for a million entries.
+# Newer than the tables: created in an index that lacks it, which takes a second for a million entries.
 _TOOL_SIZE_INDEX = "CREATE INDEX IF NOT EXISTS by_tool_size ON entries(tool, size, created, tie)"
 _WORDS_TABLE = (
     "CREATE VIRTUAL TABLE words USING fts5(text, content='', columnsize=0, detail=none,"
@@ -38,10 +39,10 @@ _WORDS_TABLE = (
 
 
 class SearchIndex:
-    """An open index, for the thread that opened it. Every use may raise sqlite3.Error."""
+    """An open index, for the thread that opened it. Every method may raise sqlite3.Error."""
 
     def __init__(self, path: Path, workspace_id: str) -> None:
-        """Open the index, or begin a new one where it is missing, of another format, or of another store."""
+        """Open the index, or create it if it is missing. Raise for another format or another store."""
         self._path, self._workspace_id = path, workspace_id
         self.db = _connect(path)
         try:
@@ -53,28 +54,28 @@ class SearchIndex:
 
     @property
     def sequence(self) -> int:
-        """Up to which write of the store the entries are known."""
+        """Return the number of the store's last write that the entries include."""
         return self._query_int("SELECT sequence FROM state")
 
     def set_sequence(self, sequence: int) -> None:
-        """Say up to which write the entries are known, within the transaction."""
+        """Set the number of the last write that the entries include, within the transaction."""
         self.db.execute("UPDATE state SET sequence = ?", (sequence,))
 
     def invalidate(self) -> None:
-        """Say that the entries have to be compared with the store, from now on."""
+        """Mark that the entries have to be compared with the store."""
         with self.db:
             self.set_sequence(_NOT_SYNCED)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self.db.close()
 
     def _query_int(self, sql: str) -> int:
         return int(self.db.execute(sql).fetchone()[0])
 
     def _create_or_check(self) -> None:
-        found = self.db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'state'").fetchone()[0]
-        if found:
+        has_state = self.db.execute("SELECT count(*) FROM sqlite_schema WHERE name = 'state'").fetchone()[0]
+        if has_state:
             state = self.db.execute("SELECT version, workspace FROM state").fetchone()
             if state == (INDEX_VERSION, self._workspace_id):
                 with self.db:
@@ -85,7 +86,9 @@ class SearchIndex:
             for statement in filter(str.strip, _TABLES.split(";")):
                 self.db.execute(statement)
             self.db.execute(_TOOL_SIZE_INDEX)
-            with suppress(sqlite3.OperationalError):  # an SQLite without trigrams: contents are scanned then
+            with suppress(
+                sqlite3.OperationalError
+            ):  # an SQLite without trigrams: contents are scanned instead
                 self.db.execute(_WORDS_TABLE)
             self.db.execute(
                 "INSERT INTO state VALUES (?, ?, ?)", (INDEX_VERSION, self._workspace_id, _NOT_SYNCED)

@@ -1,4 +1,4 @@
-"""Entries in and out of the search index, on the index's thread."""
+"""Reads and writes of entries in the search index, on the index's thread."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from helix_desktop.store.leveldb.entry_record import RECORD_TYPE, EntryRecord
 from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.queries import decode_entry, key_columns, page_query
 
-STAMP_BYTES = 4  # of a record's row: its checksum, which differs whenever the record does
-_MAX_SORTED_MATCHES = 2_000  # matches up to which they are fetched and sorted, rather than looked up in order
+STAMP_BYTES = 4  # of a record's row: its checksum, which changes whenever the record does
+_MAX_SORTED_MATCHES = 2_000  # up to so many matches are fetched and sorted, more are looked up in order
 _DIGESTS_AT_ONCE = 20_000  # about 20 ms
 
 _log = logging.getLogger(__name__)
@@ -34,14 +34,14 @@ _UPSERT = (
     " recalls = excluded.recalls, refs = excluded.refs, pinned = excluded.pinned, trashed = excluded.trashed,"
     " record = excluded.record"
 )
-# The texts of a document cannot be changed: what is called otherwise now is another document.
+# The texts of a document cannot be changed: an entry with other labels is a new document.
 _DELETE_RENAMED = "DELETE FROM entries WHERE digest = ? AND (tool, target, line) <> (?, ?, ?)"
 
 
 def put_rows(db: sqlite3.Connection, codec: Codec, rows: Mapping[bytes, bytes | None]) -> None:
-    """Take over records by their key; None removes one. A damaged record has no place in the index."""
-    gone: list[tuple[bytes]] = []
-    told: list[tuple[Any, ...]] = []
+    """Write records by their key; None deletes one. A damaged record is not indexed."""
+    removed: list[tuple[bytes]] = []
+    upserts: list[tuple[Any, ...]] = []
     for key, row in rows.items():
         raw = key[-keys.DIGEST_BYTES :]
         try:
@@ -50,56 +50,56 @@ def put_rows(db: sqlite3.Connection, codec: Codec, rows: Mapping[bytes, bytes | 
             _log.warning("The record of %s is damaged (%s) and was not indexed.", raw.hex(), error)
             record = None
         if record is None or row is None:
-            gone.append((raw,))
+            removed.append((raw,))
         else:
-            told.append(_entry_values(raw, row, record))
-    db.executemany("DELETE FROM entries WHERE digest = ?", gone)
-    db.executemany(_DELETE_RENAMED, [(one[0], *one[8:11]) for one in told])
-    db.executemany(_UPSERT, told)
+            upserts.append(_entry_values(raw, row, record))
+    db.executemany("DELETE FROM entries WHERE digest = ?", removed)
+    db.executemany(_DELETE_RENAMED, [(values[0], *values[8:11]) for values in upserts])
+    db.executemany(_UPSERT, upserts)
 
 
 def read_stamps(db: sqlite3.Connection, first: bytes, stop: bytes) -> dict[bytes, bytes]:
-    """The stamps of the entries from one digest up to another, both included."""
+    """Return the stamps of the entries in a range of digests, both ends included."""
     return dict(db.execute("SELECT digest, stamp FROM entries WHERE digest BETWEEN ? AND ?", (first, stop)))
 
 
 def read_page(db: sqlite3.Connection, entry_query: EntryQuery, match: str = "") -> EntryPage:
-    """The page of a listing; with `match` only of entries that may hold the words asked for."""
-    often = bool(match) and _count_matches(db, match) > _MAX_SORTED_MATCHES
-    query, given = page_query(entry_query, match, often)
-    return page_from_ordered(entry_query, [decode_entry(row) for row in db.execute(query, given)])
+    """Return the page of a listing; with `match` only entries that may hold the searched terms."""
+    is_common = bool(match) and _count_matches(db, match) > _MAX_SORTED_MATCHES
+    query, values = page_query(entry_query, match, is_common)
+    return page_from_ordered(entry_query, [decode_entry(row) for row in db.execute(query, values)])
 
 
 def read_digests(entry_query: EntryQuery, index: SearchIndex) -> tuple[bytes, EntryQuery | None]:
-    """Some digests of a listing, joined, and what is left to be asked for."""
-    part = EntryQuery(entry_query.sort, entry_query.wanted, _DIGESTS_AT_ONCE, entry_query.after)
+    """Return some digests of a listing, joined, and the query for the rest; None at the end."""
+    query = EntryQuery(entry_query.sort, entry_query.wanted, _DIGESTS_AT_ONCE, entry_query.after)
     columns = (
         "digest"
         if entry_query.sort.column == "digest"
         else f"digest, {', '.join(key_columns(entry_query.sort.column))}"
     )
-    rows = index.db.execute(*page_query(part, columns=columns)).fetchall()
-    found = b"".join([row[0] for row in rows[:_DIGESTS_AT_ONCE]])
+    rows = index.db.execute(*page_query(query, columns=columns)).fetchall()
+    digests = b"".join([row[0] for row in rows[:_DIGESTS_AT_ONCE]])
     if len(rows) <= _DIGESTS_AT_ONCE:
-        return found, None
-    last = rows[_DIGESTS_AT_ONCE - 1]
-    after = (last[0].hex(),) if entry_query.sort.column == "digest" else tuple(last[1:])
-    return found, EntryQuery(entry_query.sort, entry_query.wanted, entry_query.limit, after)
+        return digests, None
+    last_row = rows[_DIGESTS_AT_ONCE - 1]
+    after = (last_row[0].hex(),) if entry_query.sort.column == "digest" else tuple(last_row[1:])
+    return digests, EntryQuery(entry_query.sort, entry_query.wanted, entry_query.limit, after)
 
 
 def read_tools(db: sqlite3.Connection) -> list[str]:
-    """The tools by whose name something is stored, in order; one look into the index for each."""
-    found: list[str] = []
+    """Return the names of the tools that stored something, sorted; one index lookup for each."""
+    tools: list[str] = []
     row = db.execute("SELECT min(tool) FROM entries").fetchone()
     while row[0] is not None:
-        found.append(row[0])
+        tools.append(row[0])
         row = db.execute("SELECT min(tool) FROM entries WHERE tool > ?", row).fetchone()
-    return found
+    return tools
 
 
 def _count_matches(db: sqlite3.Connection, match: str) -> int:
-    asked = f"SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT {_MAX_SORTED_MATCHES + 1})"
-    return int(db.execute(asked, (match,)).fetchone()[0])
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM words WHERE words MATCH ? LIMIT {_MAX_SORTED_MATCHES + 1})"
+    return int(db.execute(sql, (match,)).fetchone()[0])
 
 
 def _entry_values(digest: bytes, row: bytes, record: EntryRecord) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""The texts in the search index: which contents have theirs in it, and how it gets there."""
+"""The texts in the search index: which contents are indexed, and how."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ MAX_INDEXED_BYTES = (
 )  # bytes of a content whose text is indexed; larger ones are scanned by every search
 _PENDING, _INDEXED, _NOT_INDEXABLE = range(3)
 _MAX_BATCH_BYTES, _MAX_BATCH_CONTENTS = 256 * 1024, 64  # bytes and contents per transaction: about 20 ms
-_NUL_CHECK_BYTES = 8_192  # bytes that are looked at for a NUL
+_NUL_CHECK_BYTES = 8_192  # bytes that are checked for a NUL
 
 ReadContent = Callable[[str], bytes]
-"""The bytes of a digest, verified. Raises StoreError."""
+"""Return the verified bytes of a digest. Raise StoreError."""
 
 _NEXT_PENDING = (
     "SELECT id, digest, size, tool || ' ' || target || char(10) || line FROM entries"
@@ -27,28 +27,28 @@ _NEXT_PENDING = (
 
 
 def has_pending_texts(db: sqlite3.Connection) -> bool:
-    """Whether there are contents whose text could be indexed and is not."""
+    """Return True if there are contents whose text could be indexed and is not."""
     return db.execute(_NEXT_PENDING).fetchone() is not None
 
 
 def index_texts(db: sqlite3.Connection, read: ReadContent) -> bool:
-    """Index the texts of some contents that wait; whether more do."""
-    used, done = 0, []
+    """Index the texts of some pending contents; return True if there were any."""
+    used_bytes, done = 0, []
     with db:
-        for number, digest, size, about in db.execute(_NEXT_PENDING).fetchall():
-            text = _indexed_text(digest.hex(), about, read) if size <= MAX_INDEXED_BYTES else None
+        for number, digest, size, description in db.execute(_NEXT_PENDING).fetchall():
+            text = _indexed_text(digest.hex(), description, read) if size <= MAX_INDEXED_BYTES else None
             if text is not None:
                 db.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (number, text))
             done.append((_NOT_INDEXABLE if text is None else _INDEXED, number))
-            used += size
-            if used >= _MAX_BATCH_BYTES:
+            used_bytes += size
+            if used_bytes >= _MAX_BATCH_BYTES:
                 break
         db.executemany("UPDATE entries SET text = ? WHERE id = ?", done)
     return bool(done)
 
 
 def _indexed_text(digest: str, description: str, read: ReadContent) -> str | None:
-    """What is indexed of a content: folded as the scan folds it. None for what is left to be scanned."""
+    """Return a content's text for the index, normalized as the scan does; None if it must be scanned."""
     try:
         data = read(digest)
     except (ContentDamaged, DigestUnknown):

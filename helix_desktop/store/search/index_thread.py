@@ -1,4 +1,4 @@
-"""The thread of the search index: takes changes, answers questions, and works on while nobody asks."""
+"""The thread of the search index: takes changes, answers queries, and indexes while idle."""
 
 from __future__ import annotations
 
@@ -15,59 +15,59 @@ from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.indexer import IndexChanges, Indexer
 
-FLUSH_S = 0.1  # how long changes are gathered when nobody asks: a wake-up each would slow the writer down
-_MIN_PAUSE_S = 0.002  # between two pieces of work: other threads want to run
+FLUSH_S = 0.1  # how long changes are collected without queries: a wake-up each would slow the writer down
+_MIN_PAUSE_S = 0.002  # between two steps of work: other threads need to run
 
 T = TypeVar("T")
 
 
 class _Wakeup:
-    """Says that changes have begun to gather."""
+    """Signal that changes have begun to collect."""
 
 
 @dataclass(frozen=True, slots=True)
 class _IndexQuery:
-    """A question and where its answer goes; without a question: when all is indexed."""
+    """A query and the future of its result; without a query: done when everything is indexed."""
 
     question: Callable[[SearchIndex], Any] | None
     done: Future[Any]
 
 
 class SearchThread:
-    """Runs the index's work. Questions see every change that was told before them."""
+    """The thread that runs the indexer. Queries see every change that was reported before them."""
 
     def __init__(self, name: str, indexer: Indexer, idle_s: float | None) -> None:
-        """Texts are indexed after `idle_s` seconds of quiet; None: only when somebody waits for it."""
+        """Texts are indexed after `idle_s` seconds of quiet; None: only when a caller waits for it."""
         self._indexer, self._idle_s = indexer, idle_s
         self._queue: queue.SimpleQueue[_Wakeup | _IndexQuery | None] = queue.SimpleQueue()
         self._pending_changes: deque[IndexChanges] = deque()
-        self._is_woken = False  # of what is gathered
+        self._is_woken = False  # for the collected changes
         self._ending = threading.Event()
         self._quiet_since = 0.0
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
     def changed(self, batch: WriteBatch) -> None:
-        """Take over what a batch, which is written now, did to the entries. Called by the writer."""
+        """Take over the changes of a batch that is being written. Called by the writer."""
         self._pending_changes.append(IndexChanges.of(batch))
         if not self._is_woken:
             self._is_woken = True
             self._queue.put(_Wakeup())
 
     def submit(self, query: Callable[[SearchIndex], T]) -> Future[T | None]:
-        """What `question` makes of the index; None when it cannot tell now: the store has to be scanned."""
+        """Return the result of `query` on the index; None if it cannot answer now: scan the store."""
         done: Future[T | None] = Future()
         self._queue.put(_IndexQuery(query, done))
         return done
 
     def indexed(self) -> Future[None]:
-        """Done when all that is stored is indexed, as far as it ever is."""
+        """Return a future that is done when everything that can be indexed is."""
         done: Future[None] = Future()
         self._queue.put(_IndexQuery(None, done))
         return done
 
     def close(self) -> None:
-        """Write down what is known, let go of the file, and end."""
+        """Write what is pending, close the file, and end."""
         self._ending.set()
         self._queue.put(None)
         self._thread.join()
@@ -81,7 +81,7 @@ class SearchThread:
             self._indexer.close()
 
     def _process_next(self) -> bool:
-        """Do one thing; False at the end."""
+        """Do one job; return False at the end."""
         try:
             job = self._queue.get(timeout=self._timeout_s())
         except queue.Empty:
@@ -97,7 +97,7 @@ class SearchThread:
         return job is not None
 
     def _apply_pending(self) -> None:
-        """Hand on what was gathered."""
+        """Pass on the collected changes."""
         self._is_woken = False  # first: what comes from now on wakes this thread again
         if self._pending_changes:
             self._indexer.add_changes(
@@ -106,7 +106,7 @@ class SearchThread:
             self._quiet_since = time.monotonic()
 
     def _timeout_s(self) -> float | None:
-        """How long to wait for a job before going on with what is to be done, in seconds."""
+        """Return how long to wait for a job before continuing with pending work, in seconds."""
         if self._indexer.is_syncing:
             return self._indexer.pause_s
         if self._pending_changes or self._indexer.has_changes:
@@ -119,13 +119,13 @@ class SearchThread:
         if self._pending_changes:
             self._apply_pending()
             if not self._indexer.is_syncing:
-                return  # written down once nothing more comes
+                return  # written once no more changes come
         start = time.monotonic()
         if self._indexer.is_syncing or not self._indexer.has_changes:
             self._indexer.step()
         else:
             self._indexer.flush()
-        # Half of the time at most, so that what the person sees never waits long.
+        # Half of the time at most, so that what the user sees never waits long.
         self._indexer.pause_s = max(_MIN_PAUSE_S, time.monotonic() - start)
 
     def _reply(self, index_query: _IndexQuery) -> None:

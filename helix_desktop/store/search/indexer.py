@@ -1,8 +1,8 @@
-"""What the search index has to do: be there, agree with the store, hold the texts. One thread runs it.
+"""The search index's work: open, agree with the store, index the texts. One thread runs it.
 
-LevelDB is the truth. The index carries the number of the last write it knows; when that is another one than
-the store's, every record is compared by its checksum. A damaged index is thrown away and made again; as long
-as it does not hold all, it answers nothing, and the store is scanned.
+LevelDB is the truth. The index stores the number of the last write it includes; if that differs from the
+store's, every record is compared by its checksum. A damaged index is deleted and rebuilt; until it is
+complete it answers nothing, and the store is scanned.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from helix_desktop.store.search.index_rows import STAMP_BYTES, put_rows, read_st
 from helix_desktop.store.search.index_texts import has_pending_texts, index_texts
 
 _RECORDS_AT_ONCE = 2_000  # compared: about 5 ms
-_MAX_PENDING_RECORDS = 2_000  # changed records, from which on they are written whoever asks
-_MAX_RENEWALS = 2  # times that an index is made again in one run: what is damaged once more is given up
+_MAX_PENDING_RECORDS = 2_000  # changed records from which on they are written without waiting
+_MAX_RENEWALS = 2  # rebuilds of an index in one run: after one more damage it is given up
 
 _UNREADABLE_SEQUENCE = -2
 _AFTER_EVERY_DIGEST = b"\xff" * (keys.DIGEST_BYTES + 1)  # sorts behind every digest
@@ -43,7 +43,7 @@ _log = logging.getLogger(__name__)
 
 
 class IndexChanges(msgspec.Struct, frozen=True):
-    """What a write did to the records (None: removed), the row of its number, and whether it forgot any."""
+    """A write's changes to the records (None: removed), the row of its number, and if it redacted any."""
 
     records: dict[bytes, bytes | None]
     sequence: bytes | None
@@ -51,7 +51,7 @@ class IndexChanges(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, batch: WriteBatch) -> IndexChanges:
-        """The changes in a batch."""
+        """Return the changes in a batch."""
         first, stop = keys.RECORDS
         records = {key: row for key, row in batch.rows.items() if first <= key < stop}
         return cls(records, batch.rows.get(keys.SEQUENCE), batch.rows.get(keys.PENDING_DELETION) is not None)
@@ -63,7 +63,7 @@ class Indexer:
     def __init__(
         self, path: Path, database: Database, codec: Codec, contents: ContentStore, is_suspect: bool = False
     ) -> None:
-        """`doubted`: the store was mended, so that the same number of writes does not mean the same rows."""
+        """`is_suspect`: the store was repaired, so equal write numbers do not imply equal rows."""
         self._is_suspect = is_suspect
         self._path, self._database, self._codec, self._contents = path, database, codec, contents
         self._index: SearchIndex | None = None
@@ -72,25 +72,25 @@ class Indexer:
         self._next: bytes | None = None  # the record to compare next; None: all agree
         self._sequence = _read_sequence(database, codec)
         self.has_pending_texts = False
-        self.pause_s = 0.0  # seconds to wait between two pieces of work
+        self.pause_s = 0.0  # seconds to wait between two steps of work
 
     @property
     def is_syncing(self) -> bool:
-        """Whether records are still being compared."""
+        """Return True if records are still being compared."""
         return self._index is not None and self._next is not None
 
     @property
     def has_changes(self) -> bool:
-        """Whether changes wait to be written."""
+        """Return True if changes wait to be written."""
         return self._index is not None and bool(self._records)
 
     @property
     def has_work(self) -> bool:
-        """Whether there is anything to do."""
+        """Return True if there is anything to do."""
         return self.is_syncing or self.has_changes or self.has_pending_texts
 
     def open(self) -> None:
-        """Open the index, or begin a new one."""
+        """Open the index, or create it."""
         try:
             self._open_index()
         except (sqlite3.Error, OSError) as error:
@@ -99,7 +99,7 @@ class Indexer:
             self._close_index(error)
 
     def add_changes(self, all_changes: Sequence[IndexChanges]) -> None:
-        """Note what was written to the store, in order."""
+        """Record what was written to the store, in order."""
         for changes in all_changes:
             if changes.has_redaction:
                 self._note_sequence(changes)
@@ -116,11 +116,11 @@ class Indexer:
             self._sequence = self._codec.decode(keys.SEQUENCE, changes.sequence, INTEGER_TYPE)
 
     def flush(self) -> None:
-        """Write the changes that wait."""
+        """Write the pending changes."""
         self._run_guarded(self._flush)
 
     def answer(self, query: Callable[[SearchIndex], T]) -> T | None:
-        """The answer of an index that agrees with the store; None from any other."""
+        """Return the result of `query` on an index that agrees with the store; else None."""
 
         def reply(index: SearchIndex) -> T | None:
             if self._records:
@@ -130,14 +130,12 @@ class Indexer:
             try:
                 return query(index)
             except (OverflowError, UnicodeEncodeError):
-                return (
-                    None  # SQLite cannot be asked for such a number or text; the index is as good as before
-                )
+                return None  # SQLite cannot be queried for such a number or text; the index is still valid
 
         return self._run_guarded(reply)
 
     def step(self) -> None:
-        """Do a piece of what is to be done, some milliseconds long."""
+        """Do one step of pending work, some milliseconds long."""
         if self.is_syncing:
             self._run_guarded(self._sync_records)
         elif self._records:
@@ -146,7 +144,7 @@ class Indexer:
             self._run_guarded(self._index_texts)
 
     def close(self) -> None:
-        """Write the changes and let go."""
+        """Write the changes and close the index."""
         if self._records:
             self._run_guarded(self._flush)
         self._close_index()
@@ -158,14 +156,14 @@ class Indexer:
             return operation(self._index)
         except (sqlite3.Error, OSError, OverflowError) as error:
             self._rebuild_after(error)
-        except Exception as error:  # noqa: BLE001 - whatever it is, lists and searches must go on without
+        except Exception as error:  # noqa: BLE001 - whatever it is, lists and searches must continue without
             self._close_index(error)
         return None
 
     def _open_index(self) -> None:
         self._index = index = SearchIndex(self._path, _read_workspace_id(self._database, self._codec))
-        known = index.sequence == self._sequence and not self._is_suspect
-        self._next = None if known else keys.RECORDS[0]
+        is_in_sync = index.sequence == self._sequence and not self._is_suspect
+        self._next = None if is_in_sync else keys.RECORDS[0]
         if self._next is not None:
             index.invalidate()
         if not index.has_words:
@@ -180,10 +178,10 @@ class Indexer:
             try:
                 delete_database(self._path)
                 self._open_index()
-            except (sqlite3.Error, OSError) as again:
-                error = again
-            except (RowDamaged, StoreError) as unread:  # a full disk may close the store itself
-                self._close_index(unread)
+            except (sqlite3.Error, OSError) as retry_error:
+                error = retry_error
+            except (RowDamaged, StoreError) as store_error:  # a full disk may close the store itself
+                self._close_index(store_error)
                 return
             else:
                 return
@@ -191,7 +189,7 @@ class Indexer:
         self._close_index()
 
     def _rebuild(self) -> None:
-        """Leave nothing of what was forgotten: a document cannot be taken out of the texts."""
+        """Rebuild, to leave nothing of what was redacted: a document cannot be removed from the texts."""
         self._close_index()
         try:
             delete_database(self._path)
@@ -202,7 +200,7 @@ class Indexer:
             self._close_index(error)
 
     def _close_index(self, error: Exception | None = None) -> None:
-        """Let go of the index; with a reason, which is not its own, for good."""
+        """Close the index; with an error, which is not the index's own, for good."""
         if error is not None:
             _log.warning("The store cannot be indexed (%s); it is scanned instead.", error)
         self._records = {}
@@ -221,17 +219,19 @@ class Indexer:
         self.has_pending_texts = index.has_words and has_pending_texts(index.db)
 
     def _sync_records(self, index: SearchIndex) -> None:
-        """Bring the next records into line with the store's."""
+        """Compare the next records with the store's, and correct them."""
         first = self._next or keys.RECORDS[0]
         stored = self._database.read(lambda view: _records_from(view, first))
-        full = len(stored) == _RECORDS_AT_ONCE
-        last = max(stored) if full else keys.RECORDS[1]
-        known = read_stamps(index.db, first[1:], last[1:] if full else _AFTER_EVERY_DIGEST)
-        wrong: dict[bytes, bytes | None] = {b"m" + one: None for one in known if b"m" + one not in stored}
-        wrong |= {key: row for key, row in stored.items() if known.get(key[1:]) != row[-STAMP_BYTES:]}
+        is_full = len(stored) == _RECORDS_AT_ONCE
+        last = max(stored) if is_full else keys.RECORDS[1]
+        stamps = read_stamps(index.db, first[1:], last[1:] if is_full else _AFTER_EVERY_DIGEST)
+        wrong: dict[bytes, bytes | None] = {
+            b"m" + digest: None for digest in stamps if b"m" + digest not in stored
+        }
+        wrong |= {key: row for key, row in stored.items() if stamps.get(key[1:]) != row[-STAMP_BYTES:]}
         with index.db:
             put_rows(index.db, self._codec, wrong)
-        self._next = last + b"\0" if full else None
+        self._next = last + b"\0" if is_full else None
         if self._next is None:
             self._flush(index)
 
@@ -247,13 +247,13 @@ def _records_from(view: ReadView, first: bytes) -> dict[bytes, bytes]:
 
 
 def _read_workspace_id(database: Database, codec: Codec) -> str:
-    """The workspace that the store belongs to. Raises RowDamaged."""
+    """Return the workspace that the store belongs to. Raise RowDamaged."""
     row = database.get(keys.IDENTITY)
     return "" if row is None else codec.decode(keys.IDENTITY, row, TEXT_TYPE)
 
 
 def _read_sequence(database: Database, codec: Codec) -> int:
-    """The number of the store's last write; one that no index has when it cannot be read."""
+    """Return the number of the store's last write; a number that no index has if it is unreadable."""
     try:
         return read_sequence(database.get, codec)
     except (RowDamaged, StoreError):

@@ -1,4 +1,4 @@
-"""How a store on disk is listed and searched: by its index where that knows, else by a scan of LevelDB."""
+"""Listing and search of a store on disk: by its index if that can answer, else by a scan of LevelDB."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ from helix_desktop.store.search.index_thread import SearchThread
 from helix_desktop.store.search.queries import match_expression
 from helix_desktop.store.search.store_search import StoreSearch
 
-_SCAN_PAGE_ENTRIES = 2_000  # entries, when all are listed by a scan
+_SCAN_PAGE_ENTRIES = 2_000  # entries per page when a scan lists all
 
 T = TypeVar("T")
 
 
 class LevelDbSearch(StoreSearch):
-    """The finding half of the store on disk."""
+    """The listing and search half of the store on disk."""
 
     def __init__(self, codec: Codec, index: SearchThread) -> None:
         self._codec, self._index = codec, index
 
     @abstractmethod
     async def _run_query(self, query: Callable[[ReadView], T]) -> T:
-        """What a reader's thread makes of the stored rows. Raises StoreError."""
+        """Return the result of `query` on a reader's thread. Raise StoreError."""
 
     @abstractmethod
     def _check_open(self) -> None:
-        """Raises StoreClosed when the store was closed."""
+        """Raise StoreClosed if the store was closed."""
 
     async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored, in order."""
-        found = await self._ask_index(lambda index: index_rows.read_tools(index.db))
-        if found is None:
-            found = await self._run_query(lambda view: listings.read_tools(view, self._codec))
-        return tuple(found)
+        """Return the names of the tools that stored something, sorted."""
+        tools = await self._ask_index(lambda index: index_rows.read_tools(index.db))
+        if tools is None:
+            tools = await self._run_query(lambda view: listings.read_tools(view, self._codec))
+        return tuple(tools)
 
     async def indexed(self) -> None:
-        """Wait until the search index holds all it ever will; what is found is the same without."""
+        """Wait until the search index is complete; results are the same without."""
         self._check_open()
         await asyncio.wrap_future(self._index.indexed())
 
     async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        """The page of a listing; given folded words, without what surely does not hold them all."""
+        """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
         match = match_expression(terms)
         if match or not _is_index_order(entry_query):
             page = await self._ask_index(
@@ -65,33 +65,33 @@ class LevelDbSearch(StoreSearch):
         return await self._run_query(lambda view: listings.read_page(view, self._codec, entry_query))
 
     async def listed_digests(self, entry_query: EntryQuery) -> bytes:
-        """All digests of a listing, joined."""
-        found = bytearray()
-        left: EntryQuery | None = replace(entry_query, limit=_SCAN_PAGE_ENTRIES)
-        while left is not None:
-            part = await self._ask_index(partial(index_rows.read_digests, left))
+        """Return all digests of a listing, joined."""
+        digests = bytearray()
+        remaining: EntryQuery | None = replace(entry_query, limit=_SCAN_PAGE_ENTRIES)
+        while remaining is not None:
+            part = await self._ask_index(partial(index_rows.read_digests, remaining))
             if part is None:
                 return await self._run_query(
                     partial(
                         listings.read_digests, self._codec, replace(entry_query, limit=_SCAN_PAGE_ENTRIES)
                     )
                 )
-            found += part[0]
-            left = part[1]
-        return bytes(found)
+            digests += part[0]
+            remaining = part[1]
+        return bytes(digests)
 
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
-        """Every handover with its session, in any order."""
+        """Return every handover with its session, in any order."""
         return await self._run_query(lambda view: read_handovers(view, self._codec))
 
     async def _ask_index(self, query: Callable[[SearchIndex], T]) -> T | None:
-        """The index's answer; None when the store has to be scanned. Raises StoreClosed."""
+        """Return the index's answer; None if the store has to be scanned. Raise StoreClosed."""
         self._check_open()  # a closed index would never answer
         return await asyncio.wrap_future(self._index.submit(query))
 
 
 def _is_index_order(entry_query: EntryQuery) -> bool:
-    """Whether LevelDB's own indexes give the page without a look at anything else."""
+    """Return True if LevelDB's own indexes give the page directly."""
     if entry_query.sort.column == "digest":
         return entry_query.wanted == EntryFilter(prefix=entry_query.wanted.prefix)
     return entry_query.sort.column == "created" and entry_query.wanted == DEFAULT_FILTER

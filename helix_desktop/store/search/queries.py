@@ -1,4 +1,4 @@
-"""Questions to the search index: a listing, and the words of a search, as SQL."""
+"""Queries to the search index: a listing, and the terms of a search, as SQL."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from helix_desktop.store.core.entry_query import EntryQuery
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 
 TRIGRAM = 3  # characters
-_MAX_TRIGRAMS = 48  # of a search: more narrow it little, and FTS5 takes 256 at most
-NOT_INDEXED = "text <> 1"  # entries whose text waits, or is left to be scanned
+_MAX_TRIGRAMS = 48  # of a search: more narrow it down little, and FTS5 takes 256 at most
+NOT_INDEXED = "text <> 1"  # entries whose text is pending, or must be scanned
 
 COLUMNS = "digest, record"  # one value of each entry is read several times faster than fifteen
 _RECORD = msgspec.msgpack.Decoder(EntryRecord)
@@ -32,7 +32,7 @@ _MATCHING = (
 
 @dataclass(slots=True)
 class _Conditions:
-    """Conditions and what stands for their question marks."""
+    """SQL conditions and the values of their placeholders."""
 
     clauses: list[str] = field(default_factory=list)
     values: list[Any] = field(default_factory=list)
@@ -45,9 +45,9 @@ class _Conditions:
 def page_query(
     entry_query: EntryQuery, match: str = "", match_is_common: bool = False, columns: str = COLUMNS
 ) -> tuple[str, list[Any]]:
-    """The rows of a listing, one more than its limit; with `match` only those that may hold the words.
+    """Return the query of a listing, one row more than its limit; with `match` only possible matches.
 
-    `often` says that many do: then the order is followed, and each entry looked up among them.
+    `match_is_common`: many entries match; then the order is followed, and each entry looked up among them.
     """
     column = entry_query.sort.column
     keys = key_columns(column)
@@ -55,21 +55,23 @@ def page_query(
     if match:
         where.add(f"{'+' if match_is_common else ''}id IN ({_MATCHING})", match)
     if entry_query.after is not None:
-        place = [bytes.fromhex(str(entry_query.after[0]))] if column == "digest" else list(entry_query.after)
-        marks = ", ".join("?" * len(keys))
-        sign = "<" if entry_query.sort.descending else ">"
-        where.add(f"({', '.join(keys)}) {sign} ({marks})", *place)
-    way = " DESC" if entry_query.sort.descending else ""
-    said = f" WHERE {' AND '.join(where.clauses)}" if where.clauses else ""
-    order = ", ".join(key + way for key in keys)
-    return f"SELECT {columns} FROM entries{said} ORDER BY {order} LIMIT ?", [
+        position = (
+            [bytes.fromhex(str(entry_query.after[0]))] if column == "digest" else list(entry_query.after)
+        )
+        placeholders = ", ".join("?" * len(keys))
+        operator = "<" if entry_query.sort.descending else ">"
+        where.add(f"({', '.join(keys)}) {operator} ({placeholders})", *position)
+    direction = " DESC" if entry_query.sort.descending else ""
+    where_clause = f" WHERE {' AND '.join(where.clauses)}" if where.clauses else ""
+    order = ", ".join(key + direction for key in keys)
+    return f"SELECT {columns} FROM entries{where_clause} ORDER BY {order} LIMIT ?", [
         *where.values,
         entry_query.limit + 1,
     ]
 
 
 def key_columns(column: SortColumn) -> tuple[str, ...]:
-    """The columns that an order compares, the same as in `position`."""
+    """Return the columns that an order compares, the same as in `sort_position`."""
     if column == "digest":
         return ("digest",)
     ends = ("created", "tie")
@@ -77,29 +79,31 @@ def key_columns(column: SortColumn) -> tuple[str, ...]:
 
 
 def decode_entry(row: Sequence[Any]) -> CacheEntry:
-    """An entry out of a row of COLUMNS."""
+    """Return the entry in a row of COLUMNS."""
     record: EntryRecord = _RECORD.decode(row[1])
     return record.to_entry(row[0].hex())
 
 
 def match_expression(terms: Sequence[str]) -> str:
-    """An FTS5 question that every text with all of the folded words answers; empty when none can be asked."""
-    found = list(dict.fromkeys(trigram for word in terms for trigram in _trigrams(to_indexed_text(word))))
-    step = -(-len(found) // _MAX_TRIGRAMS) or 1
-    return " AND ".join('"' + trigram.replace('"', '""') + '"' for trigram in found[::step])
+    """Return an FTS5 query that matches every text with all of the terms; empty if none is possible."""
+    trigrams = list(dict.fromkeys(trigram for term in terms for trigram in _trigrams(to_indexed_text(term))))
+    step = -(-len(trigrams) // _MAX_TRIGRAMS) or 1
+    return " AND ".join('"' + trigram.replace('"', '""') + '"' for trigram in trigrams[::step])
 
 
 def to_indexed_text(normalized: str) -> str:
-    """A folded text as it is indexed: FTS5 ends a text at a NUL."""
+    """Return a normalized text as it is indexed: FTS5 ends a text at a NUL."""
     return normalized.replace("\0", "\1")
 
 
 def _trigrams(word: str) -> Iterator[str]:
-    return (word[at : at + TRIGRAM] for at in range(len(word) - TRIGRAM + 1))
+    return (word[index : index + TRIGRAM] for index in range(len(word) - TRIGRAM + 1))
 
 
 def _filter_conditions(entry_filter: EntryFilter) -> _Conditions:
-    """A filter, as `passes` reads it. A + keeps a range from being chosen over the order's index."""
+    """Return a filter's conditions, as `matches_filter` reads it. A + keeps SQLite from choosing a range
+    over the order's index.
+    """
     where = _Conditions()
     if entry_filter.prefix:
         ends = (bytes.fromhex(entry_filter.prefix.ljust(HEX_DIGITS, filler)) for filler in "0f")

@@ -1,6 +1,6 @@
-"""What can be found in a store, and how: listing, sorting, and searching with every hit verified.
+"""Listing, sorting and search of a store, with every hit verified.
 
-Both stores are finders: they say what is listed and what may hold some words; what is shown is decided here.
+Both stores implement listings and candidate searches; this class decides which hits are returned.
 """
 
 from __future__ import annotations
@@ -32,38 +32,38 @@ from helix_desktop.domain.store.entry_order import NEWEST
 from helix_desktop.domain.text_search import MatchSummary, find_matches
 from helix_desktop.store.core.entry_query import EntryQuery, build_query, cursor_of
 
-_PAGE_ENTRIES = 200  # asked for at once
+_PAGE_ENTRIES = 200  # requested at once
 
 ShouldContinue = Callable[[int], bool]
-"""Asked before another content is searched, with its size in bytes; False ends the search for now."""
+"""Called before another content is searched, with its size in bytes; False ends the search for now."""
 
 
 class StoreSearch(ABC):
-    """Lists and searches a store through the few questions that each store answers in its own way."""
+    """Listing and search of a store, on top of the few queries that each store answers in its own way."""
 
     @abstractmethod
     async def get(self, digest: str) -> bytes:
-        """The bytes of a full digest, verified. Raises DigestUnknown, ContentDamaged."""
+        """Return the verified bytes of a full digest. Raise DigestUnknown, ContentDamaged."""
 
     @abstractmethod
     async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored, in order."""
+        """Return the names of the tools that stored something, sorted."""
 
     @abstractmethod
     async def indexed(self) -> None:
-        """Wait until all is indexed that ever will be; what is found is the same without."""
+        """Wait until the index is complete; results are the same without."""
 
     @abstractmethod
     async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        """The page of a listing; given folded words, without what surely does not hold them all."""
+        """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
 
     @abstractmethod
     async def listed_digests(self, entry_query: EntryQuery) -> bytes:
-        """All digests of a listing, joined."""
+        """Return all digests of a listing, joined."""
 
     @abstractmethod
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
-        """Every handover with its session, in any order."""
+        """Return every handover with its session, in any order."""
 
     async def page(
         self,
@@ -73,9 +73,9 @@ class StoreSearch(ABC):
         prefix: str = "",
         entry_filter: EntryFilter = DEFAULT_FILTER,
     ) -> EntryPage:
-        """Entries that pass a filter, in an order or (with a prefix) by digest, from a cursor on.
+        """Return entries that match a filter, in an order or (with a prefix) by digest, from a cursor on.
 
-        Raises ValueError for a limit below 1, what is no prefix, and the cursor of another order.
+        Raise ValueError for a limit below 1, an invalid prefix, and the cursor of another order.
         """
         if prefix:
             order, entry_filter = EntrySort("digest"), msgspec.structs.replace(entry_filter, prefix=prefix)
@@ -84,7 +84,7 @@ class StoreSearch(ABC):
     async def digests(
         self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
     ) -> bytes:
-        """The digests of all entries that pass, in order: 32 bytes each, joined."""
+        """Return the digests of all entries that match, in order: 32 bytes each, joined."""
         return await self.listed_digests(build_query("", _PAGE_ENTRIES, order, entry_filter))
 
     async def search(
@@ -95,61 +95,63 @@ class StoreSearch(ABC):
         cursor: str = "",
         should_continue: ShouldContinue = lambda _: True,
     ) -> SearchResults:
-        """The newest contents that hold all words of a query, from a cursor on; each was read to see them.
+        """Return the newest contents with all words of a query, from a cursor on; each hit was verified.
 
-        It ends at `limit` hits, or when `going` says no, but not before one content was looked at. Raises
-        InputUnusable for a query without words or too long, ValueError for what is no cursor.
+        It ends at `limit` hits, or when `should_continue` returns False, but not before one content was
+        searched. Raise InvalidInput for a query without words or too long, ValueError for an invalid cursor.
         """
-        words = parse_query(query)
-        asked = build_query(cursor, _PAGE_ENTRIES, "newest", entry_filter)
+        terms = parse_query(query)
+        page_query = build_query(cursor, _PAGE_ENTRIES, "newest", entry_filter)
         hits: list[ContentHit] = []
-        unreadable, looked = 0, False
+        unreadable, any_searched = 0, False
         while True:
-            page = await self.listed(asked, words)
+            page = await self.listed(page_query, terms)
             for entry in page.entries:
-                if looked and (len(hits) >= limit or not should_continue(entry.size)):
+                if any_searched and (len(hits) >= limit or not should_continue(entry.size)):
                     return SearchResults(tuple(hits), cursor, unreadable)
-                looked, cursor = True, cursor_of(entry, NEWEST)
+                any_searched, cursor = True, cursor_of(entry, NEWEST)
                 try:
-                    sighting = await self._find_matches(words, entry)
+                    summary = await self._find_matches(terms, entry)
                 except (ContentDamaged, DigestUnknown):
                     unreadable += 1
                 else:
-                    hits += [ContentHit(entry, sighting, cursor)] if sighting else []
+                    hits += [ContentHit(entry, summary, cursor)] if summary else []
             if not page.cursor:
                 return SearchResults(tuple(hits), "", unreadable)
-            asked = asked.continue_after(page.entries[-1])
+            page_query = page_query.continue_after(page.entries[-1])
 
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
-        """The newest handovers that hold all words of a query. Raises InputUnusable."""
-        words, kept = parse_query(query), await self.handovers()
-        kept.sort(key=lambda one: (one[1].at, one[0], one[1].seq), reverse=True)
-        return await asyncio.to_thread(_matching_handovers, words, kept, limit)
+        """Return the newest handovers that hold all words of a query. Raise InvalidInput."""
+        terms, handovers = parse_query(query), await self.handovers()
+        handovers.sort(key=lambda handover: (handover[1].at, handover[0], handover[1].seq), reverse=True)
+        return await asyncio.to_thread(_matching_handovers, terms, handovers, limit)
 
     async def _find_matches(self, terms: Sequence[str], entry: CacheEntry) -> MatchSummary | None:
         data = await self.get(entry.digest)
-        about = description_of(entry)
-        stopped = threading.Event()
+        description = description_of(entry)
+        stop_event = threading.Event()
         try:
-            return await asyncio.to_thread(find_matches, terms, data, about, lambda: not stopped.is_set())
+            return await asyncio.to_thread(
+                find_matches, terms, data, description, lambda: not stop_event.is_set()
+            )
         finally:
-            stopped.set()  # cancelling does not end a thread
+            stop_event.set()  # cancelling does not end a thread
 
 
 def description_of(entry: CacheEntry) -> str:
-    """What is said of a content, which is searched with it."""
+    """Return a content's description, which is searched with it."""
     return f"{entry.tool} {entry.target}\n{entry.first_line}"
 
 
 def _matching_handovers(
     terms: Sequence[str], handovers: Sequence[tuple[str, RecordedEvent]], limit: int
 ) -> tuple[HandoverHit, ...]:
-    found: list[HandoverHit] = []
+    hits: list[HandoverHit] = []
     for session, recorded in handovers:
-        if len(found) >= limit:
+        if len(hits) >= limit:
             break
         assert isinstance(recorded.event, HandoverMade)  # nothing else is indexed as a handover
-        sighting = find_matches(terms, searchable_text(recorded.event).encode(), "", lambda: True)
-        if sighting is not None:
-            found.append(HandoverHit(session, recorded.seq, sighting))
-    return tuple(found)
+        summary = find_matches(terms, searchable_text(recorded.event).encode(), "", lambda: True)
+        if summary is not None:
+            hits.append(HandoverHit(session, recorded.seq, summary))
+    return tuple(hits)

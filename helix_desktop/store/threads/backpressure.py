@@ -23,11 +23,11 @@ class Backpressure:
         self._is_closed = False
 
     def slot(self, size: int) -> AbstractAsyncContextManager[None]:
-        """Hold room for a write of `size` bytes. Raises StoreClosed when the store closes meanwhile."""
+        """Hold room for a write of `size` bytes. Raise StoreClosed when the store closes meanwhile."""
         return _Slot(self, size)
 
     async def acquire(self, size: int) -> None:
-        """Take room, waiting for it. Raises StoreClosed."""
+        """Take room, waiting for it. Raise StoreClosed."""
         if self._waiting or self._is_full(size):
             await self._wait(size)
         if self._is_closed:

@@ -49,9 +49,9 @@ class BulkAccess:
         self._is_closed = False
 
     async def read_snapshot(self, task: Callable[[StoreSnapshot], T]) -> T:
-        """What `work`, on a thread of its own, makes of the store as it is now, however long it takes.
+        """Return what `work`, on a thread of its own, makes of the store as it is now, however long it takes.
 
-        It is told to stop when the store closes or the caller is cancelled. Raises StoreClosed.
+        It is told to stop when the store closes or the caller is cancelled. Raise StoreClosed.
         """
         if self._is_closed:
             raise store_errors.store_closed()
@@ -71,7 +71,7 @@ class BulkAccess:
     async def write(self, stage: StageRows, size: int) -> None:
         """Write durably what `stage` puts into a batch, of about `size` bytes: all of it, or nothing.
 
-        Raises StoreClosed, StoreWriteFailed, and what `stage` raises.
+        Raise StoreClosed, StoreWriteFailed, and what `stage` raises.
         """
         await self._put(lambda batch: stage(batch, self._codec, self._contents), size)
 

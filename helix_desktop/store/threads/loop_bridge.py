@@ -18,7 +18,7 @@ class LoopBridge:
         self._loop = loop
 
     def create_future(self) -> asyncio.Future[Any]:
-        """What a caller awaits; made on the loop's thread."""
+        """Return what a caller awaits; made on the loop's thread."""
         return self._loop.create_future()
 
     def deliver(self, outcomes: Sequence[Outcome]) -> None:

@@ -20,7 +20,7 @@ class Waiter(Protocol):
     """Where a caller waits: a future of asyncio, or of concurrent.futures."""
 
     def cancelled(self) -> bool:
-        """Whether the caller has given up."""
+        """Return True if the caller has given up."""
         ...
 
 
