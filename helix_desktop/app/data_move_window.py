@@ -47,7 +47,7 @@ class MoveDataWindow(QDialog):
         self._bar.setTextVisible(False)
         self._bar.setRange(0, 0)
         self._bar.setAccessibleName("Moving the data")
-        self._cancel = PushButton("Cancel")
+        self._cancel = PushButton("Cancel", name="cancel_move")
         self._cancel.clicked.connect(self.reject)
         self.rejected.connect(self._cancelled.set)
         words = label(f"To {target}: copied, read again, then the window opens.", "muted", wrap=True)

@@ -21,7 +21,7 @@ from typing import TypeVar
 import msgspec
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFrame
 from shiboken6 import isValid
 
 from helix_desktop.agent.conversation import Conversation
@@ -52,14 +52,6 @@ async def until(holds: Callable[[], object], what: str) -> None:
     while not holds():
         assert time.monotonic() - began < LIMIT_S, f"it never came to that: {what}"
         await asyncio.sleep(_LOOK_EVERY_S)
-
-
-def press(inside: QWidget, button: str) -> None:
-    """Click a visible button by its words."""
-    buttons = inside.findChildren(QPushButton)
-    found = [one for one in buttons if one.text() == button and not one.isHidden()]
-    assert found, f"there is no button {button}"
-    QTest.mouseClick(found[0], Qt.MouseButton.LeftButton)
 
 
 def _project(place: Path, files: Mapping[str, str]) -> Path:

@@ -42,10 +42,10 @@ class BudgetDialog(QDialog):
             FormField("Tokens, in and out", self.tokens),
             FormField("US dollars", self.cost, note="" if has_prices else _NO_PRICE),
         )
-        self._ok = PushButton("Set", "primary")
+        self._ok = PushButton("Set", "primary", name="set_budget")
         self._ok.setDefault(True)
         self._ok.clicked.connect(self.accept)
-        cancel = PushButton("Cancel")
+        cancel = PushButton("Cancel", name="cancel")
         cancel.clicked.connect(self.reject)
         words = column(label(_TITLE, "title"), label(_EXPLANATION, "muted", wrap=True), gap=5)
         words.addWidget(label(f"Spent so far: {state.text}.", wrap=True))

@@ -154,7 +154,7 @@ class CacheBrowser(QWidget):
         self._notice = QWidget()
         row = QHBoxLayout(self._notice)
         row.setContentsMargins(18, 0, 18, 10)
-        retry = PushButton("Try again")
+        retry = PushButton("Try again", name="try_again")
         retry.clicked.connect(self.refresh)
         row.addWidget(self._error, 1)
         row.addWidget(retry, 0, Qt.AlignmentFlag.AlignTop)

@@ -177,7 +177,7 @@ def _line_widget(text: str, suggestion: SuggestedMessage | None) -> QWidget:
     parts = row(IconLabel("sparkles" if suggestion else "clock", px=14), ElidedLabel(text, "muted"), gap=8)
     parts.setStretch(1, 1)
     if suggestion is not None:
-        send = PushButton(suggestion.label, icon_name="corner-down-left", px=13)
+        send = PushButton(suggestion.label, icon_name="corner-down-left", px=13, name="send_suggestion")
         send.setAccessibleDescription(suggestion.text)
         send.clicked.connect(suggestion.on_accept)
         parts.addWidget(send)

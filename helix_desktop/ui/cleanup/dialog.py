@@ -65,8 +65,11 @@ class CleanupDialog(QDialog):
         self.entry_list.setProperty("kind", "cards")
         self.entry_list.setAccessibleName("What would go to the trash")
         self.entry_list.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self.trash_button, self.cancel_button = PushButton("Trash…", "", "trash-2"), PushButton("Cancel")
-        self.collect_button = PushButton("Move to the trash", "primary")
+        self.trash_button, self.cancel_button = (
+            PushButton("Trash…", "", "trash-2", name="trash"),
+            PushButton("Cancel", name="cancel"),
+        )
+        self.collect_button = PushButton("Move to the trash", "primary", name="collect")
         self._lay_out()
         self.age.currentIndexChanged.connect(self._request_plan)
         self.quota.currentIndexChanged.connect(self._request_plan)

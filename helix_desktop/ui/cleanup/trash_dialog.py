@@ -38,10 +38,10 @@ class TrashDialog(QDialog):
         self.entry_list.setAccessibleName("What lies in the trash")
         self.entry_list.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.restore_button, self.close_button = (
-            PushButton("Bring back", "primary", "archive-restore"),
-            PushButton("Close"),
+            PushButton("Bring back", "primary", "archive-restore", name="bring_back"),
+            PushButton("Close", name="close"),
         )
-        self.empty_button = PushButton("Empty the trash", "danger")
+        self.empty_button = PushButton("Empty the trash", "danger", name="empty_trash")
         self.confirm_note = label("All of it is removed for good. This cannot be undone.", "error", wrap=True)
         self._is_confirming = False
         words = column(label("Trash", "title"), label(_LEAD, "muted", wrap=True), gap=5)

@@ -46,7 +46,7 @@ class QuestionDialog(QDialog):
         self.answer = ""
         buttons = row(None)
         for choice in choices:
-            button = PushButton(choice.text, choice.kind)
+            button = PushButton(choice.text, choice.kind, name=choice.id or "cancel")
             button.clicked.connect(lambda _=False, choice_id=choice.id: self._choose(choice_id))
             buttons.addWidget(button)
         words = column(label(what, "title", wrap=True), gap=6)
@@ -99,10 +99,10 @@ class TextInputDialog(QDialog):
         self.field = QLineEdit(text)
         self.field.setAccessibleName(what)
         self.field.selectAll()
-        self._ok = PushButton(accept_label, "primary")
+        self._ok = PushButton(accept_label, "primary", name="accept")
         self._ok.setDefault(True)
         self._ok.clicked.connect(self.accept)
-        cancel = PushButton("Cancel")
+        cancel = PushButton("Cancel", name="cancel")
         cancel.clicked.connect(self.reject)
         self.field.textChanged.connect(lambda now: self._ok.setEnabled(bool(now.strip())))
         self._ok.setEnabled(bool(text.strip()))

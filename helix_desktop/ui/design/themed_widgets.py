@@ -233,7 +233,7 @@ class EmptyState(QWidget):
         line.addWidget(self._sentence, 10)
         line.addStretch(1)
         column.addLayout(line)
-        self.button = PushButton(button)
+        self.button = PushButton(button, name="empty_action")
         self.button.clicked.connect(self.button_clicked)
         self.button.setVisible(bool(button))
         column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)

@@ -181,9 +181,12 @@ class EnterActivates(_Button):
 class PushButton(EnterActivates, QPushButton):
     """A text button of one kind, with an optional tinted icon."""
 
-    def __init__(self, text: str, kind: str = "", icon_name: str = "", *, px: int = 15) -> None:
-        """`kind` is one of the style sheet's; `px` is the icon's edge in pixels."""
+    def __init__(
+        self, text: str, kind: str = "", icon_name: str = "", *, px: int = 15, name: str = ""
+    ) -> None:
+        """`kind` is one of the style sheet's; `px` is the icon's edge in pixels; `name` finds the button."""
         super().__init__(text)
+        self.setObjectName(name)
         self.setProperty("kind", kind)
         self.setAutoDefault(False)
         self._icon_name = icon_name

@@ -85,9 +85,9 @@ class HandoverDialog(QDialog):
         self._pages = QStackedWidget()
         for page in (self._choose_page(), self._writing_page(), self._draft_page()):
             self._pages.addWidget(page)
-        self.draft_button = PushButton("Write a draft", "primary")
-        self.commit_button = PushButton("Hand over", "primary")
-        self.cancel_button = PushButton("Cancel")
+        self.draft_button = PushButton("Write a draft", "primary", name="write_draft")
+        self.commit_button = PushButton("Hand over", "primary", name="hand_over")
+        self.cancel_button = PushButton("Cancel", name="cancel")
         self._lay_out()
         self._connect()
         self._show("choose")

@@ -77,7 +77,11 @@ class FoundServerList(QWidget):
         where = label(urlsplit(server.base_url).netloc, "faint")
         head = row(label(server.title, "strong"), where, None, gap=8)
         words = column(head, label(models_text(server), "note", wrap=True), gap=1)
-        button = PushButton("Added", "", "check") if is_added else PushButton("Add", "primary", "plus")
+        button = (
+            PushButton("Added", "", "check", name="added")
+            if is_added
+            else PushButton("Add", "primary", "plus", name="add")
+        )
         button.setAccessibleName(f"{button.text()} {server.title}")
         button.clicked.connect(lambda: self.add_requested.emit(server))
         button.setEnabled(not is_added and bool(server.models))

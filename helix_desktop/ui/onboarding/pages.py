@@ -131,7 +131,7 @@ class WelcomePage(QWidget):
         super().__init__()
         self.setAcceptDrops(True)
         self._cards = row(gap=14)
-        self._scan_button = PushButton("Find local servers", "link", "search")
+        self._scan_button = PushButton("Find local servers", "link", "search", name="find_servers")
         self.found_servers = FoundServerList()
         """The model servers of this machine, once somebody has looked."""
         for parts, signal in zip(
@@ -139,6 +139,7 @@ class WelcomePage(QWidget):
         ):
             scan_button = self._scan_button if signal == self.provider_requested else None
             framed, button = self._card(*parts, scan_button)
+            button.setObjectName(f"suggestion:{parts[0]}")
             button.clicked.connect(signal)
             self._cards.addWidget(framed, 1)
         self._scan_button.clicked.connect(self.scan_requested)
@@ -201,7 +202,7 @@ class NoSessionPage(QWidget):
         """Ready to show."""
         super().__init__()
         self._title = label("No session yet.", "heading", wrap=True)
-        button = PushButton("New session", "primary", "plus")
+        button = PushButton("New session", "primary", "plus", name="new_session")
         button.clicked.connect(self.new_session_requested)
         hint = row(
             label("Ctrl+N", "key"), label("starts one from anywhere in the window", "faint", wrap=True), gap=7
@@ -247,12 +248,12 @@ class MissingFolderPage(QWidget):
             wrap=True,
         )
         parts: list[LayoutItem] = []
-        for text, kind, icon_name, signal in (
-            ("Locate…", "primary", "folder-search", self.locate_requested),
-            ("Open read-only", "", "eye", self.read_only_requested),
-            ("Remove from list", "danger", "", self.remove_requested),
+        for name, text, kind, icon_name, signal in (
+            ("locate", "Locate…", "primary", "folder-search", self.locate_requested),
+            ("open_read_only", "Open read-only", "", "eye", self.read_only_requested),
+            ("remove_from_list", "Remove from list", "danger", "", self.remove_requested),
         ):
-            button = PushButton(text, kind, icon_name)
+            button = PushButton(text, kind, icon_name, name=name)
             button.clicked.connect(signal)
             parts.append(button)
         note = label("Removing takes it off the list only; its data is kept.", "faint", wrap=True)

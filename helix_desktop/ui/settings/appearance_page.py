@@ -30,7 +30,7 @@ class AppearancePage(QWidget):
         self._group = QButtonGroup(self)
         self._mode_buttons: dict[str, QPushButton] = {}
         for mode in THEME_MODES:
-            button = PushButton(mode.capitalize(), "segment")
+            button = PushButton(mode.capitalize(), "segment", name=f"mode:{mode}")
             button.setCheckable(True)
             button.setAutoExclusive(True)  # radio buttons for screen readers
             button.clicked.connect(lambda _=False, clicked_mode=mode: self.mode_chosen.emit(clicked_mode))

@@ -73,8 +73,11 @@ class LogDialog(QDialog):
         self.text.setObjectName("crash_log_text")
         self.text.setReadOnly(True)
         self.text.setAccessibleName("Log of the last run")
-        self.copy, self.open_folder = PushButton("Copy"), PushButton("Open log folder")
-        close = PushButton("Close", "primary")
+        self.copy, self.open_folder = (
+            PushButton("Copy", name="copy"),
+            PushButton("Open log folder", name="open_log_folder"),
+        )
+        close = PushButton("Close", "primary", name="close")
         self.copy.clicked.connect(lambda: QGuiApplication.clipboard().setText(text))
         self.open_folder.clicked.connect(lambda: QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))))
         close.clicked.connect(self.accept)

@@ -26,7 +26,7 @@ class _JobLine(QWidget):
         self._bar = QProgressBar()
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
-        self._cancel = PushButton("Cancel", "link")
+        self._cancel = PushButton("Cancel", "link", name="cancel_job")
         policy = self._cancel.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # the bars of all lines stand below each other
         self._cancel.setSizePolicy(policy)

@@ -38,7 +38,7 @@ class ShortcutsDialog(QDialog):
             grid.addLayout(
                 row(None, *(label(key, "key") for key in keys.split(", ")), gap=4), place % half, side + 1
             )
-        close = PushButton("Close")
+        close = PushButton("Close", name="close")
         close.clicked.connect(self.close)
         self.setLayout(
             column(label("Keys", "heading"), 4, grid, 8, row(None, close), margins=(24, 20, 24, 22))

@@ -44,7 +44,13 @@ class CardSignals(QObject):
 
 def undo_button(signals: CardSignals, seq: int, undone: bool) -> PushButton:
     """Undo, or Redo when it is undone already."""
-    button = PushButton(" Redo" if undone else " Undo", "link", "redo-2" if undone else "undo-2", px=14)
+    button = PushButton(
+        " Redo" if undone else " Undo",
+        "link",
+        "redo-2" if undone else "undo-2",
+        px=14,
+        name="redo" if undone else "undo",
+    )
     button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
     signal = signals.redo if undone else signals.undo
     button.clicked.connect(lambda: signal.emit(seq))
@@ -214,7 +220,7 @@ class ManualActionView(QWidget):
         row.addWidget(TextLine(card_title(card), 12, role="muted"), 1)
         if card.is_undone:
             row.addWidget(Pill("undone", "warn"))
-        show = PushButton("Show", "link")
+        show = PushButton("Show", "link", name="show")
         show.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         show.setAccessibleName(f"Show in the chat: {card.text}")
         show.clicked.connect(lambda: signals.source.emit(card.target))

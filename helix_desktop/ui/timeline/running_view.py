@@ -95,7 +95,7 @@ class RunningView(Card):
         self._usage = TextLine("", 12, role="muted")
         self.steps = PhaseSteps()
         self.text = SelectableText("", 13, "muted")
-        cancel = PushButton("Cancel")
+        cancel = PushButton("Cancel", name="cancel")
         cancel.setToolTip("Stop; nothing changes")
         cancel.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         cancel.clicked.connect(signals.cancel)

@@ -15,7 +15,8 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from helix_desktop.ui.design.widgets import PushButton, retint
+from helix_desktop.ui.design.widgets import retint
+from tests.support.buttons import find_button
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
     qtbot.addWidget(page)
     retint(page, DARK)
     page.next_messages.show_suggestion("Go on")
-    button = next(one for one in page.next_messages.findChildren(PushButton) if one.text() == "Send this")
+    button = find_button(page.next_messages, "send_suggestion")
     wanted = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
     assert button.icon().pixmap(13, 13).toImage() == wanted
 

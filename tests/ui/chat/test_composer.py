@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.buttons import find_button, find_buttons, press
 
 
 @pytest.fixture
@@ -26,15 +27,10 @@ def composer(qtbot: QtBot) -> Iterator[Composer]:
     widget.close()
 
 
-def _button(composer: Composer, name: str) -> QPushButton:
-    found = [one for one in composer.findChildren(QPushButton) if name in (one.accessibleName(), one.text())]
-    return found[0]
-
-
 def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(composer: Composer) -> None:
     """Words, buttons and the room that they need; nothing of it is cut."""
     composer.set_model("small")
-    parts = [composer.editor, composer.model_button, _button(composer, "Queue")]
+    parts = [composer.editor, composer.model_button, *composer.findChildren(QPushButton, "queue")]
     before = [part.fontMetrics().height() for part in parts]
     composer.set_theme(LIGHT, 20 / 13)
     composer.tint(DARK)
@@ -83,21 +79,21 @@ def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: 
     QTest.keyClicks(composer.editor, "  ")
     QTest.keyClick(composer.editor, Qt.Key.Key_Return)
     assert sent == []
-    assert not _button(composer, "Send").isEnabled()
+    assert not find_button(composer, "send").isEnabled()
     composer.set_attachments((("k", "bash output 9f3a1c"),))
-    QTest.mouseClick(_button(composer, "Send"), Qt.MouseButton.LeftButton)
+    press(composer, "send")
     assert len(sent) == 1
 
 
 def test_while_running_send_is_stop_and_text_is_queued(qtbot: QtBot, composer: Composer) -> None:
     composer.set_running(True)
-    assert not _button(composer, "Queue").isVisible()
+    assert not any(one.isVisible() for one in find_buttons(composer, "queue"))
     with qtbot.waitSignal(composer.stop_requested):
-        QTest.mouseClick(_button(composer, "Stop"), Qt.MouseButton.LeftButton)
+        press(composer, "send")
     QTest.keyClicks(composer.editor, "next")
-    assert _button(composer, "Queue").isVisible()
+    assert find_button(composer, "queue").isVisible()
     with qtbot.waitSignal(composer.submitted) as sent:
-        QTest.mouseClick(_button(composer, "Queue"), Qt.MouseButton.LeftButton)
+        press(composer, "queue")
     assert sent.args == ["next"]
 
 

@@ -36,6 +36,7 @@ from helix_desktop.ui.timeline.handover_view import HandoverView, format_duratio
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.sparkline import downsample, point_text
 from helix_desktop.ui.timeline.view import Timeline
+from tests.support.buttons import find_button, find_buttons
 from tests.support.panes_samples import NOW_MS, fold, handover, long_timeline, observations, points, timeline
 
 VERTICAL = Qt.Orientation.Vertical
@@ -59,23 +60,23 @@ def card(pane: Timeline, seq: int) -> QWidget:
     return found
 
 
-def button(root: QWidget, words: str) -> QAbstractButton:
-    """The visible button of that name."""
+def chip(root: QWidget, words: str) -> QAbstractButton:
+    """The visible chip that leads to a source or an output, by what it names."""
     found = [one for one in root.findChildren(QAbstractButton) if words in one.text() and not one.isHidden()]
-    assert found, f"no button {words!r}"
+    assert found, f"no chip {words!r}"
     return found[0]
 
 
 def test_undo_and_redo_stand_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
     """What holds offers Undo, what is undone Redo, sweeps and handovers alike."""
     with qtbot.waitSignal(pane.undo_requested) as undo:
-        button(card(pane, 492), "Undo").click()
+        find_button(card(pane, 492), "undo").click()
     assert undo.args == [492]
     with qtbot.waitSignal(pane.redo_requested) as redo:
-        button(card(pane, 440), "Redo").click()
+        find_button(card(pane, 440), "redo").click()
     assert redo.args == [440]
     with qtbot.waitSignal(pane.redo_requested) as sweep:
-        button(card(pane, 380), "Redo").click()
+        find_button(card(pane, 380), "redo").click()
     assert sweep.args == [380]
 
 
@@ -93,12 +94,12 @@ def test_the_newest_handover_is_open_and_sources_lead_to_events(qtbot: QtBot, pa
     assert [fold.head.text() for fold in view.parts][-1] == "Ledger"
     assert len(view.parts) == 7
     with qtbot.waitSignal(pane.source_clicked) as source:
-        button(view, "e31").click()
+        chip(view, "e31").click()
     assert source.args == [31]
-    assert button(view, "unsupported")
+    assert chip(view, "unsupported")
     index = handover(3, 492).index
     with qtbot.waitSignal(pane.digest_clicked) as digest:
-        button(view, index[:8]).click()
+        chip(view, index[:8]).click()
     assert digest.args == [index]
 
 
@@ -168,7 +169,7 @@ def test_a_running_compaction_shows_its_phase_and_can_be_cancelled(qtbot: QtBot,
     assert "Summarise" in pane.running.steps.accessibleName()
     assert pane.running.text.text().startswith("…")
     with qtbot.waitSignal(pane.cancel_requested):
-        button(pane.running, "Cancel").click()
+        find_button(pane.running, "cancel").click()
     pane.set_running(None)
     assert not pane.running.isVisible()
 
@@ -210,7 +211,7 @@ def test_a_sweep_unfolds_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
     digest = timeline().cards[1]
     assert isinstance(digest, SweepCard)
     with qtbot.waitSignal(pane.digest_clicked) as clicked:
-        button(view, digest.digests[3][:8]).click()
+        chip(view, digest.digests[3][:8]).click()
     assert clicked.args == [digest.digests[3]]
 
 
@@ -260,17 +261,17 @@ def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeli
     view.note.head.click()
     assert [one.text() for one in view.findChildren(SelectableText)] == [fold(4, 497).text]
     with qtbot.waitSignal(pane.digest_clicked) as digest:
-        button(view, fold(4, 497).index[:8]).click()
+        chip(view, fold(4, 497).index[:8]).click()
     assert digest.args == [fold(4, 497).index]
     with qtbot.waitSignal(pane.source_clicked) as source:
-        button(view, "e12–e148").click()
+        chip(view, "e12–e148").click()
     assert source.args == [12]
     with qtbot.waitSignal(pane.undo_requested) as undo:
-        button(view, "Undo").click()
+        find_button(view, "undo").click()
     assert undo.args == [497]
     pane.set_state(TimelineState((fold(4, 497, is_undone=True),), points(), 14_600, 24_000))
     assert card(pane, 497).accessibleName().endswith("undone")
-    assert button(card(pane, 497), "Redo")
+    assert find_button(card(pane, 497), "redo")
     assert isinstance(again := card(pane, 497), FoldView)
     assert again.note.head.isChecked()
 
@@ -306,9 +307,9 @@ def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, 
     facts = [one.accessibleName() for one in view.findChildren(BulletView)]
     assert facts[0] == "Tests must stay green; pytest -q is the check that counts."
     with qtbot.waitSignal(pane.source_clicked) as source:
-        button(view, "e17").click()
+        chip(view, "e17").click()
     assert source.args == [17]
-    assert button(view, "unsupported")
+    assert chip(view, "unsupported")
     view.parts[1].head.click()
     assert [one.text() for one in view.findChildren(SelectableText)] == [observations(3, 498).quotes[0].text]
     assert [part.head.text() for part in view.parts][-1] == "Ledger"
@@ -329,7 +330,7 @@ def test_observations_wait_stand_in_place_or_are_undone(
     pane.set_state(TimelineState((observations(1, 5, **changes),), points(), 14_600, 24_000))
     view = card(pane, 5)
     assert view.accessibleName().endswith(said)
-    found = [one for one in view.findChildren(QAbstractButton) if one.text() in (" Undo", " Redo")]
+    found = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
     assert len(found) == bool(undo)
     if undo:
         signal = pane.redo_requested if said == "undone" else pane.undo_requested
@@ -385,7 +386,7 @@ def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: Qt
     pane.reveal(497)
     assert pane.card_widget(497) is not None
     assert pane.filter_bar.group is None
-    button(pane.filter_bar, "Pins and forms").click()
+    find_button(pane.filter_bar, "timeline-filter-yours").click()
     pane.set_state(replace(state, cards=tuple(one for one in state.cards if card_group(one) != "yours")))
     assert pane.filter_bar.group is None
     assert pane.card_widget(497) is not None
@@ -394,7 +395,7 @@ def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: Qt
 def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline())
     pane.activateWindow()
-    folds = button(pane.filter_bar, "Folds")
+    folds = find_button(pane.filter_bar, "timeline-filter-notes")
     folds.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(folds, Qt.Key.Key_Space)
     assert pane.filter_bar.group == "notes"
@@ -404,12 +405,12 @@ def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
 def test_a_pin_leads_to_its_output_and_a_form_can_be_taken_back(qtbot: QtBot, pane: Timeline) -> None:
     pane.set_state(long_timeline())
     with qtbot.waitSignal(pane.source_clicked) as source:
-        button(card(pane, 495), "Show").click()
+        find_button(card(pane, 495), "show").click()
     assert source.args == [37]
     with qtbot.waitSignal(pane.undo_requested) as undo:
-        button(card(pane, 494), "Undo").click()
+        find_button(card(pane, 494), "undo").click()
     assert undo.args == [494]
-    assert not [one for one in card(pane, 495).findChildren(QAbstractButton) if "Undo" in one.text()]
+    assert not find_buttons(card(pane, 495), "undo")
 
 
 def test_a_narrow_timeline_needs_no_more_width_than_it_has(pane: Timeline) -> None:

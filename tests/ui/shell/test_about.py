@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.forms import AboutInfo, License
+from tests.support.buttons import press
 
 TERMS = (
     License("Inter", "4", "OFL-1.1", "The font's terms"),
@@ -27,8 +27,7 @@ def test_it_names_build_folder_and_terms(qtbot: QtBot) -> None:
     said = "\n".join(one.text() for one in about.findChildren(QLabel))
     for part in ("Helix 0.1.0 (deb)", "Qt 6.11.3", "/data/helix", "2 parts", "names no place to ask"):
         assert part in said, part
-    (copy,) = [one for one in about.findChildren(QPushButton) if one.text() == "Copy"]
-    QTest.mouseClick(copy, Qt.MouseButton.LeftButton)
+    press(about, "copy")
     assert QGuiApplication.clipboard().text() == "Helix 0.1.0 (deb)\nQt: 6.11.3"
 
     QTest.keyClicks(about.licenses.field, "lgpl")

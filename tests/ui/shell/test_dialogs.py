@@ -9,7 +9,7 @@ from typing import Literal, TypeVar
 import pytest
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.app.window import set_application_identity
@@ -27,6 +27,7 @@ from helix_desktop.ui.design.dialogs import (
 )
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.buttons import find_button, press
 from tests.support.window_rig import until
 
 CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))
@@ -59,8 +60,7 @@ async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
     async with asyncio.TaskGroup() as tasks:
         answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "Its data is kept.", CHOICES))
         dialog = await opened(parent, QuestionDialog)
-        drop = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Drop")
-        QTest.mouseClick(drop, Qt.MouseButton.LeftButton)
+        press(dialog, "drop")
 
     assert answer.result() == "drop"
 
@@ -120,7 +120,7 @@ async def test_text_is_stripped_and_never_empty(qtbot: QtBot, parent: QWidget) -
     async with asyncio.TaskGroup() as tasks:
         name = tasks.create_task(get_text(parent, "Rename", "Old", "Rename"))
         dialog = await opened(parent, TextInputDialog)
-        accept = next(button for button in dialog.findChildren(QPushButton) if button.text() == "Rename")
+        accept = find_button(dialog, "accept")
         dialog.field.setText("   ")
         assert not accept.isEnabled()
         dialog.field.setText(" New ")
@@ -198,7 +198,7 @@ def test_enter_presses_the_button_with_the_keyboard_and_no_other(
             question.show()
         QTest.keyClick(question, key)
         assert question.isVisible(), "Enter answers nothing by itself"
-        button = next(one for one in question.findChildren(QPushButton) if one.text() == choice.text)
+        button = find_button(question, choice.id)
         button.setFocus()
         QTest.keyClick(button, key)
         assert not question.isVisible()
@@ -210,7 +210,7 @@ def test_enter_on_cancel_cancels_also_beside_a_default_button(qtbot: QtBot, pare
     qtbot.addWidget(question)
     with qtbot.waitExposed(question):
         question.show()
-    cancel = next(one for one in question.findChildren(QPushButton) if one.text() == "Cancel")
+    cancel = find_button(question, "cancel")
     cancel.setFocus()
     with qtbot.waitSignal(question.rejected):
         QTest.keyClick(cancel, Qt.Key.Key_Return)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QAbstractButton, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.summaries import cut_points as cuts
@@ -17,6 +17,7 @@ from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed_widgets import SelectableText
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, handover_ranges
+from tests.support.buttons import find_button
 from tests.support.histories import Maker, histories, played
 
 SECTIONS = "## Project Background\n- A thing. [e2]\n"
@@ -86,8 +87,7 @@ def test_a_draft_can_be_changed_and_handed_over(qtbot: QtBot, dialog: HandoverDi
 
 def test_the_ledger_can_be_read_and_not_written(dialog: HandoverDialog) -> None:
     dialog.show_draft(DRAFT)
-    head = next(one for one in dialog.findChildren(QAbstractButton) if one.text() == "Ledger")
-    head.click()
+    find_button(dialog, "ledger").click()
     (ledger,) = dialog.findChildren(SelectableText)
     assert ledger.text() == DRAFT.ledger
     assert not ledger.textInteractionFlags() & Qt.TextInteractionFlag.TextEditable

@@ -22,6 +22,7 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
 from tests.support.bare_window import make_window
+from tests.support.buttons import find_button
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)
@@ -272,7 +273,7 @@ def test_a_banner_says_what_why_and_fix_and_can_be_acted_on(qtbot: QtBot, window
     texts = " ".join(words.text() for words in window.banners.findChildren(QLabel))
     assert all(part in texts for part in ("No answer.", "It is down.", "Start it."))
 
-    button = next(b for b in window.banners.findChildren(QPushButton) if b.text() == "Try again")
+    button = find_button(window.banners, "retry")
     with qtbot.waitSignal(window.banners.action_clicked) as acted:
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert acted.args == ["b", "retry"]

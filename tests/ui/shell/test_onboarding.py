@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.shell.main_window import MainWindow
-
-
-def press(qtbot: QtBot, root: QWidget, text: str) -> None:
-    """Click the button with a text."""
-    button = next(found for found in root.findChildren(QPushButton) if found.text() == text)
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+from tests.support.buttons import press
 
 
 @pytest.mark.parametrize(
-    ("text", "signal"),
+    ("name", "signal"),
     [
-        ("Start the sample", "sample_requested"),
-        ("Open folder…", "folder_requested"),
-        ("Add provider…", "provider_requested"),
+        ("suggestion:play", "sample_requested"),
+        ("suggestion:folder-open", "folder_requested"),
+        ("suggestion:plug", "provider_requested"),
     ],
 )
-def test_there_are_three_ways_to_begin(qtbot: QtBot, window: MainWindow, text: str, signal: str) -> None:
+def test_there_are_three_ways_to_begin(qtbot: QtBot, window: MainWindow, name: str, signal: str) -> None:
     with qtbot.waitSignal(getattr(window.welcome, signal)):
-        press(qtbot, window.welcome, text)
+        press(window.welcome, name)
 
 
 def test_the_welcome_page_opens_folders_by_the_window_s_own_command(qtbot: QtBot, window: MainWindow) -> None:
     with qtbot.waitSignal(window.commands.open_folder.triggered):
-        press(qtbot, window.welcome, "Open folder…")
+        press(window.welcome, "suggestion:folder-open")
 
 
 def test_cards_stack_where_it_is_narrow(qtbot: QtBot, window: MainWindow) -> None:
@@ -51,17 +44,17 @@ def test_an_empty_workspace_begins_a_session(qtbot: QtBot, window: MainWindow) -
     assert "No session in helix yet." in [words.text() for words in window.no_session.findChildren(QLabel)]
 
     with qtbot.waitSignal(window.commands.new_session.triggered):
-        press(qtbot, window.no_session, "New session")
+        press(window.no_session, "new_session")
 
 
 def test_a_missing_folder_can_be_located_read_or_removed(qtbot: QtBot, window: MainWindow) -> None:
     window.missing_folder.show_workspace("Invoices", "/documents/invoices")
     window.show_center_page("missing")
 
-    for text, signal in (
-        ("Locate…", window.missing_folder.locate_requested),
-        ("Open read-only", window.missing_folder.read_only_requested),
-        ("Remove from list", window.missing_folder.remove_requested),
+    for name, signal in (
+        ("locate", window.missing_folder.locate_requested),
+        ("open_read_only", window.missing_folder.read_only_requested),
+        ("remove_from_list", window.missing_folder.remove_requested),
     ):
         with qtbot.waitSignal(signal):
-            press(qtbot, window.missing_folder, text)
+            press(window.missing_folder, name)

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.model_catalog import ModelCatalog
@@ -21,7 +21,7 @@ from helix_desktop.providers.local_servers import LocalModel, LocalServer
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.widgets import IconButton, PushButton, Switch, retint
+from helix_desktop.ui.design.widgets import PushButton, Switch, retint
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import (
     PermissionRow,
@@ -32,6 +32,7 @@ from helix_desktop.ui.settings.forms import (
     validate_provider,
 )
 from helix_desktop.ui.settings.policy.form import policy_error_text, policy_form
+from tests.support.buttons import find_button, find_buttons, press, trigger
 
 QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
 GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
@@ -59,22 +60,6 @@ def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
     made.close()
     # The parent stays referenced to here: it owns the dialog, and Python would let it go.
     parent.close()
-
-
-def button(root: QWidget, text: str) -> QPushButton:
-    """The visible button with a text."""
-    return next(
-        found for found in root.findChildren(QPushButton) if found.text() == text and found.isVisible()
-    )
-
-
-def tool(root: QWidget, name: str) -> IconButton:
-    """The visible button with an icon."""
-    return next(
-        found
-        for found in root.findChildren(IconButton)
-        if found.accessibleName() == name and found.isVisible()
-    )
 
 
 def line(root: QWidget, name: str) -> QLineEdit:
@@ -150,8 +135,8 @@ def test_the_page_says_where_the_key_is(
 def test_a_new_provider_begins_with_its_name(qtbot: QtBot, dialog: SettingsDialog) -> None:
     dialog.activateWindow()
     qtbot.waitUntil(dialog.isActiveWindow)
-    menu = button(dialog, "Add provider").menu()
-    next(action for action in menu.actions() if action.text() == "Another server…").trigger()
+    menu = dialog.providers.findChildren(QMenu)[0]
+    trigger(menu, "another_server")
 
     assert line(dialog.providers, "Name").hasFocus()
     assert "Will be kept in the Secret Service." in words(dialog)
@@ -170,12 +155,12 @@ def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsDialog) -> N
 
 
 def test_a_vendor_is_one_click_and_a_key_away(qtbot: QtBot, dialog: SettingsDialog) -> None:
-    menu = button(dialog, "Add provider").menu()
-    next(action for action in menu.actions() if action.text() == "Anthropic").trigger()
+    menu = dialog.providers.findChildren(QMenu)[0]
+    trigger(menu, "vendor:anthropic")
     line(dialog, "API key").setText("sk-ant")
 
     with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
-        QTest.mouseClick(button(dialog, "Save"), Qt.MouseButton.LeftButton)
+        press(dialog, "save_provider")
     form = saved.args[0]
     anthropic = ("anthropic", "https://api.anthropic.com/v1", "anthropic")
     assert (form.name, form.base_url, form.dialect) == anthropic
@@ -189,7 +174,7 @@ def test_save_emits_a_whole_form(qtbot: QtBot, dialog: SettingsDialog) -> None:
     line(dialog, "API key").setText(" sk-typed ")
 
     with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
-        QTest.mouseClick(button(dialog, "Save"), Qt.MouseButton.LeftButton)
+        press(dialog, "save_provider")
     assert saved.args == [replace(GOOD, key="sk-typed")]
 
 
@@ -198,7 +183,7 @@ def test_save_says_what_is_wrong_instead(qtbot: QtBot, dialog: SettingsDialog) -
     line(dialog, "Base URL").setText("localhost:11434")
 
     with qtbot.assertNotEmitted(dialog.providers.editor.saved):
-        QTest.mouseClick(button(dialog, "Save"), Qt.MouseButton.LeftButton)
+        press(dialog, "save_provider")
     assert set(dialog.providers.editor.errors()) == {"name", "base_url", "models"}
 
 
@@ -206,7 +191,7 @@ def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: Se
     editor = dialog.providers.editor
     dialog.providers.list.setCurrentRow(1)
     with qtbot.waitSignal(editor.test_requested) as asked:
-        QTest.mouseClick(button(dialog, "Test"), Qt.MouseButton.LeftButton)
+        press(dialog, "test_provider")
     assert asked.args == [GOOD]
 
     editor.show_testing(True)
@@ -217,9 +202,9 @@ def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: Se
     editor.show_steps(ticks)
     assert {"41 ms", "No. 401: wrong key.", "Enter another."} <= set(words(editor.footer).split("\n"))
     with qtbot.waitSignal(editor.stop_requested):
-        QTest.mouseClick(button(dialog, "Stop"), Qt.MouseButton.LeftButton)
+        press(dialog, "test_provider")
     editor.show_testing(False)
-    assert button(dialog, "Test").isEnabled()
+    assert find_button(dialog, "test_provider").isEnabled()
 
 
 def test_figures_that_a_person_types_win_and_can_be_forgotten(dialog: SettingsDialog) -> None:
@@ -244,7 +229,7 @@ def test_figures_that_a_person_types_win_and_can_be_forgotten(dialog: SettingsDi
     models.spec_form.choice("images").setCurrentIndex(2)
     models.spec_form.choice("images").activated.emit(2)
     assert models.entries[0].images is False
-    QTest.mouseClick(tool(dialog, "Forget my own figures of this model"), Qt.MouseButton.LeftButton)
+    press(dialog, "forget_figures")
     assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
 
 
@@ -255,14 +240,14 @@ def test_models_are_added_removed_and_one_is_the_usual_one(dialog: SettingsDialo
     models.set_offered({"small": told, "qwen3": told})
     assert models.table.cell_texts()[0][1] == "32,768", "the person's own figure stays"
     models.name_field.setEditText("small")
-    QTest.mouseClick(button(dialog, "Add"), Qt.MouseButton.LeftButton)
+    press(dialog, "add_model")
     assert models.table.cell_texts()[1][:2] == ["small", "8,192"]
     assert models.selected_model == "small"
 
-    QTest.mouseClick(tool(dialog, "Let this model answer when no other is named"), Qt.MouseButton.LeftButton)
+    press(dialog, "use_by_default")
     assert dialog.providers.editor.form().default_model == "small"
     models.table.select_model("qwen3")
-    QTest.mouseClick(tool(dialog, "Remove this model"), Qt.MouseButton.LeftButton)
+    press(dialog, "remove_model")
     assert [entry.name for entry in dialog.providers.editor.form().models] == ["small"]
 
 
@@ -271,13 +256,13 @@ def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDi
     model = LocalModel("qwen3:8b", ModelSpec(window=32_768), "Ollama: loaded with it", True)
     server = LocalServer("ollama", "http://127.0.0.1:11434/v1", (model,))
     with qtbot.waitSignal(dialog.providers.scan_requested):
-        QTest.mouseClick(button(dialog, "Find local servers"), Qt.MouseButton.LeftButton)
+        press(dialog, "find_servers")
     found.show_scanning()
     found.show_servers((server,), ())
     qtbot.waitUntil(lambda: "qwen3:8b (32.8k window, loaded)" in words(found))
-    add = next(one for one in found.findChildren(QPushButton) if one.accessibleName() == "Add Ollama")
+    assert find_button(found, "add").accessibleName() == "Add Ollama"
     with qtbot.waitSignal(found.add_requested) as added:
-        QTest.mouseClick(add, Qt.MouseButton.LeftButton)
+        press(found, "add")
     assert added.args == [server]
 
     found.show_servers((server,), (server.base_url,))
@@ -406,11 +391,7 @@ def test_what_differs_from_the_profile_shows_the_way_back(qtbot: QtBot, dialog: 
     page.show_policy(policy_form("helix", own))
     dialog.show_page("policy")
     assert page.profiles.button("balanced").text() == "Balanced, with 2 changes of your own"
-    back = [
-        one
-        for one in page.findChildren(QPushButton)
-        if not one.isHidden() and "back to" in one.accessibleName()
-    ]
+    back = find_buttons(page, "reset")
     assert [one.text().strip() for one in back] == ["10", "85"]
     with qtbot.waitSignal(page.changed) as changed:
         back[1].click()
@@ -479,7 +460,7 @@ def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
     qtbot.waitUntil(lambda: "run_command: pytest *" in words(dialog))
 
     with qtbot.waitSignal(dialog.permissions.revoke_requested) as revoked:
-        QTest.mouseClick(button(dialog, "Revoke"), Qt.MouseButton.LeftButton)
+        press(dialog, "revoke")
     assert revoked.args == ["r1"]
     dialog.permissions.show_rules("helix", [])
     assert "asks each time" in words(dialog)
@@ -489,10 +470,10 @@ def test_appearance_shows_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> Non
     dialog.show_page("appearance")
     with qtbot.assertNotEmitted(dialog.appearance.enter_sends_chosen):
         dialog.appearance.show_appearance("dark", 15, enter_sends=False)
-    assert button(dialog, "Dark").isChecked()
+    assert find_button(dialog, "mode:dark").isChecked()
 
     with qtbot.waitSignal(dialog.appearance.mode_chosen) as chosen:
-        QTest.mouseClick(button(dialog, "Light"), Qt.MouseButton.LeftButton)
+        press(dialog, "mode:light")
     assert chosen.args == ["light"]
     with qtbot.waitSignal(dialog.appearance.enter_sends_chosen) as sends:
         dialog.appearance.findChildren(Switch)[0].click()

@@ -27,6 +27,7 @@ from helix_desktop.ui.shell.sidebar.rows import (
     matches_query,
 )
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
+from tests.support.buttons import find_button, find_buttons
 
 _NONE = Qt.KeyboardModifier.NoModifier
 NOW = datetime(2026, 11, 20, 15, 4)
@@ -99,7 +100,7 @@ def test_typing_filters_and_enter_opens_the_first_hit(qtbot: QtBot, sidebar: Sid
 
 def test_a_search_without_hits_can_be_cleared(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.search.setText("nothing like this")
-    button = next(b for b in sidebar.findChildren(QPushButton) if b.text() == "Clear the search")
+    button = find_button(sidebar, "clear_search")
     assert button.isVisible()
 
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
@@ -108,7 +109,7 @@ def test_a_search_without_hits_can_be_cleared(qtbot: QtBot, sidebar: Sidebar) ->
 
 def test_an_empty_workspace_offers_a_session(qtbot: QtBot, sidebar: Sidebar) -> None:
     sidebar.show_sessions([], NOW)
-    button = next(b for b in sidebar.findChildren(QPushButton) if b.text() == "New session" and b.isVisible())
+    button = find_button(sidebar, "new_session")
 
     with qtbot.waitSignal(sidebar.new_session_requested):
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
@@ -121,7 +122,7 @@ def test_a_workspace_that_is_not_open_says_so_and_claims_nothing(sidebar: Sideba
     visible = [label.text() for label in sidebar.findChildren(QLabel) if label.isVisible()]
     assert "The folder is missing." in visible
     assert not any("No session" in text or "empty" in text for text in visible)
-    assert not any(b.text() == "New session" for b in sidebar.findChildren(QPushButton) if b.isVisible())
+    assert not any(one.isVisible() for one in find_buttons(sidebar, "new_session"))
 
     sidebar.show_sessions(SESSIONS, NOW)
     sidebar.show_closed("")
@@ -233,13 +234,13 @@ def test_badges_are_said_in_words(rail: Rail) -> None:
 
 def test_the_menu_of_a_missing_folder_locates_but_does_not_show(qtbot: QtBot, rail: Rail) -> None:
     menu = rail.menu_for("w3")
-    entries = {action.text(): action for action in menu.actions()}
-    assert not entries["Show folder"].isEnabled()
+    entries = {action.objectName(): action for action in menu.actions()}
+    assert not entries["show_folder"].isEnabled()
 
     with qtbot.waitSignal(rail.locate_requested) as located:
-        entries["Locate…"].trigger()
+        entries["locate"].trigger()
     assert located.args == ["w3"]
-    assert "Remove from list (data kept)" in entries
+    assert entries["remove_from_list"].text() == "Remove from list (data kept)"
     menu.deleteLater()
 
 

@@ -13,13 +13,14 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop import __version__
 from helix_desktop.ui.settings.about.page import AboutPage
+from tests.support.buttons import press
 from tests.support.web_server import moved, opened_site, page
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 PAGE = "https://helix-desktop.invalid/releases/v9.1.0"
 NEWEST = json.dumps({"tag_name": "v9.1.0", "html_url": PAGE, "published_at": "2026-12-01T00:00:00Z"}).encode()
-ASK = "Look for a newer release"
+ASK = "check_updates"
 
 
 async def opened_about(rig: Rig, releases: str) -> AboutPage:
@@ -67,7 +68,7 @@ async def test_the_page_is_shown_before_it_is_opened(qapp: QApplication, tmp_pat
         press(about, ASK)
         await until(partial(says, about, "is out"), "the answer")
         assert wanted == []
-        press(about, f"Open {PAGE}")
+        press(about, "open_release")
         assert wanted == [PAGE]
 
 

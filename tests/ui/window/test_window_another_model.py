@@ -9,8 +9,9 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
+from tests.support.buttons import press
 from tests.support.chat_server import ChatServer, in_turn, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 LABEL = "server/qwen3"
@@ -49,7 +50,7 @@ async def test_it_is_shown_by_its_own_model_and_held_until_the_person_chose(
             with pytest.raises(ModelNotChosen):
                 await rig.talk.continue_turn("Continue.")
 
-            press(rig.window.banners, "Go on with the demo model")
+            press(rig.window.banners, "go on")
             await until(lambda: not rig.talk.blocked_model, "the choice")
             await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
             assert not asked(rig)
@@ -72,7 +73,7 @@ async def test_where_its_provider_is_set_up_it_goes_on_with_it(qapp: QApplicatio
             await rig.opened.workspace_controller.open_folder(tmp_path / "project")
             assert rig.talk.session.id == first
             assert "this workspace uses the offline demo model" in rig.banners()
-            press(rig.window.banners, "Go on with small")
+            press(rig.window.banners, "back")
             await until(lambda: rig.talk.model.label == "box/small", "its own model")
             await until(lambda: not asked(rig), "no question any more")
             await rig.say("And now?")
@@ -84,7 +85,7 @@ async def test_choosing_a_model_for_the_workspace_settles_it(qapp: QApplication,
         await answered(tmp_path, qapp, server)
         async with opened_window(qapp, tmp_path) as rig:
             await rig.opened.workspace_controller.restore_last()
-            press(rig.window.banners, "Choose a model…")
+            press(rig.window.banners, "choose")
             await until(rig.opened.settings.dialog.isVisible, "the page of providers")
             rig.opened.settings.dialog.hide()
             await rig.use_server(server)

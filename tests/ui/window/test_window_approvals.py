@@ -13,8 +13,9 @@ from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -72,7 +73,7 @@ async def test_always_saves_the_rule_it_showed_until_it_is_revoked(
         assert rig.facts(ApprovalGiven)[-1].rule == asked.rule
         await rig.opened.settings.show("permissions")
         page = rig.opened.settings.dialog.permissions
-        press(page, "Revoke")
+        press(page, "revoke")
         assert rig.opened.services.registry.get(rig.room.id).rules == ()
         rig.opened.settings.dialog.close()
 
@@ -103,7 +104,7 @@ async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: P
         await until(lambda: rig.window.findChildren(TextInputDialog), "the field")
         (field,) = rig.window.findChildren(TextInputDialog)
         QTest.keyClicks(field.field, "Write it to out.txt")
-        press(field, "Deny and tell it")
+        press(field, "accept")
         await rig.turn_over()
         assert server.bodies[-1]["messages"][-1]["content"].endswith("The user says: Write it to out.txt")
         assert rig.facts(ApprovalGiven)[-1].words == "Write it to out.txt"
@@ -160,20 +161,20 @@ async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
         assert sentence in said_on(page)
         assert "You trust this folder" in said_on(page)
 
-        press(page, "Revoke")
+        press(page, "revoke")
         assert rig.opened.services.registry.get(rig.room.id).rules == ()
         await until(lambda: f"Revoked: {sentence}" in said_on(page), "the way back")
-        press(page, "Undo")
+        press(page, "undo")
         assert [rule.text for rule in rig.opened.services.registry.get(rig.room.id).rules] == [sentence]
         await until(lambda: "used 2 times" in said_on(page), "it is back with its uses")
 
         page.form.pattern.setText("../elsewhere")
         page.form.kind.setCurrentIndex(1)
-        press(page, "Add rule")
+        press(page, "add_rule")
         assert "no folder of the workspace" in said_on(page)
         page.form.kind.setCurrentIndex(0)
         page.form.pattern.setText("echo *")
-        press(page, "Add rule")
+        press(page, "add_rule")
         await until(lambda: "Never: run commands like: echo *" in said_on(page), "the new rule")
         await rig.say("Once more")
         assert rig.facts(ApprovalGiven)[-1].rule == "Never: run commands like: echo *"
@@ -189,10 +190,10 @@ async def test_rules_of_the_session_are_listed_while_it_runs(qapp: QApplication,
         page = rig.opened.settings.dialog.permissions
         await rig.opened.settings.show("permissions")
         await until(lambda: "Until this run ends" in said_on(page), "the rule")
-        press(page, "Revoke")
+        press(page, "revoke")
         await until(lambda: "Until this run ends" not in said_on(page), "the rule gone")
         assert rig.talk.permissions.rules == ()
-        press(page, "Take trust back")
+        press(page, "change_trust")
         await until(lambda: "nothing runs in it" in said_on(page), "no trust")
         assert not rig.composer.isEnabled()
         rig.opened.settings.dialog.close()

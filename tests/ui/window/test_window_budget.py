@@ -18,8 +18,9 @@ from helix_desktop.providers.model_factory import create_model
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.form_field import FormField
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Counts, Reply, Stream, Text
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -53,7 +54,7 @@ async def set_to(rig: Rig, tokens: str, cost: str = "") -> None:
         line.clear()
         QTest.keyClicks(line, text)
     made = len(rig.facts(BudgetSet))
-    press(dialog, "Set")
+    press(dialog, "set_budget")
     await until(lambda: len(rig.facts(BudgetSet)) > made, "the budget on record")
 
 
@@ -110,7 +111,7 @@ async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Pat
         QTest.keyClicks(dialog.tokens, "x")
         before = dialog.budget
         assert "Type a number." in [one.error_text() for one in dialog.findChildren(FormField)]
-        press(dialog, "Set")
+        press(dialog, "set_budget")
         assert rig.facts(BudgetSet) == []
         assert dialog.budget == before
         await set_to(rig, "")

@@ -12,8 +12,9 @@ from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.store.archive_report import Progress
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.workspaces.import_export import ImportExportController
+from tests.support.buttons import press, trigger
 from tests.support.chat_server import ChatServer, Hang, Stream, Text, in_turn, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.qt_loop
 def choose(rig: Rig, entry: str, identity: str) -> None:
     """Choose an entry of a workspace's menu."""
     menu = rig.window.rail.menu_for(identity)
-    next(action for action in menu.actions() if action.text() == entry).trigger()
+    trigger(menu, entry)
     menu.deleteLater()
 
 
@@ -48,14 +49,14 @@ async def test_a_workspace_is_exported_and_comes_into_another_one(qapp: QApplica
         first = await rig.open_folder("first", {"a.txt": "words"})
         await rig.say("What is in this folder?")
         log = await rig.stored()
-        choose(rig, "Export to a file…", first)
+        choose(rig, "export", first)
         await pick(rig, tmp_path / "all")
         await until(lambda: "all.helix was written" in rig.banners(), "the notice")
         assert "1 session. " in rig.banners() + " "
         assert not rig.window.jobs.job_ids()
 
         second = await rig.open_folder("second")
-        choose(rig, "Import from a file…", second)
+        choose(rig, "import", second)
         await pick(rig, tmp_path / "all.helix")
         await until(lambda: "all.helix was imported." in rig.banners(), "the notice")
         assert "Sessions: 1 new." in rig.banners()
@@ -70,13 +71,13 @@ async def test_what_runs_is_stopped_only_when_the_person_says_so(qapp: QApplicat
         identity = await rig.open_folder("project")
         await rig.use_server(server)
         await rig.say("First")
-        choose(rig, "Export to a file…", identity)
+        choose(rig, "export", identity)
         await pick(rig, tmp_path / "a.helix")
         await until(lambda: "was written" in rig.banners(), "the notice")
         rig.typed("Second")
         await until(lambda: rig.talk.is_running, "a turn")
-        for answer, stays in (("Keep it running", True), ("Stop and import", False)):
-            choose(rig, "Import from a file…", identity)
+        for answer, stays in (("cancel", True), ("stop", False)):
+            choose(rig, "import", identity)
             await pick(rig, tmp_path / "a.helix")
             press(await shown(rig, QuestionDialog), answer)
             if stays:
@@ -97,7 +98,7 @@ async def test_a_file_that_is_none_is_told_and_the_workspace_is_there_again(
         identity = await rig.open_folder("project")
         await rig.say("Hello")
         (tmp_path / "broken.helix").write_bytes(b"nothing")
-        choose(rig, "Import from a file…", identity)
+        choose(rig, "import", identity)
         await pick(rig, tmp_path / "broken.helix")
         await until(lambda: "cannot be imported" in rig.banners(), "the refusal")
         await until(
@@ -124,7 +125,7 @@ async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication,
         rig.front.actions.start(run(), "a job")
         bar = rig.window.jobs
         await until(lambda: any("75 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "75 %")
-        press(bar, "Cancel")
+        press(bar, "cancel_job")
         await until(lambda: ended == [None], "the end")
         assert not bar.job_ids()
 
@@ -177,7 +178,7 @@ async def test_a_backup_that_is_cancelled_says_how_far_it_came(
         rig.window.commands.back_up.trigger()
         await pick(rig, tmp_path)
         await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
-        press(rig.window.jobs, "Cancel")
+        press(rig.window.jobs, "cancel_job")
         await until(lambda: "cancelled. 0 of 1 workspace was backed up." in rig.banners(), "the notice")
 
 
@@ -205,7 +206,7 @@ async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, t
         told.set()
         await until(lambda: any("50 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "50 %")
         with pytest.raises(AssertionError, match="no button"):
-            press(bar, "Cancel")
+            press(bar, "cancel_job")
         go_on.set()
         await until(lambda: ended == ["mended"], "the end")
         assert not bar.job_ids()

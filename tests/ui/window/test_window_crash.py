@@ -15,8 +15,9 @@ from helix_desktop.app.run_marker import LastRun
 from helix_desktop.domain.events.session import MessageQueued, RecordedEvent, UserSpoke
 from helix_desktop.services.app_services import now_ms
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
+from tests.support.buttons import press
 from tests.support.store_making import summary
-from tests.support.window_rig import opened_window, press, until
+from tests.support.window_rig import opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -51,7 +52,7 @@ async def test_the_notice_says_it_and_shows_the_log(qapp: QApplication, tmp_path
         notice.show(RecoverySummary(turns=1, drafts=2))
         assert "didn't close properly" in rig.banners()
         assert "1 interrupted turn, 2 drafts" in rig.banners()
-        press(rig.window.banners, "Show log")
+        press(rig.window.banners, "show")
         await until(lambda: rig.window.findChildren(LogDialog), "the log")
         (dialog,) = rig.window.findChildren(LogDialog)
         assert dialog.text.toPlainText() == "the stacks"

@@ -14,8 +14,9 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.ui.chat.rows.row_types import ToolRow
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 TASKS = ("Read the logs", "Find the callers")
@@ -130,7 +131,7 @@ async def test_a_click_or_two_lead_to_a_session_and_a_button_back(qapp: QApplica
         await until(lambda: rig.talk.session.id == first, "the first one's session")
         assert rig.talk.is_running
         await until(lambda: "session of a subagent" in rig.banners(), "whose session it is")
-        press(rig.window.banners, "Back to that session")
+        press(rig.window.banners, "back")
         await until(lambda: rig.talk is parent and len(cards(rig)) == len(TASKS), "back")
         assert [one.subagent_status and one.subagent_status.steps for one in cards(rig)] == [1, 1], (
             "caught up with"

@@ -8,8 +8,9 @@ import pytest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from helix_desktop.domain.events.session import ApprovalGiven
+from tests.support.buttons import press
 from tests.support.model_servers import LLAMA_CPP, serving
-from tests.support.window_rig import opened_window, press, until
+from tests.support.window_rig import opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -20,9 +21,9 @@ async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: P
         await rig.opened.workspace_controller.restore_last()
         welcome = rig.window.welcome
         assert server.asked == []
-        press(welcome, "Find local servers")
+        press(welcome, "find_servers")
         await until(lambda: "GET /v1/models" in server.asked and not welcome.found_servers.text(), "found")
-        press(welcome.found_servers, "Add")
+        press(welcome.found_servers, "add")
         await until(lambda: "qwen3.gguf answers from now on" in welcome.found_servers.text(), "connected")
         assert rig.opened.services.settings.model == "llama.cpp/qwen3.gguf"
 
@@ -48,7 +49,7 @@ async def test_where_nothing_answers_it_says_so(qapp: QApplication, tmp_path: Pa
     async with opened_window(qapp, tmp_path) as rig:
         rig.opened.services.models.local_ports = (1,)
         await rig.opened.workspace_controller.restore_last()
-        press(rig.window.welcome, "Find local servers")
+        press(rig.window.welcome, "find_servers")
         await until(lambda: "No model server answers" in rig.window.welcome.found_servers.text(), "said so")
 
 

@@ -14,8 +14,9 @@ from helix_desktop.domain.events.rewrite import FormChosen
 from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -104,7 +105,7 @@ async def test_the_person_asks_for_an_extract_in_their_own_words(qapp: QApplicat
         await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
         dialog = rig.window.findChildren(TextInputDialog)[0]
         dialog.field.setText("every tenth line")
-        press(dialog, "Extract")
+        press(dialog, "accept")
         await until(lambda: card(rig).form == "compact", "the extract")
         assert "every tenth line" in reader.wanted[0]
         assert card(rig).instructions == "every tenth line"
@@ -119,7 +120,7 @@ async def test_leaving_the_question_changes_nothing(qapp: QApplication, tmp_path
         rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:compact")
         await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
         dialog = rig.window.findChildren(TextInputDialog)[0]
-        press(dialog, "Cancel")
+        press(dialog, "cancel")
         await until(
             lambda: not [one for one in rig.window.findChildren(QDialog) if one.isVisible()], "closed"
         )

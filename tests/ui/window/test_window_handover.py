@@ -19,8 +19,9 @@ from helix_desktop.domain.events.summary import (
 )
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.handover.dialog import HandoverDialog
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Refusal, Reply, Stream, Text, Wait, error, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -90,7 +91,7 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
         dialog = await _work(rig, server)
         before = rig.talk.measure()[0]
         dialog.focus_input.setText("the fourth file")
-        press(dialog, "Write a draft")
+        press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
         assert "the fourth file" in model.asked[0]
         assert rig.facts(HandoverMade) == []
@@ -100,7 +101,7 @@ async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_p
         ]
         text = dialog.editor.toPlainText().replace("- Words about it.", "- My own words.", 1)
         dialog.editor.setPlainText(text)
-        press(dialog, "Hand over")
+        press(dialog, "hand_over")
         await _closed(rig)
         (made,) = rig.facts(HandoverMade)
         assert (made.trigger, made.edited, made.focus) == (HandoverTrigger.MANUAL, True, "the fourth file")
@@ -119,9 +120,9 @@ async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -
         assert dialog.range_box.count() > 1
         dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
         wanted = dialog.range_box.currentData()
-        press(dialog, "Write a draft")
+        press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
-        press(dialog, "Hand over")
+        press(dialog, "hand_over")
         await _closed(rig)
         assert rig.facts(HandoverMade)[0].upto == wanted
 
@@ -131,15 +132,15 @@ async def test_the_writing_can_be_stopped_and_begun_again(qapp: QApplication, tm
     model = Summariser(Stream(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
     async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
-        press(dialog, "Write a draft")
+        press(dialog, "write_draft")
         await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "what has arrived")
-        press(dialog, "Stop writing")
+        press(dialog, "cancel")
         await until(lambda: dialog.step == "choose", "the choice again")
         assert dialog.problem == ""
         model.summary = say(SUMMARY)
-        press(dialog, "Write a draft")
+        press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
-        press(dialog, "Cancel")
+        press(dialog, "cancel")
         await _closed(rig)
         assert rig.facts(HandoverMade) == []
         assert "compaction" not in rig.window.jobs.job_ids()
@@ -149,17 +150,17 @@ async def test_the_writing_can_be_stopped_and_begun_again(qapp: QApplication, tm
 async def test_a_text_that_cannot_be_read_is_told_in_place(qapp: QApplication, tmp_path: Path) -> None:
     async with ChatServer(Summariser()) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
-        press(dialog, "Write a draft")
+        press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
         whole = dialog.editor.toPlainText()
         dialog.editor.setPlainText("## Something else\n- Words.")
-        press(dialog, "Hand over")
+        press(dialog, "hand_over")
         await until(lambda: dialog.problem, "the problem")
         assert "none of the six headings" in dialog.problem
         assert rig.facts(HandoverMade) == []
         dialog.editor.setPlainText(whole)
         await until(dialog.commit_button.isEnabled, "ready again")
-        press(dialog, "Hand over")
+        press(dialog, "hand_over")
         await _closed(rig)
         assert len(rig.facts(HandoverMade)) == 1
         assert not rig.facts(HandoverMade)[0].edited
@@ -169,9 +170,9 @@ async def test_without_a_model_the_draft_says_why_it_is_as_it_is(qapp: QApplicat
     refused: Refusal = error(400, "no summaries today")
     async with ChatServer(Summariser(refused)) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
-        press(dialog, "Write a draft")
+        press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
-        press(dialog, "Hand over")
+        press(dialog, "hand_over")
         await _closed(rig)
         (made,) = rig.facts(HandoverMade)
         assert made.model.startswith("no model")
@@ -184,17 +185,17 @@ async def test_one_line_is_not_taken_for_a_long_history(qapp: QApplication, tmp_
     model = Summariser(say(thin))
     async with ChatServer(model) as server, opened_window(qapp, tmp_path) as rig:
         dialog = await _work(rig, server)
-        press(dialog, "Write a draft")
+        press(dialog, "write_draft")
         await until(lambda: dialog.problem, "the refusal")
         assert "tokens of history" in dialog.problem
         assert dialog.rejected_text.isVisible()
         assert dialog.rejected_text.toPlainText() == thin
         assert rig.facts(HandoverMade) == []
         model.summary = say(SUMMARY)
-        press(dialog, "Try again")
+        press(dialog, "write_draft")
         await until(lambda: dialog.step == "draft", "the draft")
         assert dialog.problem == ""
-        press(dialog, "Cancel")
+        press(dialog, "cancel")
         await _closed(rig)
 
 

@@ -14,9 +14,10 @@ from PySide6.QtWidgets import QApplication, QWidget
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, UserRow
+from tests.support.buttons import press
 from tests.support.chat_server import ChatServer, error, in_turn, say
 from tests.support.pictures import png
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -184,7 +185,7 @@ async def test_a_proposed_message_leaves_the_draft_and_its_image(qapp: QApplicat
         rig.composer.editor.setPlainText("My own words")
         drop(rig, tmp_path / "lamp.png")
         await until(rig.attachments, "the image stands above the text")
-        press(rig.chat, "Send this")
+        press(rig.chat, "send_suggestion")
         await until(lambda: rig.facts(UserSpoke), "it was sent")
         await rig.talk.stop()
         await rig.turn_over()

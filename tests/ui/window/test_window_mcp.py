@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.ui.settings.mcp.page import McpPage
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.mcp_rig import HERE, raw
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -68,10 +69,10 @@ async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
         page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
         form = page.add_box.editor.form
         form._name.setText("box")
-        press(page.add_box, "Test")
+        press(page.add_box, "test_server")
         await until(lambda: "6 tools" in page.add_box.editor.status.text(), "the test")
         assert record(rig) == ()
-        press(page.add_box, "Add and start")
+        press(page.add_box, "save_server")
         card = await ready(page, "box")
         assert page.add_box.isHidden()
         (entry,) = record(rig)
@@ -129,12 +130,12 @@ async def test_what_was_changed_by_others_waits_for_consent(qapp: QApplication, 
         rig.opened.services.registry.change(
             rig.room.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
         )
-        press(card, "Let it start")  # of what is shown, which is not what stands there by now
+        press(card, "allow")  # of what is shown, which is not what stands there by now
         await until(lambda: "was changed meanwhile" in page.error_text(), "the refusal")
         assert not record(rig)[0].is_consented
         rig.opened.services.registry.change(rig.room.id, servers=(swapped,))
         await rig.opened.settings.show("mcp")
-        press(card, "Let it start")
+        press(card, "allow")
         await ready(page, "box")
         assert record(rig)[0].is_consented
         assert "consent" not in rig.banners()
@@ -169,11 +170,11 @@ async def test_a_failure_says_why_and_the_log_says_more(qapp: QApplication, tmp_
         assert "cannot find the database" in card.log.toPlainText()
         card.set_open("edit")
         card.editor.form._endpoint.setText("")
-        press(card.editor, "Save and start")
+        press(card.editor, "save_server")
         assert "reach" in card.editor.form.errors()
         card.editor.form._endpoint.setText(LINE)
         card.editor.form._name.setText("better")
-        press(card.editor, "Save and start")
+        press(card.editor, "save_server")
         await ready(page, "better")
         assert [one.name for one in record(rig)] == ["better"]
 
@@ -193,7 +194,7 @@ async def test_a_removed_server_can_be_brought_back_with_its_secret(
         page.cards["second"].remove_requested.emit("second")
         await until(lambda: list(page.cards) == ["first", "third"], "removed")
         assert (await desk.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
-        press(page, "Undo")
+        press(page, "undo")
         await ready(page, "second")
         assert list(page.cards) == ["first", "second", "third"]
         assert (await desk.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
@@ -212,10 +213,10 @@ async def test_what_cannot_be_read_is_said_where_it_is_typed(qapp: QApplication,
             {name: {"command": sys.executable, "args": ["-S", str(HERE / "mcp_raw.py")]} for name in "ab"}
         )
         page.add_box.paste.setPlainText(two.decode())
-        press(page.add_box, "Add and start 2 servers")
+        press(page.add_box, "add_all")
         await ready(page, "b")
         page.open_add()
         page.add_box.paste.setPlainText(LINE)
         page.add_box.editor.form._name.setText("a")
-        press(page.add_box, "Add and start")
+        press(page.add_box, "save_server")
         assert "already" in page.add_box.editor.form.errors()["name"]

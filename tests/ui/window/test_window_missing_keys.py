@@ -8,8 +8,9 @@ import pytest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
 from helix_desktop.config.settings import ModelEntry, Provider
+from tests.support.buttons import press
 from tests.support.chat_server import ChatServer, in_turn, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -50,7 +51,7 @@ async def test_a_key_of_one_run_is_missed_in_the_next(qapp: QApplication, tmp_pa
             assert rig.chat.key_strip.accessibleName().startswith("The key for lab is missing.")
             assert "The key for lab ended with the last run." in rig.banners()
 
-            press(rig.chat.key_strip, "Enter key")
+            press(rig.chat.key_strip, "strip_action")
             dialog = rig.opened.settings.dialog
             await until(dialog.isVisible, "the settings")
             editor = dialog.providers.editor

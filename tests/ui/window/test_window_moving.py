@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
 
 from helix_desktop.app.data_move_window import MoveDataWindow, move_with_window
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.ui.design.dialogs import QuestionDialog
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.buttons import find_button, press
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -26,7 +27,7 @@ async def shown(rig: Rig, kind: type[QWidget]) -> QWidget:
 
 async def ask_for(rig: Rig, target: Path) -> None:
     """Press Move on the About page, and choose a folder."""
-    press(rig.opened.settings.dialog.about, "Move…")
+    press(rig.opened.settings.dialog.about, "move_data")
     dialog = await shown(rig, QFileDialog)
     assert isinstance(dialog, QFileDialog)
     dialog.setDirectory(str(target))
@@ -56,10 +57,10 @@ async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
         await ask_for(rig, full)
         await until(lambda: "is not empty" in words(rig), "the refusal")
         await ask_for(rig, target)
-        press(await shown(rig, QuestionDialog), "Cancel")
+        press(await shown(rig, QuestionDialog), "cancel")
         assert "is not empty" not in words(rig)
         await ask_for(rig, target)
-        press(await shown(rig, QuestionDialog), "Move and remove it")
+        press(await shown(rig, QuestionDialog), "remove")
         await until(lambda: agreed, "the person's word")
     assert agreed == [(str(target), True)]
 
@@ -82,7 +83,7 @@ async def test_a_move_that_is_cancelled_changes_nothing(qapp: QApplication, tmp_
 
     def cancel() -> None:
         window = next(one for one in QApplication.topLevelWidgets() if isinstance(one, MoveDataWindow))
-        next(one for one in window.findChildren(QPushButton) if one.text() == "Cancel").click()
+        find_button(window, "cancel_move").click()
 
     from PySide6.QtCore import QTimer
 

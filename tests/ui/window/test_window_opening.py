@@ -17,7 +17,8 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.ui.cache.row_menu import row_menu
 from helix_desktop.ui.design.dialogs import QuestionDialog
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.buttons import press, trigger
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 DIGEST = "f" * 64
@@ -57,9 +58,9 @@ def has(rig: Rig, words: str) -> bool:
     return words in rig.banners()
 
 
-def entry(menu: QMenu, text: str) -> None:
+def entry(menu: QMenu, name: str) -> None:
     """Choose an entry of a menu."""
-    next(one for one in menu.actions() if one.text() == text).trigger()
+    trigger(menu, name)
     menu.deleteLater()
 
 
@@ -76,12 +77,12 @@ async def test_a_file_goes_into_the_workspace_on_screen_after_a_question(
         assert "Import Fern & Söhne.helix into shed?" in said(asked)
         assert "from the workspace garden" in said(asked)
         assert "1 session and" in said(asked)
-        press(asked, "Cancel")
+        press(asked, "cancel")
         await until(lambda: not asked.isVisible(), "the question gone")
         assert len(await rig.room.sessions()) == before
 
         knock(rig, IMPORT_PREFIX + str(place))
-        press(await question(rig), "Import")
+        press(await question(rig), "here")
         await until(lambda: "Fern & Söhne.helix was imported." in rig.banners(), "the notice")
         assert rig.room.id == identity
         assert len(await rig.room.sessions()) == before + 1
@@ -96,7 +97,7 @@ async def test_a_file_finds_the_workspace_that_it_was_made_of(qapp: QApplication
         asked = await question(rig)
         assert "into garden?" in said(asked)
         assert "from this workspace itself" in said(asked)
-        press(asked, "Import")
+        press(asked, "here")
         await until(lambda: "was imported." in rig.banners(), "the notice")
         await until(
             lambda: rig.opened.workspace_controller.active_workspace_id == garden, "the workspace on screen"
@@ -110,7 +111,7 @@ async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, t
     async with opened_window(qapp, tmp_path / "here") as rig:
         knock(rig, IMPORT_PREFIX + str(place), fresh=True)
         asked = await question(rig)
-        press(asked, "Choose a folder…")
+        press(asked, "folder")
         await until(lambda: [d for d in rig.window.findChildren(QFileDialog) if d.isVisible()], "the dialog")
         (dialog,) = [one for one in rig.window.findChildren(QFileDialog) if one.isVisible()]
         dialog.setDirectory(str(tmp_path))
@@ -147,14 +148,14 @@ async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path
         rig.opened.workspace_controller.navigation.show_cache_entry(digest)
         cache = rig.screens.cache
         await until(lambda: cache.table.current_row() is not None, "the entry")
-        entry(row_menu(cache.table, cache.filter_bar, cache.preview), "Copy link")
+        entry(row_menu(cache.table, cache.filter_bar, cache.preview), "cache-copy-link")
         to_content = clipboard.text()
         entry(
             rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session)),
-            "Copy a link",
+            "copy_link",
         )
         to_session = clipboard.text()
-        entry(rig.window.rail.menu_for(garden), "Copy a link")
+        entry(rig.window.rail.menu_for(garden), "copy_link")
         to_garden = clipboard.text()
         assert to_content == f"helix:content/{digest}?workspace={garden}"
         assert to_session == f"helix:session/{session}?workspace={garden}"
@@ -190,11 +191,11 @@ async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
         assert "Open garden?" in said(asked)
         assert rig.room.id != garden
         knock(rig, f"helix:open?workspace={garden}")  # a second one does not ask beside the first
-        press(asked, "Cancel")
+        press(asked, "cancel")
         await until(lambda: not asked.isVisible(), "the question gone")
         assert garden not in rig.opened.services.open_workspaces
         knock(rig, f"helix:open?workspace={garden}")
-        press(await question(rig), "Open")
+        press(await question(rig), "open")
         await until(lambda: rig.room.id == garden, "the workspace")
 
 

@@ -10,8 +10,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
 
 from helix_desktop.ui.trust.dialog import TrustDialog
+from tests.support.buttons import press
 from tests.support.pictures import png
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -27,7 +28,7 @@ async def test_a_new_folder_is_asked_about_and_then_typed_into(qapp: QApplicatio
         await rig.opened.workspace_controller.open_folder(tmp_path / "new")
         await until(lambda: trust_question(rig), "the question")
         assert rig.talk.session.transcript.items == []
-        press(trust_question(rig)[0], "Trust this folder")
+        press(trust_question(rig)[0], "trust")
         await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
         await rig.say("Hello")
 

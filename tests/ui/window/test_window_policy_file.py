@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtWidgets import QApplication, QFrame, QPushButton
 
 from helix_desktop.context.policy import PROFILES
+from tests.support.buttons import find_button
 from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -61,7 +62,7 @@ async def test_a_bad_policy_file_is_named_by_line_and_not_overwritten(
         await rig.opened.workspace_controller.open_folder(tmp_path / "project")
         assert error in rig.banners()
 
-        card.findChildren(QPushButton)[1].click()
+        find_button(card, "replace_file").click()
         assert "policy-file" not in rig.window.banners.banner_ids()
         assert rig.opened.services.registry.load_policy(rig.room.id) == rig.room.policy
         kept = list(_file(rig).parent.glob("policy.damaged-*.toml"))

@@ -11,8 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from tests.support.buttons import press
 from tests.support.chat_server import ChatServer, Stream, Text, Wait
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -70,7 +71,7 @@ async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path:
         rig.window.close()
         await asyncio.sleep(0)
         assert len(question(rig)) == 1, "asked once"
-        press(question(rig)[0], "Cancel")
+        press(question(rig)[0], "cancel")
         await until(lambda: not question(rig), "the question gone")
         assert rig.talk.is_running
         assert not agreed
@@ -78,12 +79,12 @@ async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path:
         rig.opened.workspace_controller.quit_controller.tray = TrayIcon(rig)
         rig.window.close()
         await until(lambda: question(rig), "the question with a tray")
-        press(question(rig)[0], "Keep running in tray")
+        press(question(rig)[0], "hide")
         await until(lambda: not rig.window.isVisible(), "the window hidden")
         assert rig.talk.is_running
 
         rig.window.close()
         await until(lambda: question(rig), "the question over the window, which is back")
-        press(question(rig)[0], "Stop and quit")
+        press(question(rig)[0], "quit")
         await until(lambda: agreed, "it ends")
         go.set()

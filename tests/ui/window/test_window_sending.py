@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QPushButton
+from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.session import (
     AssistantSpoke,
@@ -20,8 +20,9 @@ from helix_desktop.domain.events.session import (
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
 from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from tests.support.buttons import find_buttons, press
 from tests.support.chat_server import Call, ChatServer, Stream, Text, Wait, error, in_turn, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -32,7 +33,7 @@ async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication,
         await until(rig.ahead, "a message is proposed")
         assert "Get to know this project" in rig.ahead()[0]
 
-        press(rig.chat, "Send this")
+        press(rig.chat, "send_suggestion")
         assert rig.composer.editor.hasFocus()
         await rig.decide("once")
         await until(lambda: rig.facts(TurnEnded), "the turn ended")
@@ -118,15 +119,11 @@ async def test_what_waits_after_a_stop_is_sent_with_one_click(qapp: QApplication
         await until(rig.ahead, "the message waits in sight")
         await rig.talk.stop()
         await rig.turn_over()
-        await until(lambda: _offers(rig, "Send now"), "it is offered")
-        press(rig.chat, "Send now")
+        await until(lambda: find_buttons(rig.chat, "send_now"), "it is offered")
+        press(rig.chat, "send_now")
         await until(lambda: len(rig.facts(TurnEnded)) == 2, "both turns ended")
         assert [row.text for row in rig.rows(UserRow)] == ["One", "Two"]
         await until(lambda: rig.ahead() == (), "nothing waits")
-
-
-def _offers(rig: Rig, words: str) -> bool:
-    return any(one.text() == words and one.isVisible() for one in rig.chat.findChildren(QPushButton))
 
 
 async def test_stop_keeps_what_was_said_and_the_next_turn_works(qapp: QApplication, tmp_path: Path) -> None:

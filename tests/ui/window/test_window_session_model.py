@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QApplication, QMenu
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.events.session import ModelChosen
 from helix_desktop.ui.chat.rows.row_types import DividerRow
+from tests.support.buttons import press
 from tests.support.chat_server import ChatServer, in_turn, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -95,6 +96,6 @@ async def test_a_chosen_model_that_is_gone_holds_the_session(qapp: QApplication,
 
         await desk.save_settings(before.with_provider_removed("box"))
         await rig.opened.workspace_controller.session_controller.show_model()
-        press(rig.window.banners, "Go on with the demo model")
+        press(rig.window.banners, "go on")
         await until(lambda: not rig.talk.blocked_model, "the choice")
         assert rig.talk.model.demo

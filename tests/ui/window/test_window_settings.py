@@ -15,9 +15,10 @@ from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
 from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.settings.forms import ProviderForm
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Hang, Stream, error, in_turn, say
 from tests.support.model_servers import OLLAMA, serving
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -144,7 +145,7 @@ async def test_a_test_can_be_stopped_and_is_over_at_once(qapp: QApplication, tmp
         editor = rig.opened.settings.dialog.providers.editor
         editor.test_requested.emit(_form(server))
         await until(lambda: "Streaming: running" in _checks(rig), "waiting for the answer")
-        press(editor.footer, "Stop")
+        press(editor.footer, "test_provider")
         await until(lambda: "Streaming: not tried. stopped" in _checks(rig), "stopped")
         assert "Reach: ok" in _checks(rig)
 
@@ -158,15 +159,15 @@ async def test_a_local_server_is_found_when_somebody_looks_and_added_with_one_cl
         await rig.opened.settings.show("providers")
         page = rig.opened.settings.dialog.providers
         assert server.asked == [], "nothing is asked before somebody wants to know"
-        press(page, "Find local servers")
+        press(page, "find_servers")
         await until(
             lambda: "GET /api/ps" in server.asked and not page.found_servers.text(), "the server found"
         )
-        press(page.found_servers, "Add")
+        press(page.found_servers, "add")
         await until(lambda: rig.opened.services.settings.provider("ollama"), "added")
         await until(lambda: "Added: ok. ollama" in _checks(rig), "said so")
 
-        press(page.editor.footer, "Use in workspace")
+        press(page.editor.footer, "use_provider")
         await until(lambda: rig.talk.model.label == "ollama/qwen3:8b", "the loaded model in use")
         assert rig.talk.model.window == 32_768
         info = rig.opened.services.settings.find_model(

@@ -9,7 +9,8 @@ import pytest
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from tests.support.window_rig import opened_window, press, until
+from tests.support.buttons import press
+from tests.support.window_rig import opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -22,19 +23,19 @@ async def test_the_endpoint_is_switched_on_copied_renewed_and_switched_off(
         await rig.opened.settings.show("mcp")
         card = rig.opened.settings.dialog.mcp.sharing
         assert not card.http.isChecked()
-        press(card, "Copy for another program")
+        press(card, "copy_command")
         (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
         assert [server["command"], *server["args"]] == list(
             rig.opened.services.cache_endpoints.stdio_command(rig.room.id)
         )
         card.http.click()
         await until(card._endpoint_row.isVisible, "the address is shown")
-        press(card, "Copy with token")
+        press(card, "copy_http")
         (server,) = json.loads(QGuiApplication.clipboard().text())["mcpServers"].values()
         shared = await rig.opened.services.cache_endpoints.sharing_state(rig.room.id)
         assert (server["url"], server["headers"]["Authorization"]) == (shared.url, f"Bearer {shared.token}")
         assert card._url.text() == shared.url
-        press(card, "New token")
+        press(card, "renew_token")
         await until(lambda: shared.token not in card._http_config, "another token is shown")
         card.http.click()
         await until(lambda: not card._endpoint_row.isVisible(), "the address is gone")

@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QToolButton
+from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.events.session import TurnEnded, UserSpoke
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.composer.queue_list import QueueLine
 from helix_desktop.ui.chat.rows.row_types import DividerRow, UserRow
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Reply, Stream, Text, Wait, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -47,12 +48,6 @@ def line(rig: Rig, text: str) -> QueueLine:
     """The line of a message that waits."""
     queue = rig.chat.next_messages.queue
     return next(queue.line(one.seq) for one in queue.waiting if one.text == text)
-
-
-def click(inside: QueueLine, tip: str) -> None:
-    """Press a line's button by the beginning of its name."""
-    found = next(one for one in inside.findChildren(QToolButton) if one.accessibleName().startswith(tip))
-    QTest.mouseClick(found, Qt.MouseButton.LeftButton)
 
 
 def field(inside: QueueLine) -> Editor:
@@ -96,14 +91,14 @@ async def test_what_waits_is_changed_in_its_list(qapp: QApplication, tmp_path: P
         for text in ("Two", "Three", "Four", "Five"):
             rig.typed(text)
         await until(lambda: len(rig.ahead()) == 4, "all wait in sight")
-        click(line(rig, "Two"), "Change")
+        press(line(rig, "Two"), "edit")
         QTest.keyClicks(field(line(rig, "Two")), ", better")
         QTest.keyClick(field(line(rig, "Two")), Qt.Key.Key_Return)
         await until(lambda: "Waiting to be sent: Two, better" in rig.ahead(), "other words")
-        click(line(rig, "Five"), "Send it earlier")
+        press(line(rig, "Five"), "earlier")
         await until(lambda: [one.text for one in rig.talk.queue.pending][2] == "Five", "another order")
-        click(line(rig, "Three"), "Take it back")
-        click(line(rig, "Four"), "Steer")
+        press(line(rig, "Three"), "remove")
+        press(line(rig, "Four"), "steer")
         await until(lambda: line(rig, "Four").message.steer and len(rig.ahead()) == 3, "another purpose")
         slow.go.set()
         await until(lambda: len(rig.facts(TurnEnded)) == 3, "all turns ended")
@@ -121,7 +116,7 @@ async def test_words_that_are_being_changed_are_not_lost_when_the_message_is_sen
         rig.typed("Two")
         await until(rig.ahead, "it waits in sight")
         rig.typed("a draft", send=False)
-        click(line(rig, "Two"), "Change")
+        press(line(rig, "Two"), "edit")
         QTest.keyClicks(field(line(rig, "Two")), ", better")
         slow.go.set()
         await until(lambda: len(rig.facts(TurnEnded)) == 2, "both turns ended")
@@ -136,7 +131,7 @@ async def test_the_buttons_say_what_they_do(qapp: QApplication, tmp_path: Path) 
     async with ChatServer(slow) as server, opened_window(qapp, tmp_path) as rig:
         await at_work(rig, server)
         rig.typed("Only a.txt", send=False)
-        press(rig.composer, "Steer")
+        press(rig.composer, "steer")
         await until(rig.ahead, "it waits in sight")
         assert rig.chat.next_messages.queue.waiting[0].steer
         assert rig.composer.text() == ""

@@ -11,8 +11,9 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.system.task_scope import TaskScope
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
+from tests.support.buttons import press
 from tests.support.chat_server import ChatServer, Reply, Stream, Text, Wait, say
-from tests.support.window_rig import opened_window, press, until
+from tests.support.window_rig import opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -46,7 +47,7 @@ async def test_a_subagent_shows_while_it_works_and_its_session_leads_back(
         await until(lambda: [row.text for row in rig.rows(UserRow)] == ["Count them"], "its task")
         assert [row.text for row in rig.rows(AssistantRow)] == ["Fourteen it is."]
         assert "session of a subagent" in rig.banners()
-        press(rig.window.banners, "Back to that session")
+        press(rig.window.banners, "back")
         await until(lambda: rig.talk is parent, "back in the session")
         assert "session of a subagent" not in rig.banners()
         await scope.close()

@@ -15,8 +15,9 @@ from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
 from helix_desktop.ui.cache.filter_options import state_option
 from helix_desktop.ui.redaction.dialog import CONFIRMATION_WORD, RedactDialog
+from tests.support.buttons import press
 from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 SECRET = "sk-live-Zq83hd02jfQ"
@@ -73,7 +74,7 @@ async def test_a_deleted_session_leaves_the_list_and_comes_back_with_undo(
         await until(lambda: "is in the trash" in rig.banners(), "the banner")
         await until(lambda: on_screen(rig) == first, "the other session")
         await until(lambda: [one.id for one in sessions.sessions()] == [first], "the list")
-        press(rig.window.banners, "Undo")
+        press(rig.window.banners, second)
         await until(lambda: on_screen(rig) == second, "the session again")
         await until(lambda: len(sessions.sessions()) == 2, "the list again")
         assert rig.facts(UserSpoke)[0].text == "The second"
@@ -101,15 +102,15 @@ async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path
         dialog = await forget_dialog(rig)
         assert not dialog.search_button.isEnabled()
         dialog.text_input.setPlainText(SECRET + "\n")
-        press(dialog, "Look where it stands")
+        press(dialog, "search")
         await until(lambda: dialog.step == "found", "what was found")
         assert "1 cached output: removed for good" in labels(dialog)
         assert "events of sessions: rewritten" in labels(dialog)
         assert not dialog.redact_button.isEnabled()
         QTest.keyClicks(dialog.confirm_input, CONFIRMATION_WORD)
-        press(dialog, "Forget for good")
+        press(dialog, "redact")
         await until(lambda: dialog.step == "done", "the end")
-        press(dialog, "Close")
+        press(dialog, "cancel")
         await until(
             lambda: rig.opened.workspace_controller.session_controller.conversation is not None,
             "the session again",
@@ -135,12 +136,12 @@ async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication,
         dialog = tidying.redaction.dialog
         assert dialog is not None
         assert "read_file env.txt" in labels(dialog)
-        press(dialog, "Look where it stands")
+        press(dialog, "search")
         await until(lambda: dialog.step == "found", "what was found")
         dialog.confirm_input.setText("no")
         assert not dialog.redact_button.isEnabled()
         dialog.confirm_input.setText(CONFIRMATION_WORD)
-        press(dialog, "Forget for good")
+        press(dialog, "redact")
         await until(lambda: dialog.step == "done", "the end")
         QTest.keyClick(dialog, Qt.Key.Key_Escape)
         await until(
@@ -156,12 +157,12 @@ async def test_what_cannot_be_forgotten_is_said_in_the_dialog(qapp: QApplication
         await rig.open_folder("project")
         dialog = await forget_dialog(rig)
         dialog.text_input.setPlainText("abc")
-        press(dialog, "Look where it stands")
+        press(dialog, "search")
         await until(lambda: "fewer than 4 characters" in labels(dialog), "the refusal")
         assert dialog.step == "ask"
         dialog.text_input.setPlainText("nowhere at all")
         assert "fewer than" not in labels(dialog)
-        press(dialog, "Look where it stands")
+        press(dialog, "search")
         await until(lambda: dialog.step == "found", "nothing")
         assert "stands nowhere" in labels(dialog)
         assert dialog.redact_button.isHidden()
@@ -205,10 +206,10 @@ async def test_a_clean_up_is_shown_done_and_undone(
         await until(lambda: dialog.summary.text() == "Nothing would go.", "another plan")
         dialog.age.setCurrentIndex(0)
         await until(dialog.collect_button.isEnabled, "the plan again")
-        press(dialog, "Move to the trash")
+        press(dialog, "collect")
         await until(lambda: "3 entries are in the trash" in rig.banners(), "the banner")
         assert (await rig.room.store.page()).entries == ()
-        press(rig.window.banners, "Undo")
+        press(rig.window.banners, "undo")
         await until(lambda: "in the trash" not in rig.banners(), "the banner gone")
         assert len((await rig.room.store.page()).entries) == 3
 
@@ -229,7 +230,7 @@ async def test_an_entry_goes_to_the_trash_with_a_key_and_comes_back(
         await until(lambda: "1 entry is in the trash" in rig.banners(), "the banner")
         await until(lambda: table.model().rowCount() == 2, "the others")
         assert [one.digest for one in (await rig.room.store.retention.trash()).entries] == [digest]
-        press(rig.window.banners, "Undo")
+        press(rig.window.banners, "undo")
         await until(lambda: table.model().rowCount() == 3, "all of them")
         assert "in the trash" not in rig.banners()
 
@@ -266,15 +267,15 @@ async def test_the_trash_gives_back_and_is_emptied(
         assert dialog is not None
         assert not dialog.restore_button.isEnabled()
         dialog.entry_list.setCurrentRow(0)
-        press(dialog, "Bring back")
+        press(dialog, "bring_back")
         await until(lambda: dialog.entry_list.count() == 2, "one less")
         assert len((await rig.room.store.page()).entries) == 1
-        press(dialog, "Empty the trash")
+        press(dialog, "empty_trash")
         assert dialog.entry_list.count() == 2
-        press(dialog, "Remove all of it for good")
+        press(dialog, "empty_trash")
         await until(lambda: dialog.entry_list.count() == 0, "nothing")
         assert (await rig.room.store.totals()).entries == 1
-        press(dialog, "Close")
+        press(dialog, "close")
         await until(lambda: tidying.trash_dialog is None, "the dialog gone")
 
 
@@ -324,14 +325,14 @@ async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
             lambda: rig.opened.services.registry.get(identity).quota == 500 << 20, "the rule on record"
         )
         await until(lambda: page.removable.text().startswith("3 of them could go"), "the new plan")
-        press(page, "Clean up…")
+        press(page, "clean_up")
         tidying = rig.opened.workspace_controller.cleanup
         await until(lambda: tidying.cleanup_dialog, "the dialog")
         assert not settings.dialog.isVisible()
         assert tidying.cleanup_dialog is not None
         assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
         assert tidying.cleanup_dialog.automatic.isChecked()
-        press(tidying.cleanup_dialog, "Cancel")
+        press(tidying.cleanup_dialog, "cancel")
         await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
 
 

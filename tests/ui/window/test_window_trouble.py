@@ -13,9 +13,10 @@ from helix_desktop.domain.errors import ContentDamaged
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
+from tests.support.buttons import press
 from tests.support.store_damage import flip_near, settle
 from tests.support.store_making import content
-from tests.support.window_rig import opened_window, press, until
+from tests.support.window_rig import opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -103,7 +104,7 @@ async def test_removing_a_workspace_keeps_its_data(qapp: QApplication, tmp_path:
         await rig.say("Look")
         rig.window.rail.remove_requested.emit(rig.room.id)
         await until(lambda: rig.window.findChildren(QuestionDialog), "a question")
-        press(rig.window.findChildren(QuestionDialog)[0], "Remove")
+        press(rig.window.findChildren(QuestionDialog)[0], "remove")
         await until(rig.window.welcome.isVisible, "the welcome page")
         await rig.opened.workspace_controller.open_folder(tmp_path / "project")
         assert [row.text for row in rig.rows(UserRow)] == ["Look"]

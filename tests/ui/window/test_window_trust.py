@@ -11,8 +11,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.ui.trust.dialog import TrustDialog
+from tests.support.buttons import press
 from tests.support.chat_server import ChatServer, Stream, Wait, say
-from tests.support.window_rig import Rig, opened_window, press, until
+from tests.support.window_rig import Rig, opened_window, until
 
 pytestmark = pytest.mark.qt_loop
 
@@ -43,7 +44,7 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
         assert asked(rig) is dialog, "Enter decides nothing"
         for said in (str(folder), ".git/hooks", "post-checkout", ".mcp.json"):
             assert said in words
-        press(dialog, "Only look around")
+        press(dialog, "decline")
         await until(lambda: asked(rig) is None, "the question gone")
         await rig.opened.workspace_controller.new_session()
         await rig.use_server(server)
@@ -56,11 +57,11 @@ async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, t
         assert server.bodies == []
         assert rig.composer.text() == "Sent all the same", "nothing typed is lost"
 
-        press(rig.chat.trust_strip, "Trust…")
+        press(rig.chat.trust_strip, "strip_action")
         await until(lambda: asked(rig), "the question again")
         again = asked(rig)
         assert again is not None
-        press(again, "Trust this folder")
+        press(again, "trust")
         await until(lambda: not rig.chat.trust_strip.isVisible(), "the strip gone")
         assert rig.opened.services.registry.get(rig.room.id).trusted
         rig.composer.set_text("")
@@ -72,7 +73,7 @@ async def test_trust_is_kept_and_not_asked_again(qapp: QApplication, tmp_path: P
     (tmp_path / "mine").mkdir()
     async with opened_window(qapp, tmp_path) as rig:
         dialog = await _added(rig, tmp_path / "mine")
-        press(dialog, "Trust this folder")
+        press(dialog, "trust")
         await until(rig.room.is_trusted, "the folder trusted")
         identity = rig.room.id
     async with opened_window(qapp, tmp_path) as rig:

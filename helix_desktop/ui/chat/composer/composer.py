@@ -74,10 +74,13 @@ class Composer(QWidget):
         self._estimate = QLabel(self._frame)
         self._hint = QLabel(self._frame)
         self._steer = QPushButton("Steer", self._frame)
+        self._steer.setObjectName("steer")
         self._steer.setToolTip("Send it into this turn, after the step under way (Ctrl+Shift+Enter)")
         self._queue = QPushButton("Queue", self._frame)
+        self._queue.setObjectName("queue")
         self._queue.setToolTip("Send it when this turn is over")
         self._send = QPushButton(self._frame)
+        self._send.setObjectName("send")
         for button in (self.model_button, self._attach, self._steer, self._queue, self._send):
             button.setAutoDefault(True)  # Enter presses the one with the keyboard
         self._pause = QTimer(self)

@@ -83,6 +83,9 @@ class QueueLine(QWidget):
         self.up = IconButton("chevron-up", "Send it earlier", px=14, edge=_BUTTON_SIZE)
         self.down = IconButton("chevron-down", "Send it later", px=14, edge=_BUTTON_SIZE)
         self._remove = IconButton("x", "Take it back: it is not sent", px=14, edge=_BUTTON_SIZE)
+        named = {"steer": self._steer, "edit": self._edit, "earlier": self.up, "later": self.down}
+        for name, button in {**named, "remove": self._remove}.items():
+            button.setObjectName(name)
         self._buttons = (self._steer, self._edit, self.up, self.down, self._remove)
         line = row(
             self._clock_icon,
@@ -179,7 +182,7 @@ class QueueList(QFrame):
         self._lines: dict[int, QueueLine] = {}
         self._theme = LIGHT
         self._title = ElidedLabel(role="faint")
-        self._send = PushButton("Send now", icon_name="corner-down-left", px=13)
+        self._send = PushButton("Send now", icon_name="corner-down-left", px=13, name="send_now")
         self._send.clicked.connect(self.resumed)
         inner = QWidget()
         inner.setObjectName("page")

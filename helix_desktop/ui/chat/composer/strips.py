@@ -19,7 +19,7 @@ class ComposerStrip(QWidget):
     def __init__(self, icon_name: str, color_token: str, button: str) -> None:
         """`color_token` is a color of the theme by name."""
         super().__init__()
-        self.button = PushButton(button, "primary")
+        self.button = PushButton(button, "primary", name="strip_action")
         self.button.clicked.connect(self.action_requested)
         self._title, self._text = label("", "strong", wrap=True), label("", "muted", wrap=True)
         parts = row(

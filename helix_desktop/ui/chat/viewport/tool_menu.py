@@ -102,6 +102,7 @@ class ToolMenu(QObject):
                 menu.addSeparator()
                 continue
             action = QAction(icon(entry.icon_name, theme.muted, 15), entry.label, menu)
+            action.setObjectName(entry.name)
             action.triggered.connect(
                 lambda _=False, name=entry.name: self.action_triggered.emit(row.key, name)
             )

@@ -109,4 +109,6 @@ def ledger_disclosure(ledger: str, role: TextRole) -> Disclosure:
         return card
 
     lines = ledger.count("\n") + 1
-    return Disclosure(DisclosureHead("Ledger", f"{lines} lines" if lines > 1 else "1 line", role), build)
+    head = DisclosureHead("Ledger", f"{lines} lines" if lines > 1 else "1 line", role)
+    head.setObjectName("ledger")
+    return Disclosure(head, build)

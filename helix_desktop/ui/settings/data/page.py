@@ -51,11 +51,14 @@ class DataPage(QWidget):
                 margins=(16, 12, 16, 13), gap=9,
             )
         )  # fmt: skip
-        clean, trash = PushButton("Clean up…"), PushButton("Trash…", "", "trash-2")
-        forget = PushButton("Forget a secret…", "danger")
+        clean, trash = (
+            PushButton("Clean up…", name="clean_up"),
+            PushButton("Trash…", "", "trash-2", name="trash"),
+        )
+        forget = PushButton("Forget a secret…", "danger", name="forget")
         self._action_row = QWidget()
         self._action_row.setLayout(row(clean, trash, None, forget))
-        self.backup = PushButton("Back up all workspaces…", "", "save")
+        self.backup = PushButton("Back up all workspaces…", "", "save", name="back_up")
         for part in (self._totals_card, self._rule_card, self._action_row, self._backup_card()):
             body.addWidget(part)
         self.setLayout(column(page))

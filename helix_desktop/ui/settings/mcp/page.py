@@ -56,12 +56,15 @@ class AddServerBox(QFrame):
         self.editor.cancelled.connect(self.cancelled)
         self._multiple, self._list = QWidget(), QVBoxLayout()
         self._list.setSpacing(8)
-        self._add_all, cancel = PushButton("Add and start", "primary"), PushButton("Cancel")
+        self._add_all, cancel = (
+            PushButton("Add and start", "primary", name="add_all"),
+            PushButton("Cancel", name="cancel_add_all"),
+        )
         self._add_all.clicked.connect(lambda: self.added.emit(list(self._drafts)))
         cancel.clicked.connect(self.cancelled)
         self._multiple.setLayout(column(self._list, row(None, cancel, self._add_all)))
         self._empty = QWidget()
-        other = PushButton("Cancel")
+        other = PushButton("Cancel", name="cancel_add")
         other.clicked.connect(self.cancelled)
         self._empty.setLayout(row(None, other))
         what = "Paste a command line, a URL, or the JSON block of another program."
@@ -132,12 +135,12 @@ class McpPage(QWidget):
         self._theme = LIGHT
         self.cards: dict[str, ServerCard] = {}
         self.add_box = AddServerBox()
-        self._add_button = PushButton("Add a server", "", "plus")
+        self._add_button = PushButton("Add a server", "", "plus", name="add_server")
         self._add_button.clicked.connect(self.open_add)
         self._total = label("", "faint")
         self._empty = label("", "muted", wrap=True)
         self._error = label("", "error", wrap=True)
-        self._undo_text, undo = label("", "note"), PushButton("Undo", "link", "undo-2", px=13)
+        self._undo_text, undo = label("", "note"), PushButton("Undo", "link", "undo-2", px=13, name="undo")
         undo.clicked.connect(self.undo_requested)
         self._undo = QFrame()
         self._undo.setProperty("role", "well")

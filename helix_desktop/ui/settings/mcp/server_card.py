@@ -73,7 +73,10 @@ class ServerCard(QFrame):
             "log": self._toggle("Log", self.log),
             "edit": self._toggle("Edit", self.editor),
         }
-        self._restart, remove = PushButton("Restart", "link"), PushButton("Remove", "link")
+        self._restart, remove = (
+            PushButton("Restart", "link", name="restart"),
+            PushButton("Remove", "link", name="remove"),
+        )
         self._restart.clicked.connect(lambda: self.restart_requested.emit(name))
         remove.clicked.connect(lambda: self.remove_requested.emit(name))
         self._connect()
@@ -95,7 +98,7 @@ class ServerCard(QFrame):
         self.editor.cancelled.connect(lambda: self._toggles["edit"].setChecked(False))
 
     def _consent_box(self) -> QFrame:
-        allow = PushButton("Let it start")
+        allow = PushButton("Let it start", name="allow")
         allow.clicked.connect(self._give_consent)
         words = label("This is not what you agreed to, or it was never agreed to.", "warn", wrap=True)
         box = card(

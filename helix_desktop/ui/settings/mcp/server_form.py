@@ -168,8 +168,11 @@ class ServerEditor(QWidget):
         super().__init__()
         self.form, self.status = ServerForm(), TestStatus()
         self.used_names: tuple[str, ...] = ()
-        cancel, self.test = PushButton("Cancel"), PushButton("Test", "", "zap")
-        self.save = PushButton(save_text, "primary")
+        cancel, self.test = (
+            PushButton("Cancel", name="cancel"),
+            PushButton("Test", "", "zap", name="test_server"),
+        )
+        self.save = PushButton(save_text, "primary", name="save_server")
         cancel.clicked.connect(self.cancelled)
         self.test.clicked.connect(lambda: self._emit_draft(self.test_requested))
         self.save.clicked.connect(lambda: self._emit_draft(self.saved))

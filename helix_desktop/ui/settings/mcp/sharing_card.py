@@ -35,11 +35,14 @@ class SharingCard(QFrame):
         self.setProperty("role", "card")
         self._stdio_config = self._http_config = ""
         self._lead, self._command = label("", "note", wrap=True), label("", "mono", wrap=True)
-        copy = PushButton("Copy for another program", "", "copy", px=13)
+        copy = PushButton("Copy for another program", "", "copy", px=13, name="copy_command")
         self.http = Switch(_HTTP)
         self._url = label("", "mono")
         self._error = label("", "error", wrap=True)
-        self._copy_http, renew = PushButton("Copy with token", "", "copy", px=13), PushButton("New token")
+        self._copy_http, renew = (
+            PushButton("Copy with token", "", "copy", px=13, name="copy_http"),
+            PushButton("New token", name="renew_token"),
+        )
         self._endpoint_row = QFrame()
         self._endpoint_row.setLayout(row(self._url, None, renew, self._copy_http))
         self.setLayout(

@@ -73,7 +73,7 @@ class RuleForm(QWidget):
         self.effect.setAccessibleName("What the rule does")
         self.kind.setAccessibleName("What the rule is about")
         self.pattern.setAccessibleName("Which ones")
-        self.add = PushButton("Add rule")
+        self.add = PushButton("Add rule", name="add_rule")
         self.add.clicked.connect(self._submit)
         self.pattern.returnPressed.connect(self._submit)
         self.pattern.textChanged.connect(lambda _: self.show_error(""))
@@ -128,7 +128,7 @@ class PermissionsPage(QWidget):
 
     def _undo_line(self) -> QFrame:
         self._undo_text = label("", "muted", wrap=True)
-        back = PushButton("Undo", "link")
+        back = PushButton("Undo", "link", name="undo")
         back.clicked.connect(self.undo_requested)
         parts = row(self._undo_text, back, margins=(14, 6, 8, 6))
         parts.setStretch(0, 1)
@@ -160,7 +160,11 @@ class PermissionsPage(QWidget):
         clear_layout(self._trust)
         icon, color = ("shield-check", "ok") if trusted else ("shield-question-mark", "accent_text")
         text = "You trust this folder" if trusted else "You have not trusted this folder: nothing runs in it"
-        change = PushButton("Take trust back" if trusted else "Trust…", "danger" if trusted else "primary")
+        change = PushButton(
+            "Take trust back" if trusted else "Trust…",
+            "danger" if trusted else "primary",
+            name="change_trust",
+        )
         change.clicked.connect(lambda: self.trust_requested.emit(not trusted))
         words = column(label(text, wrap=True), label(path, "faint", wrap=True), gap=3)
         parts = row(
@@ -190,7 +194,7 @@ class PermissionsPage(QWidget):
         self._undo.setVisible(bool(rule))
 
     def _card(self, rule: PermissionRow) -> QFrame:
-        revoke = PushButton("Revoke", "danger")
+        revoke = PushButton("Revoke", "danger", name="revoke")
         revoke.setAccessibleName(f"Revoke: {rule.rule}")
         revoke.clicked.connect(lambda: self.revoke_requested.emit(rule.id))
         icon, color = _ICONS[rule.effect]

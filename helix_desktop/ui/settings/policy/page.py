@@ -108,7 +108,7 @@ class PolicyFieldInput(FormField):
     def __init__(self, field: PolicyField) -> None:
         self._field = field
         self.control = self._create_control(field)
-        self._reset_button = PushButton("", "link", "undo-2", px=13)
+        self._reset_button = PushButton("", "link", "undo-2", px=13, name="reset")
         self._reset_button.clicked.connect(self._reset)
         trailing = QWidget()
         trailing.setLayout(row(label(field.unit, "faint") if field.unit else None, self._reset_button, gap=6))
@@ -205,7 +205,10 @@ class PolicyPage(QWidget):
         self.setLayout(column(page))
 
     def _error_card(self) -> QFrame:
-        open_file, replace = PushButton("Open file"), PushButton("Replace file")
+        open_file, replace = (
+            PushButton("Open file", name="open_file"),
+            PushButton("Replace file", name="replace_file"),
+        )
         open_file.clicked.connect(self.open_requested)
         replace.clicked.connect(self.replace_requested)
         replace.setToolTip("Write the policy in use to the file; a copy of the file is kept beside it")

@@ -70,8 +70,14 @@ class ProviderEditor(QWidget):
         }
         self.models.listing_requested.connect(lambda: self.models_requested.emit(self.form()))
         self._check_view = ProviderCheckView()
-        self._test, self._save = PushButton("Test", "", "zap"), PushButton("Save", "primary")
-        self._use, self._remove = PushButton("Use in workspace"), PushButton("Remove", "danger")
+        self._test, self._save = (
+            PushButton("Test", "", "zap", name="test_provider"),
+            PushButton("Save", "primary", name="save_provider"),
+        )
+        self._use, self._remove = (
+            PushButton("Use in workspace", name="use_provider"),
+            PushButton("Remove", "danger", name="remove_provider"),
+        )
         self._use.setToolTip(
             "Default model for this workspace: sessions use it unless they have one of their own"
         )

@@ -105,8 +105,8 @@ class ModelChecklist(QWidget):
         self._no_match = label("No matching models", "muted")
         self.add, self._all, self._close = (
             PushButton("", "primary"),
-            PushButton("", "link"),
-            PushButton("Cancel"),
+            PushButton("", "link", name="check_all"),
+            PushButton("Cancel", name="cancel"),
         )
         self.add.setObjectName("add_checked_models")
         self.add.clicked.connect(lambda: self.added.emit(self.checked()))

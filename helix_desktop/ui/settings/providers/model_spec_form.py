@@ -41,6 +41,9 @@ class ModelSpecForm(QWidget):
         )
         self._reset_button = IconButton("rotate-ccw", "Forget my own figures of this model", px=15, edge=26)
         self._remove = IconButton("trash-2", "Remove this model", px=15, edge=26)
+        self._default_button.setObjectName("use_by_default")
+        self._reset_button.setObjectName("forget_figures")
+        self._remove.setObjectName("remove_model")
         self._fields: dict[str, QLineEdit] = {}
         self._choices: dict[str, Combo] = {}
         self._sources: dict[str, ElidedLabel] = {}

@@ -50,8 +50,8 @@ class ProviderModels(QWidget):
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         self._add_button, self._list_button = (
-            PushButton("Add", "", "plus"),
-            PushButton("List models", "", "list"),
+            PushButton("Add", "", "plus", name="add_model"),
+            PushButton("List models", "", "list", name="list_models"),
         )
         adding = row(self.name_field, self._add_button, self._list_button, gap=6)
         adding.setStretch(0, 1)

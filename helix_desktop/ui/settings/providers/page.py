@@ -44,13 +44,13 @@ class ProvidersPage(QWidget):
         self.editor = ProviderEditor()
         self.found_servers = FoundServerList()
         self._add_button, self._scan_button = (
-            PushButton("Add provider", "", "plus"),
-            PushButton("Find local servers", "", "search"),
+            PushButton("Add provider", "", "plus", name="add_provider"),
+            PushButton("Find local servers", "", "search", name="find_servers"),
         )
         self._menu = QMenu(self)
         self._add_button.setMenu(self._menu)
         self._scan_button.clicked.connect(self.scan_requested)
-        self._use_demo_button = PushButton("Use in workspace")
+        self._use_demo_button = PushButton("Use in workspace", name="use_demo")
         self._use_demo_button.setToolTip("Default model for this workspace")
         self._use_demo_button.clicked.connect(lambda: self.editor.use_requested.emit(self._selected_id()))
         self._stack = QStackedWidget()
@@ -102,12 +102,14 @@ class ProvidersPage(QWidget):
                     self._add_vendor_action(vendor)
             self._menu.addSeparator()
         other = QAction("Another server…", self._menu)
+        other.setObjectName("another_server")
         other.triggered.connect(self.add)
         self._menu.addAction(other)
         self.editor.set_catalog(catalog)
 
     def _add_vendor_action(self, vendor: Vendor) -> None:
         action = QAction(vendor.title, self._menu)
+        action.setObjectName(f"vendor:{vendor.name}")
         action.triggered.connect(lambda _=False, clicked_vendor=vendor: self.add_vendor(clicked_vendor))
         self._menu.addAction(action)
 

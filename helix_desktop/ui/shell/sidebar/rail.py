@@ -24,6 +24,8 @@ from helix_desktop.ui.shell.sidebar.rows import BADGE_LABELS, WorkspaceRow
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 
 RAIL_PX = 64
+_MENU_NAMES = ("show_folder", "rename", "locate", "copy_link", "export", "import", "remove_from_list")
+"""Object names of the entries of a workspace's menu, in their order."""
 
 
 class WorkspaceButton(EnterActivates, QAbstractButton):
@@ -196,6 +198,9 @@ class Rail(QFrame):
         menu.addAction("Import from a file…", lambda: self.import_requested.emit(workspace_id))
         menu.addSeparator()
         menu.addAction("Remove from list (data kept)", lambda: self.remove_requested.emit(workspace_id))
+        entries = [action for action in menu.actions() if not action.isSeparator()]
+        for action, name in zip(entries, _MENU_NAMES, strict=True):
+            action.setObjectName(name)
         return menu
 
     def tint(self, theme: Theme) -> None:

@@ -74,7 +74,7 @@ class SessionList(QListView):
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.addAction("Open", lambda: self._select(index))
         menu.addAction("Rename…\tF2", lambda: self.edit(index))
-        menu.addAction("Copy a link", lambda: self._request_link(index))
+        menu.addAction("Copy a link", lambda: self._request_link(index)).setObjectName("copy_link")
         item = index.data(ITEM_ROLE)
         if isinstance(item, SessionItem) and not item.parent:  # a subagent's goes with the one it works for
             menu.addSeparator()

@@ -107,7 +107,7 @@ class Sidebar(QFrame):
         return row(self.search, margins=(12, 10, 12, 4))
 
     def _empty_page(self) -> QWidget:
-        button = PushButton("New session", "", "plus")
+        button = PushButton("New session", "", "plus", name="new_session")
         button.clicked.connect(self.new_session_requested)
         page = QWidget()
         page.setLayout(
@@ -118,7 +118,7 @@ class Sidebar(QFrame):
         return page
 
     def _nothing_found_page(self) -> QWidget:
-        button = PushButton("Clear the search")
+        button = PushButton("Clear the search", name="clear_search")
         button.clicked.connect(self.search.clear)
         page = QWidget()
         words = label("No session has these words in its title.", "muted", wrap=True)

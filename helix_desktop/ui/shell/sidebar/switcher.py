@@ -78,7 +78,7 @@ class Switcher(QuickPicker):
         super().__init__(window, "Switch workspace", "Go to workspace", nothing, "open", _MAX_LINES)
         self._workspaces: tuple[WorkspaceRow, ...] = ()
         self.set_delegate(_Delegate(self.list_view, _ROW_PX))
-        add = PushButton("Add a folder…", "link")
+        add = PushButton("Add a folder…", "link", name="add_folder")
         add.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         add.clicked.connect(self._add)
         self.footer.addWidget(add)
