@@ -1,4 +1,4 @@
-"""Recorded sessions sent through the context manager, and what it made of them, measured."""
+"""Replay recorded sessions through the context manager and measure the result."""
 
 from helix_desktop.replay.replayer import Replayer
 

@@ -1,4 +1,4 @@
-"""The agent's counter in a replay: the same counts as live, made at once on the calling thread."""
+"""The token counter of a replay: the same counts as live, computed synchronously on the calling thread."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from helix_desktop.replay.message_tokens import VOCABULARY
 
 
 class ReplayTokenCounter:
-    """Counts tokens with the bundled vocabulary; each text once."""
+    """A counter with the bundled vocabulary that counts each text once."""
 
     def __init__(self) -> None:
         self._count = bundled_counter()
         self._counts: dict[str, int] = {}
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text."""
+        """Return the number of tokens of each text."""
         return [self._count_text(text) for text in texts]
 
     def _count_text(self, text: str) -> int:
-        known = self._counts.get(text)
-        if known is None:
-            known = self._counts[text] = self._count(text)
-        return known
+        count = self._counts.get(text)
+        if count is None:
+            count = self._counts[text] = self._count(text)
+        return count
 
 
 @cache
 def bundled_counter() -> Callable[[str], int]:
-    """Counts with the bundled vocabulary; building its tables takes about 0.4 s, once in a process."""
+    """Return a counter with the bundled vocabulary; loading takes about 0.4 s, once per process."""
     encoding = load_encoding(resources_dir() / "tokenizers" / f"{VOCABULARY}.tiktoken")
     return lambda text: count_text(encoding, text)

@@ -1,4 +1,4 @@
-"""Replays a recording, unmanaged and managed, and measures both."""
+"""Replay a recording unmanaged and managed, and measure both."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from helix_desktop.replay.request_totals import RequestTotals, SentTotals
 from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, RecordingResult, Timing
 
 MAX_REASONS = 5
-"""How many reasons against requests a report gives."""
+"""Maximum number of reasons for invalid requests in a report."""
 
 T = TypeVar("T")
 
 
 class MeasureOptions(msgspec.Struct, frozen=True):
-    """How to measure: the window in tokens, how often outputs are fetched through it, and what is recalled.
+    """How to measure: the window in tokens, how often reachability is checked, and the recall rate.
 
-    Outputs are fetched at the last model call of a recording; with `reach_every` n, at each n-th as well.
-    `recall_rate` is that of the recall model; None leaves all recalls out, those before re-reads too.
+    All outputs are fetched at the last model call of a recording; with `reach_every` n, at each n-th as well.
+    `recall_rate` is that of the recall model; None disables all recalls, those before re-reads too.
     """
 
     window: int = 128_000
@@ -44,7 +44,7 @@ class MeasureOptions(msgspec.Struct, frozen=True):
 def measure_file(
     path: Path, create_replay: Callable[[], Replay], tokens: MessageTokenCounter, options: MeasureOptions
 ) -> MeasuredRecording:
-    """Replay one recording. Raises RecordingUnusable."""
+    """Replay one recording and return its measurements. Raises InvalidRecording."""
     messages = list(read_messages(path))
     unmanaged = _measure_unmanaged(messages, tokens, options.window)
     with closing(create_replay()) as replay:
@@ -56,28 +56,28 @@ def measure_file(
 def _measure_unmanaged(
     messages: Sequence[RawMessage], tokens: MessageTokenCounter, window: int
 ) -> SentTotals:
-    """The baseline: everything is sent, each time."""
-    sending = RequestTotals(tokens, window)
+    """Return the totals of the baseline, which sends the whole history with each request."""
+    totals = RequestTotals(tokens, window)
     history: list[Message] = []
     for message in map(as_message, messages):
         if message.role == "assistant":
-            sending.add(history)
+            totals.add(history)
         history.append(message)
-    return sending.result(())
+    return totals.result(())
 
 
 def with_turn_ends(messages: Sequence[RawMessage]) -> Iterator[tuple[RawMessage, bool]]:
-    """Each message, and whether a turn ends with it.
+    """Yield each message, and True if a turn ends with it.
 
-    It does when the agent's answer, or the last output of an agent that was stopped, comes before a person's
-    message or the end.
+    A turn ends with the agent's answer, or the last output of an agent that was stopped, if a user message or
+    the end of the recording follows.
     """
-    for message, following in pairwise(chain(messages, [{"role": "user"}])):
-        yield message, following["role"] == "user" and message["role"] in ("assistant", "tool")
+    for message, next_message in pairwise(chain(messages, [{"role": "user"}])):
+        yield message, next_message["role"] == "user" and message["role"] in ("assistant", "tool")
 
 
 class MeasuredRun:
-    """One managed replay under way."""
+    """One managed replay in progress."""
 
     def __init__(self, replay: Replay, tokens: MessageTokenCounter, options: MeasureOptions) -> None:
         self._replay, self._options = replay, options
@@ -94,7 +94,7 @@ class MeasuredRun:
         self._reachability: list[Reachability] = []
 
     def play(self, messages: Sequence[RawMessage]) -> None:
-        """Feed it all messages, and take a request before each of the assistant's."""
+        """Feed all messages, and take a request before each message of the assistant."""
         calls = sum(message["role"] == "assistant" for message in messages)
         call = 0
         for message, turn_ends in with_turn_ends(messages):
@@ -112,8 +112,8 @@ class MeasuredRun:
                 _measure_time(self._feed_s, self._replay.end_turn)
 
     def _check_reachability(self, call: int) -> None:
-        found = measure_reachability(call, self._request, self._originals, self._replay.recall)
-        self._reachability.append(found)
+        reachability = measure_reachability(call, self._request, self._originals, self._replay.recall)
+        self._reachability.append(reachability)
 
     def _insert_recalls(self, answer: Message) -> None:
         steps = self._recalls.steps_before(answer, self._request, self._originals) if self._recalls else []
@@ -123,7 +123,7 @@ class MeasuredRun:
             self._take_request()
 
     def _take_request(self) -> None:
-        """Take and judge the next request; where none is made, the former one stays the last."""
+        """Take and validate the next request; if none can be made, keep the previous one as the last."""
         try:
             raw = _measure_time(self._request_s, self._replay.request)
         except (RequestTooLarge, RequestInvalid) as error:
@@ -138,14 +138,14 @@ class MeasuredRun:
         self._add_reasons(by_rules or by_grammar)
 
     def _add_reasons(self, reasons: Sequence[str]) -> None:
-        room = MAX_REASONS - len(self._reasons)
-        self._reasons += [f"request {len(self._request_s)}: {why}" for why in reasons[:room]]
+        remaining = MAX_REASONS - len(self._reasons)
+        self._reasons += [f"request {len(self._request_s)}: {reason}" for reason in reasons[:remaining]]
 
     def _feed(self, message: RawMessage) -> None:
         _measure_time(self._feed_s, lambda: self._replay.feed(message))
 
     def result(self, path: Path, unmanaged: SentTotals) -> MeasuredRecording:
-        """The figures, beside those of the unmanaged replay."""
+        """Return the figures, together with those of the unmanaged replay."""
         summaries = self._replay.summaries
         figures = RecordingResult(
             file=str(path),
@@ -160,7 +160,7 @@ class MeasuredRun:
                 self._invalid_by_rules, self._invalid_by_grammar, self._failed_requests, tuple(self._reasons)
             ),
             reach=self._reachability[-1],
-            least_reachable=min(one.reachable_share for one in self._reachability),
+            least_reachable=min(reachability.reachable_share for reachability in self._reachability),
             reach_checks=len(self._reachability),
             recalls=self._recalls.totals if self._recalls else Recalls(),
             request_cpu=Timing.from_seconds(self._request_s),
@@ -170,9 +170,9 @@ class MeasuredRun:
 
 
 def _measure_time(times: list[float], function: Callable[[], T]) -> T:
-    """Do it, and note the processor time it took, of all threads."""
-    began = time.process_time()
+    """Call the function and append the processor time of all threads, in seconds, to `times`."""
+    started_at_s = time.process_time()
     try:
         return function()
     finally:
-        times.append(time.process_time() - began)
+        times.append(time.process_time() - started_at_s)

@@ -1,4 +1,4 @@
-"""The tokens of recorded messages, counted as their publishers count them."""
+"""Count the tokens of recorded messages as the publishers of the recordings count them."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     import tiktoken
 
 FRAMING_TOKENS = 4
-"""Tokens a message takes beside its text; each of its calls takes as many again."""
+"""Tokens per message in addition to its text; each of its calls adds the same number again."""
 
 VOCABULARY = "o200k_base"
 
 
 class MessageTokenCounter:
-    """Counts the messages of one recording: text, the calls' names and arguments, and framing.
+    """A counter for the messages of one recording: text, names and arguments of calls, and framing.
 
     Each text is counted once, however often it is sent.
     """
@@ -31,19 +31,19 @@ class MessageTokenCounter:
 
     @classmethod
     def bundled(cls) -> MessageTokenCounter:
-        """With the bundled vocabulary. Raises HelixError when it is damaged."""
+        """Create a counter with the bundled vocabulary. Raises HelixError if the vocabulary is damaged."""
         encoding = _encoding()
         return cls(lambda text: count_text(encoding, text))
 
     def text_tokens(self, text: str) -> int:
-        """The tokens of a text."""
-        found = self._counts.get(text)
-        if found is None:
-            found = self._counts[text] = self._count(text)
-        return found
+        """Return the number of tokens of a text."""
+        tokens = self._counts.get(text)
+        if tokens is None:
+            tokens = self._counts[text] = self._count(text)
+        return tokens
 
     def message_tokens(self, message: Message) -> int:
-        """The tokens of a message."""
+        """Return the number of tokens of a message."""
         calls = sum(
             FRAMING_TOKENS + self.text_tokens(call.name) + self.text_tokens(call.arguments)
             for call in message.calls
@@ -51,7 +51,7 @@ class MessageTokenCounter:
         return FRAMING_TOKENS + self.text_tokens(message.text) + calls
 
     def shared_tokens(self, previous: Message, message: Message) -> int:
-        """The tokens of the text with which both messages begin; 0 when their roles or calls differ."""
+        """Return the tokens of the common text prefix of two messages; 0 if their roles or calls differ."""
         if (previous.role, previous.call_id, previous.name) != (message.role, message.call_id, message.name):
             return 0
         if previous.text == message.text:
@@ -62,12 +62,12 @@ class MessageTokenCounter:
 
 @cache
 def _encoding() -> tiktoken.Encoding:
-    """The vocabulary; building its tables takes about 0.4 s, once in a process."""
+    """Load the vocabulary; building its tables takes about 0.4 s, once per process."""
     return load_encoding(resources_dir() / "tokenizers" / f"{VOCABULARY}.tiktoken")
 
 
 def _common_prefix(first: str, second: str) -> str:
-    """The text with which both begin, found by halving: comparing slices is as fast as memory."""
+    """Return the common prefix by binary search: comparing slices runs at memory speed."""
     low, high = 0, min(len(first), len(second))
     while low < high:
         middle = (low + high + 1) // 2

@@ -1,4 +1,4 @@
-"""Many recordings, measured one after the other or by several processes."""
+"""Measure many recordings, sequentially or in several processes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from helix_desktop.replay.ports import Replay
 from helix_desktop.replay.results import MeasuredRecording
 
 ReplayFactory = Callable[[], Replay]
-"""Begins a managed session; several processes need one that can be pickled."""
+"""Creates a managed session; must be picklable when several processes measure."""
 
 
 def measure_all(
@@ -27,21 +27,23 @@ def measure_all(
     jobs: int,
     on_progress: Callable[[int], None],
 ) -> list[MeasuredRecording]:
-    """Measure recordings, in their order; `tell` hears how many are done. The first error ends it.
+    """Measure recordings, in their order; `on_progress` gets the number done. The first error ends it.
 
-    Raises RecordingUnusable, and HelixError when a process dies.
+    Raises InvalidRecording, and HelixError when a process dies.
     """
     if jobs == 1 or len(paths) <= 1:
         return list(_measure_sequentially(paths, create_replay, options, on_progress))
     with _pool(min(jobs, len(paths))) as pool:
-        # The largest first: a long recording begun last would leave the other processes idle.
-        order = sorted(range(len(paths)), key=lambda at: -_size(paths[at]))
-        running = {pool.submit(measure_bundled, paths[at], create_replay, options): at for at in order}
+        # The largest first: a long recording started last would leave the other processes idle.
+        order = sorted(range(len(paths)), key=lambda index: -_size(paths[index]))
+        running = {
+            pool.submit(measure_bundled, paths[index], create_replay, options): index for index in order
+        }
         return _collect(running, on_progress)
 
 
 def measure_bundled(path: Path, create_replay: ReplayFactory, options: MeasureOptions) -> MeasuredRecording:
-    """Measure one recording with the bundled vocabulary. Raises RecordingUnusable."""
+    """Measure one recording with the bundled vocabulary. Raises InvalidRecording."""
     return measure_file(path, create_replay, MessageTokenCounter.bundled(), options)
 
 
@@ -59,21 +61,21 @@ def _measure_sequentially(
 def _collect(
     running: dict[Future[MeasuredRecording], int], on_progress: Callable[[int], None]
 ) -> list[MeasuredRecording]:
-    found: dict[int, MeasuredRecording] = {}
+    results: dict[int, MeasuredRecording] = {}
     try:
         for done, future in enumerate(as_completed(running), 1):
-            found[running[future]] = future.result()
+            results[running[future]] = future.result()
             on_progress(done)
     except BrokenProcessPool as error:
         raise HelixError(
             "A process that measured has died.", "The system may lack memory.", "Try again with --jobs 1."
         ) from error
-    return [found[at] for at in sorted(found)]
+    return [results[index] for index in sorted(results)]
 
 
 @contextmanager
 def _pool(size: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that start afresh: none inherits threads, loops or locks of this one."""
+    """Open a pool of spawned processes: none inherits threads, loops or locks of this one."""
     pool = ProcessPoolExecutor(size, mp_context=get_context("spawn"), initializer=_ignore_interrupts)
     try:
         yield pool
@@ -82,12 +84,12 @@ def _pool(size: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _ignore_interrupts() -> None:
-    """Ctrl+C reaches every process of a terminal; the one that waits for the others ends them."""
+    """Ignore Ctrl+C, which reaches every process of a terminal: the parent process ends the workers."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _size(path: Path) -> int:
     try:
         return path.stat().st_size
-    except OSError:  # reading it says what is wrong
+    except OSError:  # reading the file reports the error
         return 0

@@ -1,4 +1,4 @@
-"""What is measured: a session that is fed a recording and says what it would send."""
+"""The interface of what is measured: a session that takes a recording and returns its requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Counts(msgspec.Struct, frozen=True):
 
     @property
     def lossy(self) -> int:
-        """How often a text that is shorter than what it stands for took its place."""
+        """Return how often a shorter text replaced a longer one."""
         return self.handovers + self.observations + self.reflections
 
 
@@ -34,33 +34,33 @@ class Replay(Protocol):
 
     @property
     def summaries(self) -> Sequence[int]:
-        """The input tokens of each summarising call made so far."""
+        """The input tokens of each summarizing call so far."""
         ...
 
     @property
     def counts(self) -> Counts:
-        """What has happened so far."""
+        """The counts of events so far."""
         ...
 
     def feed(self, message: RawMessage) -> None:
-        """Take the next message of the session."""
+        """Add the next message of the session."""
         ...
 
     def end_turn(self) -> None:
-        """The agent has answered, or was stopped; the next message is a person's."""
+        """End the turn: the agent has answered, or was stopped; the next message is the user's."""
         ...
 
     def request(self) -> list[dict[str, Any]]:
-        """What would be sent to the model now; the same each time until the next message.
+        """Return the request that would be sent now; the same each time until the next message.
 
-        Raises RequestTooLarge and RequestInvalid when it makes none.
+        Raises RequestTooLarge and RequestInvalid if it cannot be made.
         """
         ...
 
     def recall(self, handle: str) -> bytes:
-        """The original bytes behind a handle. Raises DigestUnknown."""
+        """Return the original bytes of a handle. Raises DigestUnknown."""
         ...
 
     def close(self) -> None:
-        """End it, and give back what it holds."""
+        """Close the session and free its resources."""
         ...

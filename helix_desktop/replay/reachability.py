@@ -1,4 +1,4 @@
-"""What can still be read of a session from its window: every original output, fetched and compared."""
+"""Measure what can still be read of a session from its window: fetch every original output and compare."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from helix_desktop.replay.recording import parse_arguments
 
 _HANDLE = re.compile(r"(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])")
 MAX_LOST_NAMED = 5
-"""How many of the lost outputs a report names."""
+"""Maximum number of lost outputs that a report names."""
 
 
 class Reachability(msgspec.Struct, frozen=True):
-    """The tool outputs before one model call, in bytes: all, those whole in its window, those it could read.
+    """The tool outputs before one model call, in bytes: all, complete in its window, and reachable.
 
-    What can be read is whole in the window, or is fetched through handles that stand in it.
+    An output is reachable if it is complete in the window, or can be fetched through handles in it.
     `argument_bytes` are those of the texts in the arguments of calls.
     """
 
@@ -36,7 +36,7 @@ class Reachability(msgspec.Struct, frozen=True):
 
     @property
     def reachable_share(self) -> float:
-        """Of all bytes of outputs, those that can be read; 1 where there are none."""
+        """Return the share of output bytes that can be read; 1 if there are no outputs."""
         return self.reachable_bytes / self.output_bytes if self.output_bytes else 1.0
 
 
@@ -49,7 +49,7 @@ class OriginalOutputs:
         self._contents: set[bytes] = set()
 
     def add(self, message: Message) -> None:
-        """Note what a recorded message brings."""
+        """Record the output and the call arguments of a message."""
         if message.role == "tool":
             self.outputs[message.call_id] = _bytes(message.text)
             self._contents.add(self.outputs[message.call_id])
@@ -58,12 +58,12 @@ class OriginalOutputs:
             self._contents.update(self.calls[call.id])
 
     def is_original(self, content: bytes) -> bool:
-        """Whether a way from the window ends here: handles inside it would be quotations."""
+        """Return True if the content is an original: handles inside it are mere quotations."""
         return content in self._contents
 
 
 def argument_values(arguments: str) -> tuple[bytes, ...]:
-    """A call's arguments as a whole, and each text in them."""
+    """Return a call's complete arguments, followed by each text in them."""
     return (_bytes(arguments), *map(_bytes, _texts(parse_arguments(arguments))))
 
 
@@ -71,16 +71,16 @@ def _texts(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict | list):
-        for one in value.values() if isinstance(value, dict) else value:
-            yield from _texts(one)
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _texts(item)
 
 
 def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")  # JSON can spell halves of a pair
+    return text.encode("utf-8", "surrogatepass")  # JSON can contain lone surrogates
 
 
 def find_handles(request: Iterable[Message]) -> Iterator[str]:
-    """The handles that stand in a request's texts and arguments, as they come."""
+    """Yield the handles in a request's texts and arguments, in order of appearance."""
     for message in request:
         yield from _HANDLE.findall(message.text)
         for call in message.calls:
@@ -88,33 +88,35 @@ def find_handles(request: Iterable[Message]) -> Iterator[str]:
 
 
 def visible_call_ids(request: Iterable[Message], originals: OriginalOutputs) -> set[str]:
-    """The call ids whose whole output stands in a request."""
+    """Return the ids of calls whose complete output is in the request."""
     return {
-        one.call_id
-        for one in request
-        if one.role == "tool" and originals.outputs.get(one.call_id) == _bytes(one.text)
+        message.call_id
+        for message in request
+        if message.role == "tool" and originals.outputs.get(message.call_id) == _bytes(message.text)
     }
 
 
 def follow_handles(
     request: Sequence[Message], originals: OriginalOutputs, recall: Callable[[str], bytes]
 ) -> Iterator[tuple[tuple[str, ...], bytes]]:
-    """Every content that handles lead to from a request, nearest first, with the handles on the way to it."""
-    ways: deque[tuple[str, ...]] = deque((handle,) for handle in dict.fromkeys(find_handles(request)))
-    seen = {way[0] for way in ways}
-    while ways:
-        way = ways.popleft()
+    """Yield each content that a request's handles lead to, nearest first, with the path of handles."""
+    paths: deque[tuple[str, ...]] = deque((handle,) for handle in dict.fromkeys(find_handles(request)))
+    visited = {path[0] for path in paths}
+    while paths:
+        path = paths.popleft()
         try:
-            content = recall(way[-1])
-        except DigestUnknown:  # texts quote other people's digests
+            content = recall(path[-1])
+        except DigestUnknown:  # texts may quote foreign digests
             continue
-        yield way, content
+        yield path, content
         if originals.is_original(content):
             continue
-        fresh = [one for one in _HANDLE.findall(content.decode("utf-8", "replace")) if one not in seen]
-        for handle in dict.fromkeys(fresh):
-            seen.add(handle)
-            ways.append((*way, handle))
+        new_handles = [
+            match for match in _HANDLE.findall(content.decode("utf-8", "replace")) if match not in visited
+        ]
+        for handle in dict.fromkeys(new_handles):
+            visited.add(handle)
+            paths.append((*path, handle))
 
 
 def measure_reachability(
@@ -123,13 +125,13 @@ def measure_reachability(
     originals: OriginalOutputs,
     recall: Callable[[str], bytes],
 ) -> Reachability:
-    """What can be read from the request of this number, every content really fetched."""
-    here = visible_call_ids(request, originals)
+    """Measure what can be read from the request of this number by fetching every content."""
+    visible = visible_call_ids(request, originals)
     fetched = {content for _, content in follow_handles(request, originals, recall)}
     lost = [
         call_id
         for call_id, content in originals.outputs.items()
-        if call_id not in here and content not in fetched
+        if call_id not in visible and content not in fetched
     ]
     sizes = {call_id: len(content) for call_id, content in originals.outputs.items()}
     total = sum(sizes.values())
@@ -138,34 +140,36 @@ def measure_reachability(
         request_number,
         len(sizes),
         total,
-        sum(sizes[call_id] for call_id in here),
+        sum(sizes[call_id] for call_id in visible),
         total - sum(sizes[call_id] for call_id in lost),
         arguments,
         reachable_arguments,
-        tuple(one for one in lost if sizes[one])[:MAX_LOST_NAMED],
+        tuple(lost_id for lost_id in lost if sizes[lost_id])[:MAX_LOST_NAMED],
     )
 
 
 def _argument_bytes(
     request: Iterable[Message], originals: OriginalOutputs, fetched: set[bytes]
 ) -> tuple[int, int]:
-    """The bytes of the texts in all calls' arguments; those that stand in their call, or were fetched.
+    """Return the bytes of the texts in all calls' arguments, and of those in their call or fetched.
 
-    An index entry tells each call with its arguments, so that small ones are read there.
+    An index entry contains each call with its arguments, so small ones can be read there.
     """
-    here = {call.id: argument_values(call.arguments) for message in request for call in message.calls}
-    told = b"\n".join(content for content in fetched if content.startswith(HEAD.encode()))
+    call_arguments = {
+        call.id: argument_values(call.arguments) for message in request for call in message.calls
+    }
+    index_text = b"\n".join(content for content in fetched if content.startswith(HEAD.encode()))
     total = reachable = 0
-    for call_id, (whole, *texts) in originals.calls.items():
-        in_call = here.get(call_id, ())
-        at_once = whole in fetched or whole in told
-        for text in texts or [whole]:
+    for call_id, (complete, *texts) in originals.calls.items():
+        in_call = call_arguments.get(call_id, ())
+        at_once = complete in fetched or complete in index_text
+        for text in texts or [complete]:
             total += len(text)
-            if at_once or text in in_call or text in fetched or _as_json(text) in told:
+            if at_once or text in in_call or text in fetched or _as_json(text) in index_text:
                 reachable += len(text)
     return total, reachable
 
 
 def _as_json(text: bytes) -> bytes:
-    """A text as it stands inside JSON."""
+    """Return a text encoded as JSON."""
     return msgspec.json.encode(text.decode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Recorded sessions: files of one message a line, plain or gzip, read strictly."""
+"""Read recorded sessions strictly: files with one message per line, plain or gzip."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.ports import RawMessage
 
 SUFFIXES = (".jsonl", ".jsonl.gz")
-MAX_LINE_BYTES = 64 * 1024 * 1024  # bytes: a message of more is taken for a damaged file
+MAX_LINE_BYTES = 64 * 1024 * 1024  # a longer message means a damaged file
 _GZIP = b"\x1f\x8b"
 _FIX = "Give a recording of one message a line, as `helix-desktop replay --help` says."
 
@@ -55,13 +55,13 @@ _DECODER = msgspec.json.Decoder(_AnyLine)
 
 
 def as_message(raw: RawMessage) -> Message:
-    """A message of a recording or of a replay's request as the context engine has it."""
+    """Convert a message of a recording or of a replay's request to a Message."""
     calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in raw.get("tool_calls", ()))
     return Message(raw["role"], raw["content"], calls, raw.get("tool_call_id", ""), raw.get("name", ""))
 
 
 def parse_arguments(arguments: str) -> object:
-    """A call's arguments as JSON; None where they are free text, or nested beyond reason."""
+    """Parse a call's arguments as JSON; None if they are free text, or nested too deeply."""
     try:
         return json.loads(arguments)
     except (ValueError, RecursionError):
@@ -69,26 +69,28 @@ def parse_arguments(arguments: str) -> object:
 
 
 def find_recordings(paths: Iterable[Path]) -> list[Path]:
-    """The recordings among files and folders, in order; a folder is searched to the bottom.
+    """Return the recordings among files and folders, in order; folders are searched recursively.
 
-    Raises RecordingUnusable for what is not there, and for a folder without any.
+    Raises InvalidRecording for a folder without any.
     """
-    found: list[Path] = []
+    recordings: list[Path] = []
     for path in paths:
         if not path.is_dir():
-            found.append(path)
+            recordings.append(path)
             continue
-        inside = sorted(one for one in path.rglob("*") if one.name.endswith(SUFFIXES) and one.is_file())
-        if not inside:
+        in_folder = sorted(
+            file for file in path.rglob("*") if file.name.endswith(SUFFIXES) and file.is_file()
+        )
+        if not in_folder:
             raise InvalidRecording(
                 f"{path} holds no recording.", f"None ends in {' or '.join(SUFFIXES)}.", _FIX
             )
-        found += inside
-    return list(dict.fromkeys(found))
+        recordings += in_folder
+    return list(dict.fromkeys(recordings))
 
 
 def read_messages(path: Path) -> Iterator[dict[str, Any]]:
-    """The messages of a recording, one by one. Raises RecordingUnusable naming the line and what is wrong."""
+    """Yield the messages of a recording. Raises InvalidRecording with the line and the reason."""
     order = _OrderChecker()
     number = 0
     with _open_recording(path) as file:
@@ -145,11 +147,11 @@ def _unusable_error(path: Path, number: int, reason: str) -> InvalidRecording:
 
 
 class _OrderError(Exception):
-    """A message stands where it cannot stand."""
+    """A message is out of order."""
 
 
 class _OrderChecker:
-    """Follows who may speak next."""
+    """Checks the order of messages."""
 
     def __init__(self) -> None:
         self._unanswered: list[str] = []
@@ -157,7 +159,7 @@ class _OrderChecker:
         self._has_started = self._has_user_message = self._has_answer = False
 
     def check(self, message: _AnyLine) -> None:
-        """Look at the next message. Raises _Disorder."""
+        """Check the next message. Raises _OrderError."""
         if isinstance(message, _Tool):
             self._check_output(message.tool_call_id)
             return
@@ -193,7 +195,7 @@ class _OrderChecker:
 
     @property
     def missing_text(self) -> str:
-        """What is missing now that the file ends; empty when nothing is."""
+        """What is missing at the end of the file; empty if nothing is."""
         if self._unanswered:
             return f"the file ends before the answers to {self._open_calls}"
         return "" if self._has_answer else "no message is the assistant's, so there is nothing to replay"

@@ -1,7 +1,7 @@
 """The replayer: the live engine, fed with a recorded session message by message.
 
-Nothing here decides about the window: what stands in a request comes from the same session, intake and
-steward that run in the app, over a store in memory, with a writer of summaries that asks no model.
+Nothing here decides about the window: the content of a request comes from the same session, intake and
+context manager that run in the app, on a store in memory, with a summary writer that calls no model.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
 
 
 class Replayer:
-    """One recorded session under a policy, in a window of so many tokens.
+    """One recorded session under a policy, with a window in tokens.
 
     Messages have the shape of the recordings: `role` and `content`, an assistant's `tool_calls` (`id`,
-    `name`, `arguments`), a tool's `tool_call_id` and `name`. The clock is virtual: 10 s a model call, 60 s at
-    the end of a turn; the provider's cache never goes cold; summaries are ready at the next call. To be used
-    from one thread that runs no event loop. Raises InputUnusable for a policy that is none.
+    `name`, `arguments`), a tool's `tool_call_id` and `name`. The clock is virtual: 10 s per model call, 60 s
+    at the end of a turn; the provider's cache never goes cold; summaries are ready at the next call. Use it
+    from one thread that runs no event loop. Raises InvalidInput for an unknown policy.
     """
 
     def __init__(self, policy: str | ContextPolicy = "balanced", window: int = 128_000) -> None:
@@ -72,15 +72,15 @@ class Replayer:
         self._scope = TaskScope()
         self.session = Session(_SESSION, self._store, self._now, self._scope, [], Transcript())
         self._intake = Intake(self._counter)
-        upkeep = WindowRewriter(self.session, self._counter, self._now, self.settings)
-        told, versions = split_versions(load_prompts())
+        rewriter = WindowRewriter(self.session, self._counter, self._now, self.settings)
+        prompts, versions = split_versions(load_prompts())
         counter, now = self._counter, self._now
         compactor = Compactor(
-            self.session, counter, now, told["handover"], self.settings, versions["handover"]
+            self.session, counter, now, prompts["handover"], self.settings, versions["handover"]
         )
-        observer = Observer(self.session, counter, now, upkeep, told, versions, self.settings)
+        observer = Observer(self.session, counter, now, rewriter, prompts, versions, self.settings)
         self._context_manager = ContextManager(
-            self.session, upkeep, compactor, observer, now, self._scope, self.settings
+            self.session, rewriter, compactor, observer, now, self._scope, self.settings
         )
         await self.session.record(SessionStarted("Replay"))
 
@@ -88,14 +88,14 @@ class Replayer:
         return self._clock
 
     def settings(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
-        """Policy, frame and models of the replay."""
+        """Return policy, frame and models of the replay."""
         return self._policy, self._frame, ModelRoles(self._writer)
 
     def _run(self, coroutine: Coroutine[Any, Any, T]) -> T:
         return self._loop.run_until_complete(coroutine)
 
     def feed(self, message: Mapping[str, Any]) -> None:
-        """Take the next message of the session. Raises InputUnusable when it cannot follow the last."""
+        """Add the next message of the session. Raises InvalidInput if it cannot follow the last one."""
         self._run(self._feed(message))
         self._request = None
 
@@ -120,29 +120,29 @@ class Replayer:
 
     async def _feed_answer(self, text: str, calls: Any) -> None:
         await self._context_manager.wait_for_background_work()
-        made = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in calls)
-        if not (text.strip() or made):
+        tool_calls = tuple(ToolCall(call["id"], call["name"], call["arguments"]) for call in calls)
+        if not (text.strip() or tool_calls):
             return
         self._clock += MODEL_CALL_MS
-        answer = ModelResponse(text, made)
-        spoken, contents = await self._intake.from_response(answer, self._info, self._estimate, MODEL_CALL_MS)
-        await self.session.record(spoken, contents=contents)
-        self._calls = {call.id: call for call in made}
+        answer = ModelResponse(text, tool_calls)
+        event, contents = await self._intake.from_response(answer, self._info, self._estimate, MODEL_CALL_MS)
+        await self.session.record(event, contents=contents)
+        self._calls = {call.id: call for call in tool_calls}
 
     async def _feed_output(self, call_id: str, name: str, text: str) -> None:
         call = self._calls.get(call_id)
         if call is None:
             raise InvalidInput(f"The output {call_id!r} answers no open call.")
         result = await self._recall_result(call, text) or ToolResult(text.encode("utf-8", "surrogatepass"))
-        taken = await self._intake.from_tool_result(call, result)
-        answer = taken.answer
-        if self._intake.needs_choice(taken, self._policy, self._info.window):
-            answer = await self._intake.as_preview(taken, self._policy)
-        contents = [taken.content] if taken.content is not None else []
+        received = await self._intake.from_tool_result(call, result)
+        answer = received.answer
+        if self._intake.needs_choice(received, self._policy, self._info.window):
+            answer = await self._intake.as_preview(received, self._policy)
+        contents = [received.content] if received.content is not None else []
         await self.session.record(answer, contents=contents)
 
     async def _recall_result(self, call: ToolCall, text: str) -> ToolResult | None:
-        """The result of a recall of what this session holds, shown as it was fed; None for other calls."""
+        """Return the result of a recall from this store, with the text as fed; None for other calls."""
         if call.name != RECALL_TOOL:
             return None
         digest = _hash_argument(call.arguments)
@@ -152,7 +152,7 @@ class Replayer:
             return None
 
     def end_turn(self) -> None:
-        """The agent has answered, or was stopped; the next message is a person's."""
+        """End the turn: the agent has answered, or was stopped; the next message is the user's."""
         self._run(self._end_turn())
 
     async def _end_turn(self) -> None:
@@ -163,9 +163,9 @@ class Replayer:
         self._clock += TURN_MS
 
     def request(self) -> list[dict[str, Any]]:
-        """What would be sent to the model now; the same each time until the next message.
+        """Return the request that would be sent now; the same each time until the next message.
 
-        Raises RequestTooLarge when it cannot be made to fit, and RequestInvalid.
+        Raises RequestTooLarge if it cannot be made to fit, and RequestInvalid.
         """
         if self._request is None:
             window = self._run(self._context_manager.prepare_window())
@@ -174,39 +174,39 @@ class Replayer:
         return self._raw_messages(self._request)
 
     def _raw_messages(self, messages: tuple[Message, ...]) -> list[dict[str, Any]]:
-        """The messages in the shape of the recordings; those that stay the same are converted once."""
-        kept: dict[int, tuple[Message, dict[str, Any]]] = {}
+        """Convert messages to the shape of the recordings; unchanged ones are converted once."""
+        raw_by_id: dict[int, tuple[Message, dict[str, Any]]] = {}
         for message in messages:
-            key = id(message)  # of a message that the former request holds, so that no other can have it
-            kept[key] = self._raw_by_id.get(key) or (message, _raw(message))
-        self._raw_by_id = kept
-        return [dict(kept[id(message)][1]) for message in messages]
+            key = id(message)  # the cached pair keeps the message alive, so no other has this id
+            raw_by_id[key] = self._raw_by_id.get(key) or (message, _raw(message))
+        self._raw_by_id = raw_by_id
+        return [dict(raw_by_id[id(message)][1]) for message in messages]
 
     def recall(self, handle: str) -> bytes:
-        """The original bytes behind a handle of 64 hex digits. Raises DigestUnknown."""
+        """Return the original bytes of a handle of 64 hex digits. Raises DigestUnknown."""
         return self._run(self._store.get(handle))
 
     @property
     def summaries(self) -> list[int]:
-        """The input tokens of each summarising call made so far."""
+        """The input tokens of each summarizing call so far."""
         return list(self._writer.input_tokens)
 
     @property
     def counts(self) -> Counts:
-        """What has happened so far."""
-        events = [one.event for one in self.session.log]
-        observed = [one for one in events if isinstance(one, ObservationsMade)]
+        """The counts of events so far."""
+        events = [record.event for record in self.session.log]
+        observations = [event for event in events if isinstance(event, ObservationsMade)]
         return Counts(
             sweeps=_count(events, SweepMade),
             folds=_count(events, FoldMade),
             handovers=_count(events, HandoverMade),
-            observations=sum(not one.reflection for one in observed),
-            reflections=sum(one.reflection for one in observed),
-            fallbacks=sum(bool(getattr(one, "fallback", "")) for one in events),
+            observations=sum(not event.reflection for event in observations),
+            reflections=sum(event.reflection for event in observations),
+            fallbacks=sum(bool(getattr(event, "fallback", "")) for event in events),
         )
 
     def close(self) -> None:
-        """End it, and give back what it holds."""
+        """Close the session and free its resources."""
         if not self._loop.is_closed():
             self._run(self._scope.close())
             self._loop.close()
@@ -214,14 +214,14 @@ class Replayer:
 
 def _hash_argument(arguments: str) -> str:
     try:
-        given = msgspec.json.decode(arguments)
+        args = msgspec.json.decode(arguments)
     except (msgspec.DecodeError, UnicodeEncodeError):
         return ""
-    return str(given.get("hash", "")) if isinstance(given, dict) else ""
+    return str(args.get("hash", "")) if isinstance(args, dict) else ""
 
 
 def _count(events: list[Event], event_type: type[object]) -> int:
-    return sum(isinstance(one, event_type) for one in events)
+    return sum(isinstance(event, event_type) for event in events)
 
 
 def _policy(policy: str | ContextPolicy) -> ContextPolicy:

@@ -1,4 +1,4 @@
-"""A second opinion on requests: the wire format as a grammar, apart from the engine's own rules."""
+"""Check requests against the wire format as a grammar, independently of the engine's own rules."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay.recording import parse_arguments
 
-# s system, u user, a assistant, c assistant with calls, t tool; the last word is never the assistant's.
+# s system, u user, a assistant, c assistant with calls, t tool; the assistant's message is never the last.
 _ROLE_ORDER = re.compile(r"s?u(?:[ua]|ct+)*(?<!a)")
 
 
@@ -20,23 +20,27 @@ class RequestGrammar:
         self._is_object_by_text: dict[str, bool] = {}
 
     def add_recorded(self, message: Message) -> None:
-        """Take a message as it was recorded: free text for arguments may stay free text."""
+        """Record a message: arguments that were free text there may stay free text."""
         self._free_text |= {call.id for call in message.calls if not self._is_object(call.arguments)}
 
     def find_errors(self, request: Sequence[Message]) -> list[str]:
-        """Why a server would refuse the request; empty when it would not."""
-        found = [f"message {at} has no text" for at, one in enumerate(request) if not _has_content(one)]
+        """Return the reasons why a server would refuse the request; empty if it would not."""
+        errors = [
+            f"message {index} has no text"
+            for index, message in enumerate(request)
+            if not _has_content(message)
+        ]
         shape = "".join(map(_role_letter, request))
         if not _ROLE_ORDER.fullmatch(shape):
-            return [*found, f"the order of roles ends in ...{shape[-12:]}"]
+            return [*errors, f"the order of roles ends in ...{shape[-12:]}"]
         for step in re.finditer("ct+", shape):
-            found += self._step_errors(request[step.start()], request[step.start() + 1 : step.end()])
-        return found
+            errors += self._step_errors(request[step.start()], request[step.start() + 1 : step.end()])
+        return errors
 
     def _step_errors(self, calling_message: Message, answers: Sequence[Message]) -> Iterator[str]:
-        asked = sorted(call.id for call in calling_message.calls)
-        if asked != sorted(answer.call_id for answer in answers) or len(set(asked)) < len(asked):
-            yield f"calls {asked} have the answers {[answer.call_id for answer in answers]}"
+        call_ids = sorted(call.id for call in calling_message.calls)
+        if call_ids != sorted(answer.call_id for answer in answers) or len(set(call_ids)) < len(call_ids):
+            yield f"calls {call_ids} have the answers {[answer.call_id for answer in answers]}"
         yield from (
             f"the arguments of {call.id} are no JSON object"
             for call in calling_message.calls

@@ -1,4 +1,4 @@
-"""What a replay sends, added up request by request."""
+"""Sum up what a replay sends, request by request."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from helix_desktop.replay.message_tokens import MessageTokenCounter
 
 CACHED, FRESH, SUMMARIZED = 0.1, 1.25, 1.0
 """Prices of an input token, in input tokens: read from the provider's prompt cache, written to it, and of a
-summarising call. Source: the common price list of prompt caching with a short life."""
+summarizing call. Source: the common price list of prompt caching with a short life."""
 
 
 class SentTotals(msgspec.Struct, frozen=True):
     """The sums of one replay; tokens unless a name says otherwise.
 
-    `billed` prices as cached the leading messages that equal those of the former request, and the text that
-    the first different message has in common with its predecessor; `billed_by_message` the equal ones alone.
+    `billed` prices as cached the leading messages that equal those of the previous request, and the text
+    that the first different message shares with its predecessor; `billed_by_message` the equal ones alone.
     `tool_tokens` are those of the texts of tool messages, in all requests together.
     """
 
@@ -35,37 +35,37 @@ class SentTotals(msgspec.Struct, frozen=True):
 
 
 class RequestTotals:
-    """Takes the requests of one replay as they come."""
+    """Running sums over the requests of one replay."""
 
     def __init__(self, tokens: MessageTokenCounter, window: int) -> None:
         self._tokens, self._window = tokens, window
         self._previous: tuple[Message, ...] = ()
-        self._sizes: list[int] = []  # of each message of the former request
+        self._sizes: list[int] = []  # of each message of the previous request
         self._tool_sizes: list[int] = []
         self._sums: list[int] = []  # of each request
         self._tool_sum = self._shared = self._shared_by_message = self._rewrites = 0
 
     def add(self, request: Sequence[Message]) -> None:
         """Add the next request."""
-        same = sum(
+        same_count = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(self._previous, request, strict=False))
         )
-        self._rewrites += same < len(self._previous)
-        del self._sizes[same:], self._tool_sizes[same:]
-        for message in request[same:]:
+        self._rewrites += same_count < len(self._previous)
+        del self._sizes[same_count:], self._tool_sizes[same_count:]
+        for message in request[same_count:]:
             self._sizes.append(self._tokens.message_tokens(message))
             self._tool_sizes.append(self._tokens.text_tokens(message.text) if message.role == "tool" else 0)
-        by_message = sum(self._sizes[:same])
+        by_message = sum(self._sizes[:same_count])
         self._shared_by_message += by_message
         self._shared += by_message
-        if same < min(len(self._previous), len(request)):
-            self._shared += self._tokens.shared_tokens(self._previous[same], request[same])
+        if same_count < min(len(self._previous), len(request)):
+            self._shared += self._tokens.shared_tokens(self._previous[same_count], request[same_count])
         self._sums.append(sum(self._sizes))
         self._tool_sum += sum(self._tool_sizes)
         self._previous = tuple(request)
 
     def result(self, summary_tokens: Sequence[int]) -> SentTotals:
-        """What was sent so far, with the input of the summarising calls."""
+        """Return the sums so far, with the input of the summarizing calls."""
         total, requests = sum(self._sums), len(self._sums)
         extra = SUMMARIZED * sum(summary_tokens)
         return SentTotals(

@@ -25,16 +25,16 @@ class Timing(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_seconds(cls, seconds: Sequence[float]) -> Timing:
-        """The timing of some measured times; zeros for none."""
+        """Return the timing of measured times in seconds; zeros for none."""
         ordered = sorted(seconds) or [0.0]
         p50, p95 = (ordered[math.ceil(share * len(ordered)) - 1] * 1e3 for share in (0.5, 0.95))
         return cls(p50, p95, sum(ordered) / len(ordered) * 1e3)
 
 
 class InvalidRequests(msgspec.Struct, frozen=True):
-    """Model calls that could not be made, and the first reasons.
+    """Counts of invalid model calls, and the first reasons.
 
-    A server would refuse the request by the engine's rules, or by a second opinion; or the engine made none.
+    The request breaks the engine's rules, or the independent grammar; or the engine could not make one.
     """
 
     by_rules: int = 0
@@ -44,7 +44,7 @@ class InvalidRequests(msgspec.Struct, frozen=True):
 
 
 class RecordingResult(msgspec.Struct, frozen=True):
-    """What the context manager made of one recording. Shares are of what the unmanaged session sent."""
+    """The figures of one recording. Shares are of what the unmanaged session sent."""
 
     file: str
     source: str
@@ -64,12 +64,12 @@ class RecordingResult(msgspec.Struct, frozen=True):
 
     @property
     def is_heavy(self) -> bool:
-        """Whether the recording, unmanaged, presses on the window."""
+        """Return True if the unmanaged recording nearly fills the window."""
         return self.unmanaged.peak_window > HEAVY_SHARE * self.window
 
 
 class MeasuredRecording(msgspec.Struct, frozen=True):
-    """A recording's figures, and the single processor times in seconds that sums over recordings need."""
+    """A recording's figures, and the single processor times in seconds, which sums over recordings need."""
 
     result: RecordingResult
     request_s: tuple[float, ...]

@@ -1,4 +1,4 @@
-"""The writer of summaries in a replay: it stands in a model's place, and extracts instead of composing."""
+"""The summary writer of a replay: replaces a model, and extracts instead of composing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helix_desktop.replay.counter import ReplayTokenCounter
 
 
 class SummaryWriter:
-    """A model that answers summary requests at once and the same way each time; `asked` are their tokens."""
+    """A deterministic model for summary requests; `input_tokens` are the tokens of each."""
 
     def __init__(self, info: ModelInfo, counter: ReplayTokenCounter) -> None:
         self.info = info
@@ -18,9 +18,9 @@ class SummaryWriter:
         self._counter = counter
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """The summary that the request asks for."""
+        """Yield the requested summary."""
         counts = await self._counter.count([message.text for message in request.messages])
         self.input_tokens.append(sum(counts))
         text = write_summary(request.messages[-1].text)
-        (written,) = await self._counter.count([text])
-        yield ModelResponse(text, usage=Usage(sum(counts), written))
+        (output_tokens,) = await self._counter.count([text])
+        yield ModelResponse(text, usage=Usage(sum(counts), output_tokens))

@@ -1,4 +1,4 @@
-"""The figures of many recordings together."""
+"""Sum up the figures of many recordings."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ CountsT = TypeVar("CountsT", Counts, Recalls)
 
 
 class HeavyTotals(msgspec.Struct, frozen=True):
-    """The recordings that press on the window, each counting as much as any other.
+    """The totals of recordings that nearly fill the window, each with the same weight.
 
     `mean_window...` is the mean of the recordings' mean requests, `median_peak...` the median of their
     largest, as shares of the same figure of the unmanaged session or of the window. `summaries` and `lossy`
-    are per recording: summarising calls, and shorter texts put in the place of longer ones.
+    are per recording: summarizing calls, and replacements of texts by shorter ones.
     """
 
     files: int
@@ -35,7 +35,7 @@ class HeavyTotals(msgspec.Struct, frozen=True):
 class Totals(msgspec.Struct, frozen=True):
     """Sums and shares of some recordings; 0.25 is a quarter.
 
-    A `..._of_sums` divides what all managed sessions took by what all unmanaged ones did, so that long
+    A `..._of_sums` divides what all managed sessions used by what all unmanaged ones did, so that long
     recordings weigh more; a `..._of_files` is the mean of the recordings' own shares. `tool_saved`,
     `reachable`, `in_window` and `arguments_reachable` are of sums.
     """
@@ -71,59 +71,65 @@ class Totals(msgspec.Struct, frozen=True):
 
 
 def group_by_source(measured: Iterable[MeasuredRecording]) -> dict[str, list[MeasuredRecording]]:
-    """Recordings by the name of their folder, in order of first sight."""
-    found: dict[str, list[MeasuredRecording]] = {}
-    for one in measured:
-        found.setdefault(one.result.source, []).append(one)
-    return found
+    """Group recordings by the name of their folder, in order of first appearance."""
+    recordings_by_source: dict[str, list[MeasuredRecording]] = {}
+    for recording in measured:
+        recordings_by_source.setdefault(recording.result.source, []).append(recording)
+    return recordings_by_source
 
 
 def totals_of(measured: Sequence[MeasuredRecording]) -> Totals:
-    """The figures of some recordings together. Raises ValueError for none."""
-    files = [one.result for one in measured]
+    """Return the totals of some recordings. Raises ValueError for none."""
+    files = [recording.result for recording in measured]
     if not files:
         raise ValueError("there is nothing to add up")
     managed_input, unmanaged_input = _sum_pairs(
-        files, lambda one: (one.managed.input_tokens, one.unmanaged.input_tokens)
+        files, lambda result: (result.managed.input_tokens, result.unmanaged.input_tokens)
     )
-    billed, unmanaged_billed = _sum_pairs(files, lambda one: (one.managed.billed, one.unmanaged.billed))
+    billed, unmanaged_billed = _sum_pairs(
+        files, lambda result: (result.managed.billed, result.unmanaged.billed)
+    )
     by_message, unmanaged_by_message = _sum_pairs(
-        files, lambda one: (one.managed.billed_by_message, one.unmanaged.billed_by_message)
+        files, lambda result: (result.managed.billed_by_message, result.unmanaged.billed_by_message)
     )
-    tool, unmanaged_tool = _sum_pairs(files, lambda one: (one.managed.tool_tokens, one.unmanaged.tool_tokens))
-    output_bytes = sum(one.reach.output_bytes for one in files)
+    tool, unmanaged_tool = _sum_pairs(
+        files, lambda result: (result.managed.tool_tokens, result.unmanaged.tool_tokens)
+    )
+    output_bytes = sum(result.reach.output_bytes for result in files)
     return Totals(
         files=len(files),
-        requests=sum(one.managed.requests for one in files),
+        requests=sum(result.managed.requests for result in files),
         input_tokens=int(managed_input),
         unmanaged_input_tokens=int(unmanaged_input),
         billed=billed,
         unmanaged_billed=unmanaged_billed,
         input_of_sums=_share(managed_input, unmanaged_input),
-        input_of_files=fmean(_share(one.managed.input_tokens, one.unmanaged.input_tokens) for one in files),
+        input_of_files=fmean(
+            _share(result.managed.input_tokens, result.unmanaged.input_tokens) for result in files
+        ),
         billed_of_sums=_share(billed, unmanaged_billed),
-        billed_of_files=fmean(_share(one.managed.billed, one.unmanaged.billed) for one in files),
+        billed_of_files=fmean(_share(result.managed.billed, result.unmanaged.billed) for result in files),
         billed_by_message_of_sums=_share(by_message, unmanaged_by_message),
         tool_saved=1 - _share(tool, unmanaged_tool),
-        reachable=_share(sum(one.reach.reachable_bytes for one in files), output_bytes),
-        least_reachable=min(one.least_reachable for one in files),
-        in_window=_share(sum(one.reach.window_bytes for one in files), output_bytes),
+        reachable=_share(sum(result.reach.reachable_bytes for result in files), output_bytes),
+        least_reachable=min(result.least_reachable for result in files),
+        in_window=_share(sum(result.reach.window_bytes for result in files), output_bytes),
         arguments_reachable=_share(
-            sum(one.reach.reachable_argument_bytes for one in files),
-            sum(one.reach.argument_bytes for one in files),
+            sum(result.reach.reachable_argument_bytes for result in files),
+            sum(result.reach.argument_bytes for result in files),
         ),
-        heavy=_heavy_totals([one for one in files if one.is_heavy]),
-        counts=_sum_structs(Counts, [one.counts for one in files]),
-        summaries=sum(one.summaries for one in files),
-        summary_tokens=sum(one.summary_tokens for one in files),
-        recalls=_sum_structs(Recalls, [one.recalls for one in files]),
-        rewrites=sum(one.managed.rewrites for one in files),
-        over_window=sum(one.managed.over_window for one in files),
-        invalid_by_rules=sum(one.faults.by_rules for one in files),
-        invalid_by_grammar=sum(one.faults.by_grammar for one in files),
-        not_made=sum(one.faults.not_made for one in files),
-        request_cpu=Timing.from_seconds([time for one in measured for time in one.request_s]),
-        feed_cpu=Timing.from_seconds([time for one in measured for time in one.feed_s]),
+        heavy=_heavy_totals([result for result in files if result.is_heavy]),
+        counts=_sum_structs(Counts, [result.counts for result in files]),
+        summaries=sum(result.summaries for result in files),
+        summary_tokens=sum(result.summary_tokens for result in files),
+        recalls=_sum_structs(Recalls, [result.recalls for result in files]),
+        rewrites=sum(result.managed.rewrites for result in files),
+        over_window=sum(result.managed.over_window for result in files),
+        invalid_by_rules=sum(result.faults.by_rules for result in files),
+        invalid_by_grammar=sum(result.faults.by_grammar for result in files),
+        not_made=sum(result.faults.not_made for result in files),
+        request_cpu=Timing.from_seconds([time for recording in measured for time in recording.request_s]),
+        feed_cpu=Timing.from_seconds([time for recording in measured for time in recording.feed_s]),
     )
 
 
@@ -132,28 +138,32 @@ def _heavy_totals(files: Sequence[RecordingResult]) -> HeavyTotals | None:
         return None
     return HeavyTotals(
         files=len(files),
-        mean_window_of_unmanaged=fmean(one.managed.mean_window / one.unmanaged.mean_window for one in files),
-        mean_window_of_window=fmean(one.managed.mean_window / one.window for one in files),
-        median_peak_of_unmanaged=median(one.managed.peak_window / one.unmanaged.peak_window for one in files),
-        median_peak_of_window=median(one.managed.peak_window / one.window for one in files),
-        summaries=fmean(one.summaries for one in files),
-        lossy=fmean(one.counts.lossy for one in files),
+        mean_window_of_unmanaged=fmean(
+            result.managed.mean_window / result.unmanaged.mean_window for result in files
+        ),
+        mean_window_of_window=fmean(result.managed.mean_window / result.window for result in files),
+        median_peak_of_unmanaged=median(
+            result.managed.peak_window / result.unmanaged.peak_window for result in files
+        ),
+        median_peak_of_window=median(result.managed.peak_window / result.window for result in files),
+        summaries=fmean(result.summaries for result in files),
+        lossy=fmean(result.counts.lossy for result in files),
     )
 
 
 def _sum_pairs(
     files: Iterable[RecordingResult], pair: Callable[[RecordingResult], tuple[float, float]]
 ) -> tuple[float, float]:
-    pairs = [pair(one) for one in files]
+    pairs = [pair(result) for result in files]
     return sum(managed for managed, _ in pairs), sum(unmanaged for _, unmanaged in pairs)
 
 
 def _share(part: float, total: float) -> float:
-    """A share of what there is; all of nothing is there."""
+    """Return the share of a total; 1 if the total is 0."""
     return part / total if total else 1.0
 
 
 def _sum_structs(struct_type: type[CountsT], structs: Iterable[CountsT]) -> CountsT:
-    """Structs of numbers, added field by field."""
+    """Add structs of numbers field by field."""
     rows = map(msgspec.structs.astuple, structs)
     return struct_type(*(sum(column) for column in zip(*rows, strict=True)))

@@ -1,1 +1,1 @@
-"""What operating systems do each in their own way; it imports nothing of ours."""
+"""Differences between operating systems. Imports nothing else of this program."""

@@ -1,4 +1,4 @@
-"""Files where Windows differs: names in the code page of old programs, and files that others hold open."""
+"""File operations where Windows differs: names in the legacy code page, and files open elsewhere."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def replace(
     move: MoveFile = _move_file,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Put a file in another one's place. Raises OSError.
+    """Replace a file by another. Raises OSError.
 
     Windows refuses that while another program, such as a virus scanner, has one of the two open: there it is
-    tried for a second.
+    retried for a second.
     """
     for _ in range(_TRIES - 1 if windows else 0):
         try:
@@ -41,10 +41,10 @@ def replace(
 
 
 def ansi_path(path: Path) -> str:
-    """A path as libraries understand it that take names in the code page: LevelDB does.
+    """Return a path for libraries that take names in the code page, as LevelDB does.
 
     On Windows this is UTF-8 for the installed program, whose manifest says so. For any other Python there, a
-    folder whose name does not fit is named in its short form, which most disks keep.
+    folder whose name cannot be encoded gets its short (8.3) form, which most disks have.
     """
     text = str(path)
     if sys.platform != "win32" or text.isascii():
@@ -54,9 +54,9 @@ def ansi_path(path: Path) -> str:
     kernel = ctypes.WinDLL("kernel32")
     if kernel.GetACP() == _UTF8:
         return text
-    room = ctypes.create_unicode_buffer(_LONGEST)
-    known = kernel.GetShortPathNameW(str(path.parent), room, _LONGEST)
-    return str(Path(room.value, path.name)) if known else text
+    buffer = ctypes.create_unicode_buffer(_LONGEST)
+    length = kernel.GetShortPathNameW(str(path.parent), buffer, _LONGEST)
+    return str(Path(buffer.value, path.name)) if length else text
 
 
 _UTF8, _LONGEST = 65001, 32768

@@ -20,9 +20,9 @@ class TaskScope:
         self._closed = False
 
     def start(self, coroutine: Coroutine[Any, Any, T], name: str) -> asyncio.Task[T]:
-        """Run `work` as a task of this scope; its failure goes to the log and to `on_error`.
+        """Run `coroutine` as a task of this scope; a failure goes to the log and to `on_error`.
 
-        Once the scope was closed for good it is cancelled before its first step: what it worked on is gone.
+        After the scope was closed for good the task is cancelled before its first step: its data is gone.
         """
         task = asyncio.get_running_loop().create_task(coroutine, name=name)
         if self._closed:
@@ -40,11 +40,11 @@ class TaskScope:
             self._on_error(error)
 
     async def close(self, for_good: bool = False) -> None:
-        """Cancel what still runs and wait until all of it has ended; `for_good`, nothing begins any more."""
+        """Cancel all tasks and wait for their end; with `for_good` later tasks are cancelled at once."""
         while self._tasks:
             tasks = list(self._tasks)
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await asyncio.sleep(0)  # since 3.12 gather does not yield for what is done, and `_ended` must run
+            await asyncio.sleep(0)  # since 3.12 gather does not yield for done tasks, and `_on_done` must run
         self._closed = for_good

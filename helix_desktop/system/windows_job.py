@@ -1,4 +1,4 @@
-"""Windows' job objects: processes that are ended together, also when the process that holds the job dies."""
+"""Windows job objects: processes that are ended together, also when the owner of the job dies."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import sys
 from pathlib import PureWindowsPath
 
 QUIETLY = 0x08000000
-"""CREATE_NO_WINDOW: else each console program that a window starts would open a console before it."""
+"""CREATE_NO_WINDOW: otherwise each console program started from a window would open a console."""
 
 SUSPENDED = 0x00000004
-"""CREATE_SUSPENDED: it runs from `Job.take` on, so that it cannot start anything outside of the job."""
+"""CREATE_SUSPENDED: runs only after `Job.take`, so that it cannot start anything outside of the job."""
 
-_SYSTEMS_OWN = frozenset({"conhost.exe"})  # the console that Windows puts beside a program
+_SYSTEMS_OWN = frozenset({"conhost.exe"})  # the console host that Windows starts with a program
 
 if sys.platform == "win32":
     import ctypes
@@ -68,7 +68,7 @@ if sys.platform == "win32":
     _ntdll.NtResumeProcess.argtypes = (wintypes.HANDLE,)
 
     class Job:
-        """A process that was started suspended, and all that it starts."""
+        """A job with a process that was started suspended, and all its descendants."""
 
         def __init__(self) -> None:
             self._handle: int | None = _kernel.CreateJobObjectW(None, None)
@@ -80,9 +80,9 @@ if sys.platform == "win32":
             )
 
         def take(self, process: int) -> None:
-            """Hold a suspended process, by its handle, and let it run.
+            """Assign a suspended process, by its handle, to the job and resume it.
 
-            One that is gone, or that an older Windows does not let into a second job, runs outside.
+            A process that is gone, or that an older Windows refuses in a second job, runs outside.
             """
             if self._handle:
                 _kernel.AssignProcessToJobObject(self._handle, process)
@@ -90,23 +90,23 @@ if sys.platform == "win32":
 
         @property
         def names(self) -> tuple[str, ...]:
-            """The programs that run in it."""
+            """The names of the programs that run in the job."""
             if not self._handle:
                 return ()
-            found = _Pids()
+            pid_list = _Pids()
             _kernel.QueryInformationJobObject(
-                self._handle, _PIDS, ctypes.byref(found), ctypes.sizeof(found), None
+                self._handle, _PIDS, ctypes.byref(pid_list), ctypes.sizeof(pid_list), None
             )
-            names = (_name(pid) for pid in found.pids[: found.listed])
+            names = (_name(pid) for pid in pid_list.pids[: pid_list.listed])
             return tuple(name for name in names if name.lower() not in _SYSTEMS_OWN)
 
         def end(self) -> None:
-            """End all that runs in it."""
+            """End all processes of the job."""
             if self._handle:
                 _kernel.TerminateJobObject(self._handle, 1)
 
         def close(self) -> None:
-            """End all that runs in it, and let go of it."""
+            """End all processes of the job, and close it."""
             handle, self._handle = self._handle, None
             if handle:
                 _kernel.TerminateJobObject(handle, 1)
@@ -121,7 +121,7 @@ if sys.platform == "win32":
             return f"process {pid}"
         try:
             path, size = ctypes.create_unicode_buffer(_LONGEST_PATH), wintypes.DWORD(_LONGEST_PATH)
-            known = _kernel.QueryFullProcessImageNameW(process, 0, path, ctypes.byref(size))
-            return PureWindowsPath(path.value).name if known else f"process {pid}"
+            succeeded = _kernel.QueryFullProcessImageNameW(process, 0, path, ctypes.byref(size))
+            return PureWindowsPath(path.value).name if succeeded else f"process {pid}"
         finally:
             _kernel.CloseHandle(process)

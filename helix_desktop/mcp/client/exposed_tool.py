@@ -1,4 +1,4 @@
-"""What a server offers, made fit to be told: its words are a stranger's, capped and without hidden signs."""
+"""Prepare a server's tools for the model: its texts are untrusted, so they are capped and sanitized."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.unicode_safety import first_hidden, is_hidden
 from helix_desktop.mcp.client.tool_names import exposed_name
 
-MAX_DESCRIPTION_CHARS = 2_000  # characters said of a tool
-MAX_ARGUMENT_CHARS = 500  # characters said of an argument
+MAX_DESCRIPTION_CHARS = 2_000  # characters of a tool's description
+MAX_ARGUMENT_CHARS = 500  # characters of an argument's description
 MAX_SCHEMA_CHARS = 16_000  # characters of a schema as JSON; a few thousand tokens in every request
 _MAX_DEPTH = 16
 _TEXT_KEYS = frozenset({"description", "title", "$comment"})
@@ -23,9 +23,10 @@ _FORBIDDEN_TOP_KEYS = frozenset({"oneOf", "anyOf", "allOf", "not", "enum", "if",
 
 
 class ExposedTool(msgspec.Struct, frozen=True):
-    """A tool of a server: its own name, what the model is told of it, and what it claims to do.
+    """A tool of a server: its own name, its description for the model, and its claims.
 
-    `refused` says why it is not told at all. `reads` is the server's claim that it changes nothing.
+    `rejection` is the reason why the tool is not exposed; empty if it is. `claims_read_only` is the server's
+    claim that the tool changes nothing.
     """
 
     tool: str
@@ -43,51 +44,51 @@ def expose_tool(
     schema: Mapping[str, Any],
     claims_read_only: bool,
 ) -> ExposedTool:
-    """A server's tool as it is told, or why it is not."""
-    refused, parameters = "", {"type": "object"}
+    """Return a server's tool as the model sees it, or with the reason why it is rejected."""
+    rejection, parameters = "", {"type": "object"}
     try:
         parameters = _clean_schema(schema)
     except ValueError as error:
-        refused = f"{error}."
+        rejection = f"{error}."
     if not tool or len(tool) > MAX_ARGUMENT_CHARS or first_hidden(tool):
-        refused = "Its name is empty, too long or holds hidden signs."
-    shown = sanitize_text(title, 80) or sanitize_text(tool, 80)
-    description = sanitize_text(server_description, MAX_DESCRIPTION_CHARS) or shown
+        rejection = "Its name is empty, too long or holds hidden signs."
+    display_title = sanitize_text(title, 80) or sanitize_text(tool, 80)
+    description = sanitize_text(server_description, MAX_DESCRIPTION_CHARS) or display_title
     spec = ToolSpec(exposed_name(server, tool), f"[MCP server {server}] {description}", parameters)
-    return ExposedTool(tool, spec, shown, claims_read_only, refused)
+    return ExposedTool(tool, spec, display_title, claims_read_only, rejection)
 
 
 def sanitize_text(text: str, max_chars: int) -> str:
-    """A stranger's text without hidden signs and look-alikes of our marks, cut to `most` characters."""
-    text = escape_markers("".join(sign for sign in text[: max_chars * 4] if not is_hidden(sign)).strip())
+    """Remove hidden characters and imitations of our markers from an untrusted text; cut to `max_chars`."""
+    text = escape_markers("".join(char for char in text[: max_chars * 4] if not is_hidden(char)).strip())
     return text if len(text) <= max_chars else f"{text[: max_chars - 1]}…"
 
 
 def _clean_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema of a tool's arguments, cleaned. Raises ValueError with why it cannot be told."""
-    fit = {key: part for key, part in _clean_object(schema, 0).items() if key not in _FORBIDDEN_TOP_KEYS}
-    fit["type"] = "object"
-    if not isinstance(fit.get("properties"), dict):
-        fit["properties"] = {}
-    size = len(json.dumps(fit))
+    """Clean the schema of a tool's arguments. Raises ValueError with the reason if it cannot be exposed."""
+    cleaned = {key: part for key, part in _clean_object(schema, 0).items() if key not in _FORBIDDEN_TOP_KEYS}
+    cleaned["type"] = "object"
+    if not isinstance(cleaned.get("properties"), dict):
+        cleaned["properties"] = {}
+    size = len(json.dumps(cleaned))
     if size > MAX_SCHEMA_CHARS:
         raise ValueError(f"Its schema has {size:,} characters; {MAX_SCHEMA_CHARS:,} are the most")
-    return fit
+    return cleaned
 
 
 def _clean_object(schema: Mapping[str, Any], depth: int) -> dict[str, Any]:
     if depth > _MAX_DEPTH:
         raise ValueError("Its schema is nested too deeply")
-    found: dict[str, Any] = {}
+    cleaned: dict[str, Any] = {}
     for key, part in schema.items():
         _reject_hidden(key)
         if key == "$ref" and not str(part).startswith("#"):
             continue
         if key in _TEXT_KEYS and isinstance(part, str):
-            found[key] = sanitize_text(part, MAX_ARGUMENT_CHARS)
+            cleaned[key] = sanitize_text(part, MAX_ARGUMENT_CHARS)
         else:
-            found[key] = _clean_part(part, depth)
-    return found
+            cleaned[key] = _clean_part(part, depth)
+    return cleaned
 
 
 def _clean_part(part: Any, depth: int) -> Any:
@@ -97,7 +98,7 @@ def _clean_part(part: Any, depth: int) -> Any:
         case list():
             if depth > _MAX_DEPTH:
                 raise ValueError("Its schema is nested too deeply")
-            return [_clean_part(one, depth + 1) for one in part]
+            return [_clean_part(item, depth + 1) for item in part]
         case str():
             _reject_hidden(part)
             return part

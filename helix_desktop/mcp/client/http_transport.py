@@ -21,22 +21,22 @@ _FIRST_ERROR_STATUS, _NOT_FOUND_STATUS = 400, 404
 
 
 class _BoundedStream(httpx2.AsyncByteStream):
-    """The bytes of an answer, up to a limit; streams of events have one of their own for each event."""
+    """The bytes of a response, up to a limit; event streams have their own limit per event."""
 
     def __init__(self, stream: httpx2.AsyncByteStream, request: httpx2.Request) -> None:
         self._stream, self._request = stream, request
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         size = 0
-        async for piece in self._stream:
-            size += len(piece)
+        async for chunk in self._stream:
+            size += len(chunk)
             if size > MAX_MESSAGE_BYTES:
-                words = f"It sent an answer of over {MAX_MESSAGE_BYTES // 2**20} MB, which was not read on."
-                raise httpx2.ReadError(words, request=self._request)
-            yield piece
+                message = f"It sent an answer of over {MAX_MESSAGE_BYTES // 2**20} MB, which was not read on."
+                raise httpx2.ReadError(message, request=self._request)
+            yield chunk
 
     async def aclose(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         await self._stream.aclose()
 
 
@@ -44,9 +44,9 @@ class _BoundedStream(httpx2.AsyncByteStream):
 async def connect_http(
     url: str, headers: Mapping[str, str], stderr_log: StderrLog, disconnected: asyncio.Event
 ) -> AsyncIterator[TransportStreams]:
-    """Carry messages to and from a URL. Its refusals go to `chatter`; `gone`: it has lost the session."""
+    """Carry messages to and from a URL. Errors go to `stderr_log`; a lost session sets `disconnected`."""
 
-    async def heard(response: httpx2.Response) -> None:
+    async def on_response(response: httpx2.Response) -> None:
         if response.status_code >= _FIRST_ERROR_STATUS:
             stderr_log.add(f"{response.request.method}: {response.status_code} {response.reason_phrase}\n")
         if response.status_code == _NOT_FOUND_STATUS and "mcp-session-id" in response.request.headers:
@@ -58,7 +58,7 @@ async def connect_http(
     client = httpx2.AsyncClient(
         headers=dict(headers),
         timeout=httpx2.Timeout(_CONNECT_S, read=_READ_S),
-        event_hooks={"response": [heard]},
+        event_hooks={"response": [on_response]},
     )
     async with (
         client,

@@ -1,4 +1,4 @@
-"""The MCP servers of one workspace: started as far as the person agreed, and told as one source of tools."""
+"""The MCP servers of one workspace: started with the user's consent, and offered as one source of tools."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from helix_desktop.mcp.client.exposed_tool import ExposedTool
 from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext, ServerStatus
 
 TaskStarter = Callable[[Coroutine[Any, Any, None], str], "asyncio.Task[None]"]
-"""Starts a task that somebody owns, under a name."""
+"""Starts an owned task under a name."""
 
 
 async def _ignore_change() -> None:
-    """Nobody follows changes."""
+    """Do nothing: the default for `on_tools_changed`."""
 
 
 class Hub:
-    """Starts and ends servers as their entries say, and routes calls of their tools.
+    """The lifecycle of servers as their entries configure them, and the routing of their tool calls.
 
-    `start` owns the tasks, `told` is called whenever anything about a server has changed, `changed` is
-    awaited when the tools have.
+    `start_task` starts and owns the tasks, `on_change` is called whenever anything about a server has
+    changed, `on_tools_changed` is awaited when the tools have.
     """
 
     def __init__(
@@ -44,24 +44,24 @@ class Hub:
         self._servers_lock = asyncio.Lock()
 
     async def set_servers(self, entries: Sequence[McpServerConfig], trusted: bool, restart: str = "") -> None:
-        """Let these be the servers; those that stay as they are go on running, `anew` is started again.
+        """Set the servers; unchanged ones keep running, the one named `restart` is started again.
 
         In a folder that is not `trusted` nothing runs.
         """
         async with self._servers_lock:
             self._entries, self._trusted = tuple(entries), trusted
-            wanted = {one.name: one for one in entries if self._may_run(one)}
-            kept: dict[str, tuple[ExposedTool, ...]] = {}
+            runnable = {entry.name: entry for entry in entries if self._may_run(entry)}
+            previous_tools: dict[str, tuple[ExposedTool, ...]] = {}
             for name, actor in tuple(self._actors.items()):
-                same = name in wanted and _can_keep_running(wanted[name], actor.entry)
-                if not same or name == restart:
-                    left = await self._stop_server(name)
-                    kept[name] = left if same else ()
-            for name, entry in wanted.items():
+                unchanged = name in runnable and _can_keep_running(runnable[name], actor.entry)
+                if not unchanged or name == restart:
+                    tools = await self._stop_server(name)
+                    previous_tools[name] = tools if unchanged else ()
+            for name, entry in runnable.items():
                 if name in self._actors:
                     self._actors[name].entry = entry
                 else:
-                    self._start_server(entry, kept.get(name, ()))
+                    self._start_server(entry, previous_tools.get(name, ()))
         self._on_change()
         await self.on_tools_changed()
 
@@ -69,7 +69,7 @@ class Hub:
         return self._trusted and entry.enabled and entry.is_consented
 
     def _start_server(self, entry: McpServerConfig, known_tools: tuple[ExposedTool, ...]) -> None:
-        """Start a server; what it is known to offer is told until it lists its tools."""
+        """Start a server; offer `known_tools` until it lists its tools."""
         actor = ServerActor(entry, self._context, self._forward_tools_changed, self._on_change)
         actor.tools = known_tools
         self._actors[entry.name] = actor
@@ -79,14 +79,14 @@ class Hub:
         await self.on_tools_changed()
 
     async def _stop_server(self, name: str) -> tuple[ExposedTool, ...]:
-        """End a server; returns what it offered."""
+        """Stop a server and return the tools that it offered."""
         task, actor = self._tasks.pop(name), self._actors.pop(name)
         task.cancel()
         await asyncio.wait([task])
         return actor.tools
 
     async def close(self) -> None:
-        """End all servers, side by side; returns when their processes are gone."""
+        """Stop all servers concurrently and wait until their processes are gone."""
         async with self._servers_lock:
             tasks = list(self._tasks.values())
             self._tasks.clear()
@@ -102,11 +102,11 @@ class Hub:
         return self._entries
 
     def actor(self, name: str) -> ServerActor | None:
-        """The server that runs under a name, or is to run."""
+        """Return the actor of a server that runs or is to run; None if there is none."""
         return self._actors.get(name)
 
     def status(self, entry: McpServerConfig) -> ServerStatus:
-        """How a server is."""
+        """Return the status of a server."""
         actor = self._actors.get(entry.name)
         if actor is not None:
             return actor.status
@@ -117,7 +117,7 @@ class Hub:
         )
 
     async def wait_settled(self, timeout_s: float) -> None:
-        """Wait until every server is ready or has failed once, at most so many seconds."""
+        """Wait until every server is ready or has failed once, at most `timeout_s` seconds."""
         await asyncio.gather(
             *(actor.wait_ready(timeout_s, restart_failed=False) for actor in tuple(self._actors.values()))
         )
@@ -125,19 +125,19 @@ class Hub:
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools that are switched on, server by server."""
-        return tuple(one.spec for _, one in self._exposed_tools())
+        return tuple(tool.spec for _, tool in self._exposed_tools())
 
     def _exposed_tools(self) -> Iterator[tuple[ServerActor, ExposedTool]]:
         for entry in self._entries:
             actor = self._actors.get(entry.name)
-            for one in actor.tools if actor else ():
-                if actor and not one.rejection and one.tool not in entry.off:
-                    yield actor, one
+            for tool in actor.tools if actor else ():
+                if actor and not tool.rejection and tool.tool not in entry.off:
+                    yield actor, tool
 
     def _find_tool(self, call: ToolCall) -> tuple[ServerActor, ExposedTool]:
-        for actor, one in self._exposed_tools():
-            if one.spec.name == call.name:
-                return actor, one
+        for actor, tool in self._exposed_tools():
+            if tool.spec.name == call.name:
+                return actor, tool
         raise ToolError(
             f"The tool {call.name[:80]!r} is not there any more.",
             "Its MCP server was switched off, or does not offer it now.",
@@ -145,36 +145,36 @@ class Hub:
         )
 
     async def approval(self, call: ToolCall) -> ApprovalRequest:
-        """The question that every call raises. Raises ToolError for a tool that is gone."""
-        actor, one = self._find_tool(call)
+        """Return the approval request that every call needs. Raises ToolError for a tool that is gone."""
+        actor, tool = self._find_tool(call)
         entry = actor.entry
-        offers = suggest_server_rules(call.name, entry.name, entry.fingerprint)
-        if not one.claims_read_only:  # a claim, and no proof: it only decides what is offered
-            offers = offers[:1]
+        rules = suggest_server_rules(call.name, entry.name, entry.fingerprint)
+        if not tool.claims_read_only:  # a claim is no proof: it only limits the suggestions
+            rules = rules[:1]
         return ApprovalRequest(
-            *(call.id, call.name, f"{entry.name}: {one.tool}"),
-            summary=f"{entry.name}: {one.title}",
+            *(call.id, call.name, f"{entry.name}: {tool.tool}"),
+            summary=f"{entry.name}: {tool.title}",
             detail=_format_arguments(call.arguments),
-            rule=offers[0],
+            rule=rules[0],
             kind="mcp",
-            suggested_rules=offers,
+            suggested_rules=rules,
             server=entry.name,
             definition=entry.fingerprint,
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call at its server. Raises ToolError. Cancelling cancels it there."""
-        actor, one = self._find_tool(call)
-        return await actor.call_tool(one.tool, call.arguments, on_output)
+        """Run a call at its server. Raises ToolError. Cancelling cancels it at the server."""
+        actor, tool = self._find_tool(call)
+        return await actor.call_tool(tool.tool, call.arguments, on_output)
 
 
 def _can_keep_running(entry: McpServerConfig, running_entry: McpServerConfig) -> bool:
-    """Whether a running server can go on under a changed entry."""
+    """Return True if a running server can keep running under a changed entry."""
     return entry.fingerprint == running_entry.fingerprint and entry.quiet_s == running_entry.quiet_s
 
 
 def _format_arguments(arguments: str) -> str:
-    """A call's arguments as a person reads them, nothing of them hidden."""
+    """Format a call's arguments for the user, with hidden characters escaped."""
     try:
         return escape_hidden(msgspec.json.format(arguments, indent=2))
     except msgspec.DecodeError:

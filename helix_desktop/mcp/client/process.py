@@ -1,4 +1,4 @@
-"""A server's process: started in a group of its own, which ends with it, whoever ends first."""
+"""A server's process, in its own process group that is ended together with it."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.system import windows_job
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one line; images of 5 MB fit in, in base64
-_GRACE_S = 1.0  # for a server to end by itself once its input is closed
+_GRACE_S = 1.0  # for a server to exit by itself once its input is closed
 _TERM_S = 0.5
 _KILL_S = 2.0
 _GUARD_SCRIPT = (
-    "exec 3</dev/fd/{far}; ( ( read -r _ <&3; kill -9 -$$ ) </dev/null >/dev/null 2>&1 & ); "
+    "exec 3</dev/fd/{read_end}; ( ( read -r _ <&3; kill -9 -$$ ) </dev/null >/dev/null 2>&1 & ); "
     'exec 3<&-; exec "$@"'
 )
-"""A shell's words: leave a watcher in the group, then become the server.
+"""A shell script that leaves a watcher in the group and then execs the server.
 
-The watcher waits at a pipe whose other end is ours, and ends the group when that is closed, also because this
-process is gone. As long as it waits, the group's number is nobody else's.
+The watcher waits on a pipe whose other end is ours, and kills the group when it is closed, also because this
+process is gone. As long as it waits, the group id cannot be reused.
 """
 _INHERITED_VARIABLES = frozenset({
     "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "TMPDIR", "TZ",
@@ -56,7 +56,7 @@ class ProgramSpec:
 
 
 def build_environment(inherited: Mapping[str, str], extra: Mapping[str, str]) -> dict[str, str]:
-    """What every program needs of ours, and what this one is given. Nothing else of ours is passed on."""
+    """Return the inherited variables that every program needs, and `extra`. Nothing else is passed on."""
     needed = {
         name: value
         for name, value in inherited.items()
@@ -66,28 +66,28 @@ def build_environment(inherited: Mapping[str, str], extra: Mapping[str, str]) ->
 
 
 def find_program(program: ProgramSpec) -> str:
-    """The file that the first word names. Raises NotStarted."""
-    word = program.argv[0]
+    """Return the executable of the program. Raises ServerStartError."""
+    command = program.argv[0]
     if not Path(program.cwd).is_dir():
         raise ServerStartError(
             f"The folder {program.cwd} is not there.", fix="Correct where the server is to run."
         )
-    if os.path.dirname(word):
-        path = os.path.join(program.cwd, os.path.expanduser(word))
-        found = shutil.which(path)
+    if os.path.dirname(command):
+        path = os.path.join(program.cwd, os.path.expanduser(command))
+        executable = shutil.which(path)
     else:
-        found = shutil.which(word, path=program.environment.get("PATH", ""))
-    if found is None or not os.path.isabs(found):  # Windows would also look into the current folder
+        executable = shutil.which(command, path=program.environment.get("PATH", ""))
+    if executable is None or not os.path.isabs(executable):  # Windows would also search the current folder
         raise ServerStartError(
-            f"There is no program {word[:200]}.",
+            f"There is no program {command[:200]}.",
             "It is not installed, not executable, or not in a folder of PATH.",
             "Install it, or give its whole path.",
         )
-    return found
+    return executable
 
 
 class ServerProcess:
-    """A started program with pipes to its three streams. One task must `end` it."""
+    """A started program with pipes to its three streams. Its owner must call `end`."""
 
     def __init__(self, process: Process, transport: asyncio.SubprocessTransport, guard_fd: int) -> None:
         self._process, self._transport, self._guard_fd = process, transport, guard_fd
@@ -95,7 +95,7 @@ class ServerProcess:
             self._job = windows_job.Job()
             self._job.take(int(transport.get_extra_info("subprocess")._handle))
         pipes = (process.stdin, process.stdout, process.stderr)
-        assert None not in pipes  # `start` asked for all three
+        assert None not in pipes  # `_start_program` requests all three
         self.input: asyncio.StreamWriter
         self.output: asyncio.StreamReader
         self.errors: asyncio.StreamReader
@@ -103,12 +103,12 @@ class ServerProcess:
 
     @property
     def pid(self) -> int:
-        """Its number, and that of its group."""
+        """The process id, also that of its group."""
         return self._process.pid
 
     @property
     def exit_text(self) -> str:
-        """How it ended, for people; empty while it runs."""
+        """How it ended, for the user; empty while it runs."""
         code = self._process.returncode
         if code is None:
             return ""
@@ -119,14 +119,14 @@ class ServerProcess:
         return f"It was ended by signal {-code}."
 
     async def wait(self, timeout_s: float) -> bool:
-        """Whether it has ended within so many seconds."""
+        """Wait at most `timeout_s` seconds and return True if it has ended."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 await self._process.wait()
         return self._process.returncode is not None
 
     async def end(self) -> None:
-        """Close its input, then end it and all of its group, ever less gently; returns when it is gone."""
+        """Close its input, then terminate, then kill its whole group; return when it is gone."""
         try:
             self.input.close()
             if not await self.wait(_GRACE_S):
@@ -144,7 +144,7 @@ class ServerProcess:
 
         def _kill_group(self) -> None:
             self._job.close()
-            if self._transport.get_returncode() is None:  # one that no job could take
+            if self._transport.get_returncode() is None:  # no job could take it
                 self._transport.kill()
 
     else:
@@ -156,42 +156,42 @@ class ServerProcess:
         def _kill_group(self) -> None:
             if self._guard_fd < 0:
                 return
-            os.close(self._guard_fd)  # the watcher does it as well, and it alone when this process is killed
+            os.close(
+                self._guard_fd
+            )  # the watcher kills the group too, and alone does so when this process is killed
             self._guard_fd = -1
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGKILL)
 
 
 async def start_process(program: ProgramSpec) -> ServerProcess:
-    """Start a program in a group of its own. Raises NotStarted."""
-    words = (await asyncio.to_thread(find_program, program), *program.argv[1:])
+    """Start a program in its own process group. Raises ServerStartError."""
+    argv = (await asyncio.to_thread(find_program, program), *program.argv[1:])
     try:
         return (
-            await _start_guarded(program, words)
-            if os.name == "posix"
-            else await _start_program(program, words)
+            await _start_guarded(program, argv) if os.name == "posix" else await _start_program(program, argv)
         )
     except (OSError, ValueError) as error:
-        raise ServerStartError(f"{words[0]} could not be started.", f"{error}.") from error
+        raise ServerStartError(f"{argv[0]} could not be started.", f"{error}.") from error
 
 
 def _group_options(pass_fds: tuple[int, ...]) -> dict[str, Any]:
-    """How a server gets a group of its own."""
+    """Return the options that give a server its own process group."""
     if sys.platform == "win32":
         return {"creationflags": windows_job.QUIETLY | windows_job.SUSPENDED}
     return {"start_new_session": True, "pass_fds": pass_fds}
 
 
 async def _start_guarded(program: ProgramSpec, argv: tuple[str, ...]) -> ServerProcess:
-    far, near = os.pipe()
+    read_end, write_end = os.pipe()
     try:
-        guarded = ("/bin/sh", "-c", _GUARD_SCRIPT.format(far=far), "sh", *argv)
-        return await _start_program(program, guarded, near, (far,))
+        guarded = ("/bin/sh", "-c", _GUARD_SCRIPT.format(read_end=read_end), "sh", *argv)
+        return await _start_program(program, guarded, write_end, (read_end,))
     except BaseException:
-        os.close(near)
+        os.close(write_end)
         raise
     finally:
-        os.close(far)
+        os.close(read_end)
 
 
 async def _start_program(

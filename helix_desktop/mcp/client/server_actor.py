@@ -1,4 +1,4 @@
-"""One server's life: connected by a task of its own, tried again when it is lost, called by others."""
+"""The actor of one server: connects in its own task, reconnects when lost, and runs calls."""
 
 from __future__ import annotations
 
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
     from mcp.client import ClientSession
 
 START_TIMEOUT_S = 120.0  # for a server to be ready; the first run of npx or uvx downloads it
-MAX_CALL_S = 1800.0  # a call that shows signs of life is ended after that all the same
-_READY_TIMEOUT_S = 15.0  # a call waits so long for a server that is being started again
+MAX_CALL_S = 1800.0  # a call that reports progress is ended after that nevertheless
+_READY_TIMEOUT_S = 15.0  # how long a call waits for a server that is being restarted
 _RETRY_DELAYS_S = (1.0, 2.0, 5.0, 15.0, 30.0, 60.0)  # between attempts to start it
-_MAX_ATTEMPTS = 10  # in a row; then only a person or a call starts it again
-_STABLE_AFTER_S = 60.0  # a server that held so long begins with the first pause again
+_MAX_ATTEMPTS = 10  # in a row; then only the user or a call starts it again
+_STABLE_AFTER_S = 60.0  # a server that ran this long starts over with the first delay
 _ENDED_EARLY, _ENDED_DURING_CALL = (
     "The server ended before it was ready.",
     "The server ended in the middle of the call.",
 )
-_SETTLE_S = 0.2  # several changes of a server's tools told at once are looked at once
+_SETTLE_S = 0.2  # debounces several notifications of changed tools
 
 
 @dataclass(frozen=True)
 class ServerContext:
-    """What servers of one workspace stand on: its folder, what programs inherit, where secrets come from."""
+    """The context of one workspace's servers: its folder, inherited environment, and source of secrets."""
 
     root: Path
     inherited_environment: Mapping[str, str]
@@ -46,7 +46,7 @@ class ServerContext:
 
 
 class ServerStatus(msgspec.Struct, frozen=True):
-    """How a server is: its state, and of one that failed why, and in how many seconds it is tried again."""
+    """The status of a server: its state and, if it failed, the reason and the seconds to the next attempt."""
 
     state: McpServerState
     reason: str = ""
@@ -54,10 +54,10 @@ class ServerStatus(msgspec.Struct, frozen=True):
 
 
 class ServerActor:
-    """A server of one workspace. `live` runs in one task; everything else may be called by any.
+    """A server of one workspace. `run` runs in one task; everything else may be called from any.
 
-    What it offers stays told while it is started again, so that a crash does not void what the provider has
-    cached. `changed` is awaited when its tools have changed, `told` called when its condition has.
+    Its tools stay listed while it is restarted, so that a crash does not invalidate the provider's prompt
+    cache. `on_tools_changed` is awaited when its tools have changed, `on_change` called when its status has.
     """
 
     def __init__(
@@ -87,22 +87,22 @@ class ServerActor:
 
     async def run(self) -> None:
         """Connect, and again whenever the connection is lost, until cancelled."""
-        failed = 0
+        failures = 0
         loop = asyncio.get_running_loop()
         while True:
-            began = loop.time()
-            why = await self._connect()
-            failed = 1 if loop.time() - began > _STABLE_AFTER_S else failed + 1
-            pause = (
-                self._retry_delays_s[min(failed, len(self._retry_delays_s)) - 1]
-                if failed < _MAX_ATTEMPTS
+            started_at_s = loop.time()
+            reason = await self._connect()
+            failures = 1 if loop.time() - started_at_s > _STABLE_AFTER_S else failures + 1
+            delay_s = (
+                self._retry_delays_s[min(failures, len(self._retry_delays_s)) - 1]
+                if failures < _MAX_ATTEMPTS
                 else None
             )
-            self.stderr_log.note(why)
+            self.stderr_log.note(reason)
             self._retry_requested.clear()
-            self._set_status(ServerStatus("failed", why, pause or 0.0))
+            self._set_status(ServerStatus("failed", reason, delay_s or 0.0))
             with suppress(TimeoutError):
-                async with asyncio.timeout(pause):
+                async with asyncio.timeout(delay_s):
                     await self._retry_requested.wait()
 
     def retry(self) -> None:
@@ -110,11 +110,11 @@ class ServerActor:
         self._retry_requested.set()
 
     async def wait_ready(self, timeout_s: float = _READY_TIMEOUT_S, restart_failed: bool = True) -> bool:
-        """Whether it is ready, after at most so many seconds; `again` starts one that failed once more."""
+        """Return True if ready within `timeout_s`; `restart_failed` first restarts a failed server."""
         with suppress(TimeoutError):
             async with asyncio.timeout(timeout_s):
                 if self._disconnected.is_set() and self.status.state == "ready":
-                    self._ready_or_failed.clear()  # its end is about to be told
+                    self._ready_or_failed.clear()  # its end is about to be reported
                 await self._ready_or_failed.wait()
                 if restart_failed and self.status.state == "failed":
                     self._ready_or_failed.clear()
@@ -124,26 +124,26 @@ class ServerActor:
 
     @property
     def is_up(self) -> bool:
-        """Whether it can be called now."""
+        """True if it can be called now."""
         return self._session is not None and self.status.state == "ready" and not self._disconnected.is_set()
 
     async def _connect(self) -> str:
-        """Hold one connection; returns why it ended, in words for people."""
+        """Keep one connection until it ends and return the reason, for the user."""
         self._ready_or_failed.clear()
         self._set_status(ServerStatus("starting"))
-        gone = self._disconnected = asyncio.Event()
+        disconnected = self._disconnected = asyncio.Event()
         try:
-            async with self._open_session(gone):
-                await gone.wait()
+            async with self._open_session(disconnected):
+                await disconnected.wait()
                 self._session = None
                 self._ready_or_failed.clear()
                 self._set_status(ServerStatus("waiting", "The server ended."))
-            why = "The server ended."
-        except Exception as error:  # noqa: BLE001 - whatever a server brings about ends its session alone
-            why = _error_reason(error)
+            reason = "The server ended."
+        except Exception as error:  # noqa: BLE001 - any failure of a server ends only its own session
+            reason = _error_reason(error)
         finally:
             self._session = None
-        return self.stderr_log.sanitize(f"{why} {self._last_stderr_line()}".strip())
+        return self.stderr_log.sanitize(f"{reason} {self._last_stderr_line()}".strip())
 
     def _last_stderr_line(self) -> str:
         last = self.stderr_log.last_line
@@ -152,23 +152,25 @@ class ServerActor:
     @asynccontextmanager
     async def _open_session(self, disconnected: asyncio.Event) -> AsyncIterator[None]:
         sdk = await asyncio.to_thread(importlib.import_module, "helix_desktop.mcp.client.session")
-        async with asyncio.timeout(START_TIMEOUT_S) as patience:
+        async with asyncio.timeout(START_TIMEOUT_S) as deadline:
             async with (
                 self._open_transport(disconnected) as streams,
                 sdk.open_session(streams, self._context.root, self._relist_tools) as session,
             ):
                 self._session = session
-                named = session.server_info
-                self.server_title = sanitize_text(f"{named.name} {named.version}", 80) if named else ""
+                server_info = session.server_info
+                self.server_title = (
+                    sanitize_text(f"{server_info.name} {server_info.version}", 80) if server_info else ""
+                )
                 await self._list_tools()
-                patience.reschedule(None)
+                deadline.reschedule(None)
                 self._set_status(ServerStatus("ready"))
                 yield
 
     @asynccontextmanager
     async def _open_transport(self, disconnected: asyncio.Event) -> AsyncIterator[Any]:
-        entry, ground = self.entry, self._context
-        secrets = await ground.load_secrets(entry)
+        entry, context = self.entry, self._context
+        secrets = await context.load_secrets(entry)
         self.stderr_log.set_secrets(secrets.values())
         missing = [name for name in entry.secret_names if not secrets.get(name)]
         if missing:
@@ -184,15 +186,15 @@ class ServerActor:
             stdio = await asyncio.to_thread(
                 importlib.import_module, "helix_desktop.mcp.client.stdio_transport"
             )
-            environment = build_environment(ground.inherited_environment, {**entry.env, **secrets})
-            cwd = str(ground.root / entry.cwd)
+            environment = build_environment(context.inherited_environment, {**entry.env, **secrets})
+            cwd = str(context.root / entry.cwd)
             program = ProgramSpec((entry.command, *entry.args), cwd, environment)
             opened = stdio.connect_stdio(program, self.stderr_log, disconnected)
         async with opened as streams:
             yield streams
 
     async def _relist_tools(self) -> None:
-        """The server says that its tools have changed."""
+        """List the tools again after a notification that they changed."""
         if self._list_lock.locked() or self._session is None:
             return
         async with self._list_lock:
@@ -216,9 +218,9 @@ class ServerActor:
             )
             for tool in listed
         ]
-        found = tuple(sorted(offers, key=lambda one: one.spec.name))  # a server's own order may change
-        if found != self.tools:
-            self.tools = found
+        tools = tuple(sorted(offers, key=lambda offer: offer.spec.name))  # the server's order may change
+        if tools != self.tools:
+            self.tools = tools
             self._on_change()
             await self._on_tools_changed()
 
@@ -229,8 +231,8 @@ class ServerActor:
         self._on_change()
 
     async def call_tool(self, tool: str, arguments: str, on_output: OutputCallback) -> ToolResult:
-        """Have a tool called. Raises ToolError; being cancelled cancels the call at the server too."""
-        given = _parse_arguments(arguments)
+        """Call a tool. Raises ToolError; cancelling cancels the call at the server too."""
+        args = _parse_arguments(arguments)
         if not self.is_up and not await self.wait_ready():
             raise ToolError(
                 f"The MCP server {self.entry.name} is not running.",
@@ -238,16 +240,16 @@ class ServerActor:
                 "Go on without it, or ask the user to look at Settings → MCP servers.",
             )
         session = self._session
-        assert session is not None  # set before it is shown as ready
+        assert session is not None  # set before the status becomes ready
         results = importlib.import_module("helix_desktop.mcp.client.tool_results")
-        answer = await self._call_session(session, tool, given, on_output)
+        answer = await self._call_session(session, tool, args, on_output)
         if answer is None:
             raise ToolError(
                 f"{tool} asks the user for more, which is not possible here.",
                 "The server wants to put a question of its own.",
                 "Give everything it needs with the call.",
             )
-        target = next((str(value) for value in given.values() if isinstance(value, str)), "")
+        target = next((str(value) for value in args.values() if isinstance(value, str)), "")
         result: ToolResult = results.to_tool_result(answer, sanitize_text(target, 200))
         return result
 
@@ -257,13 +259,13 @@ class ServerActor:
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
         loop, quiet_s = asyncio.get_running_loop(), self.entry.quiet_s
         try:
-            async with asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s) as quiet:
+            async with asyncio.timeout(MAX_CALL_S), asyncio.timeout(quiet_s) as deadline:
 
-                def heard(text: str) -> None:
-                    quiet.reschedule(loop.time() + quiet_s)
+                def on_progress(text: str) -> None:
+                    deadline.reschedule(loop.time() + quiet_s)
                     on_output(f"{sanitize_text(text, 500)}\n")
 
-                return await sdk.call_tool(session, tool, args, heard)
+                return await sdk.call_tool(session, tool, args, on_progress)
         except TimeoutError:
             raise ToolError(
                 f"{tool} did not answer.",
@@ -284,23 +286,23 @@ class ServerActor:
 
 def _parse_arguments(arguments: str) -> dict[str, Any]:
     try:
-        given = json.loads(arguments or "{}")
+        args = json.loads(arguments or "{}")
     except ValueError as error:
         raise ToolError("The arguments are no JSON.", f"{error}.", "Send one JSON object.") from None
-    if not isinstance(given, dict):
+    if not isinstance(args, dict):
         raise ToolError("The arguments are no JSON object.", fix="Send one JSON object.")
-    return given
+    return args
 
 
 def _error_reason(error: BaseException) -> str:
-    """What went wrong, in one sentence; of several errors the first."""
+    """Describe an error in one sentence; of a group, the first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     if isinstance(error, HelixError):
         return str(error)
     if isinstance(error, TimeoutError):
         return f"It was not ready within {START_TIMEOUT_S:g} s."
-    said = " ".join(str(error).split())[:500] or type(error).__name__
-    if said == "Connection closed":
+    text = " ".join(str(error).split())[:500] or type(error).__name__
+    if text == "Connection closed":
         return _ENDED_EARLY
-    return said if said.endswith((".", "!", "?")) else f"{said}."
+    return text if text.endswith((".", "!", "?")) else f"{text}."

@@ -1,4 +1,4 @@
-"""One session with a server, in the words of the protocol's own package. Imported when a server starts."""
+"""One session with a server, on the protocol's own package. Imported only when a server starts."""
 
 from __future__ import annotations
 
@@ -23,52 +23,52 @@ if TYPE_CHECKING:
 MAX_PAGES = 100
 MAX_TOOLS = 500
 _LISTEN_AGAIN_S = 30.0
-# They log what servers send, secrets too, and what is wrong is told by our own words.
+# They log what servers send, including secrets; errors are reported in our own messages.
 for _name in ("mcp", "client", "httpx2", "httpcore2"):
     logging.getLogger(_name).setLevel(logging.CRITICAL)
 
 
 class _Session(ClientSession):
-    """A session that leaves it to the model what an answer is worth."""
+    """A session that does not validate results: judging them is left to the model."""
 
     async def validate_tool_result(self, name: str, result: types.CallToolResult) -> None:
-        """A server's own schema proves nothing, and its patterns could take for ever to match."""
+        """Accept anything: a server's own schema proves nothing, and its patterns could match forever."""
 
 
 @asynccontextmanager
 async def open_session(
     streams: TransportStreams, root: Path, on_tools_changed: Callable[[], Awaitable[None]]
 ) -> AsyncIterator[ClientSession]:
-    """A session that has been agreed on. `changed` is awaited when the server says that its tools changed.
+    """Open an initialized session. `on_tools_changed` is awaited when the server reports changed tools.
 
-    The server may ask for the workspace's folder; questions to the person or to a model are refused.
+    The server may ask for the workspace's folder; requests to the user or to a model are refused.
     """
 
     async def roots(context: ClientRequestContext) -> types.ListRootsResult:
         return types.ListRootsResult(roots=[types.Root.model_validate({"uri": root.as_uri()})])
 
-    async def heard(message: IncomingMessage) -> None:
+    async def on_message(message: IncomingMessage) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             await on_tools_changed()
 
     session = _Session(
         *streams,
         list_roots_callback=roots,
-        message_handler=heard,
+        message_handler=on_message,
         client_info=types.Implementation(name="helix-desktop", version=__version__),
     )
     async with session:
         await _negotiate(session)
         async with asyncio.TaskGroup() as group:
-            following = group.create_task(_follow_changes(session, on_tools_changed), name="mcp changes")
+            watcher = group.create_task(_follow_changes(session, on_tools_changed), name="mcp changes")
             try:
                 yield session
             finally:
-                following.cancel()
+                watcher.cancel()
 
 
 async def _negotiate(session: ClientSession) -> None:
-    """Agree on the newest protocol that both speak; older servers do not know the first question."""
+    """Agree on the newest protocol that both support; older servers do not know the first request."""
     try:
         await session.discover()
     except (MCPError, RuntimeError, ValidationError):
@@ -77,11 +77,11 @@ async def _negotiate(session: ClientSession) -> None:
         except MCPError as error:
             if error.code != types.UNSUPPORTED_PROTOCOL_VERSION:
                 raise
-            await session.discover()  # it was slow to start, and took the first question after we gave up
+            await session.discover()  # it was slow to start, and answered the first request after we gave up
 
 
 async def _follow_changes(session: ClientSession, on_tools_changed: Callable[[], Awaitable[None]]) -> None:
-    """Hear of changes from servers of the newest protocol, which tell only those who listen."""
+    """Subscribe to changes at servers of the newest protocol, which notify only subscribers."""
     if session.initialize_result is not None:
         return
     while True:
@@ -93,33 +93,33 @@ async def _follow_changes(session: ClientSession, on_tools_changed: Callable[[],
         except SubscriptionLost:
             await asyncio.sleep(_LISTEN_AGAIN_S)
             await on_tools_changed()
-        except (MCPError, TimeoutError):  # it tells nobody of changes
+        except (MCPError, TimeoutError):  # it does not support subscriptions
             return
 
 
 async def list_tools(session: ClientSession) -> list[types.Tool]:
-    """All tools that the server lists, page by page, up to `MOST_TOOLS`."""
-    found: list[types.Tool] = []
+    """Return all tools that the server lists, page by page, up to `MAX_TOOLS`."""
+    tools: list[types.Tool] = []
     cursor: str | None = None
     for _ in range(MAX_PAGES):
         page = await session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
-        found += page.tools
+        tools += page.tools
         cursor = page.next_cursor
-        if not cursor or len(found) >= MAX_TOOLS:
+        if not cursor or len(tools) >= MAX_TOOLS:
             break
-    return found[:MAX_TOOLS]
+    return tools[:MAX_TOOLS]
 
 
 async def call_tool(
     session: ClientSession, tool: str, args: dict[str, Any], on_progress: Callable[[str], None]
 ) -> types.CallToolResult | None:
-    """The result of a call; None when the server asks for more than it was given. Raises MCPError."""
+    """Return the result of a call; None if the server asks for further input. Raises MCPError."""
 
-    async def told(progress: float, total: float | None, message: str | None) -> None:
+    async def report_progress(progress: float, total: float | None, message: str | None) -> None:
         amount = f"{progress:g} of {total:g}" if total else f"{progress:g}"
         on_progress(f"{amount}: {message}" if message else amount)
 
     result = await session.call_tool(
-        tool, args, progress_callback=told, allow_input_required=True, allow_claimed=True
+        tool, args, progress_callback=report_progress, allow_input_required=True, allow_claimed=True
     )
     return result if isinstance(result, types.CallToolResult) else None

@@ -1,4 +1,4 @@
-"""What a server says beside the protocol: the end of its standard error, without secrets, fit to be shown."""
+"""The end of a server's standard error, without secrets and safe to display."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden
 MAX_CHARS = 64 * 1024  # characters
 MAX_LINE_CHARS = 2_000  # characters; the rest of a longer line is left out
 REDACTED = "•••"
-_MIN_SECRET_CHARS = 4  # a secret shorter than that would blot out ordinary words
+_MIN_SECRET_CHARS = 4  # a secret shorter than that would redact ordinary words
 _CREDENTIALS = re.compile(
     r"(?i)\b(bearer|authorization:?\s*\w*|(?:api[_-]?key|token|secret|password)\s*[=:])\s*\S+"
 )
@@ -19,7 +19,7 @@ _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\
 
 
 class StderrLog:
-    """The last lines of a stream, of many programs one after the other."""
+    """The last lines of a stream, over successive programs."""
 
     def __init__(self) -> None:
         self._lines: deque[str] = deque()
@@ -27,22 +27,22 @@ class StderrLog:
         self._partial_line = ""
         self._secrets: tuple[str, ...] = ()
         self.dropped_lines = 0
-        """Lines that are no longer kept."""
+        """Number of lines that were dropped."""
 
     def set_secrets(self, secrets: Iterable[str]) -> None:
-        """Never show these from now on; the longest go first, so that none shows a part of another."""
-        known = {secret for secret in secrets if len(secret) >= _MIN_SECRET_CHARS}
-        self._secrets = tuple(sorted(known, key=len, reverse=True))
+        """Redact these from now on; the longest first, so that none leaves a part of another visible."""
+        redactable = {secret for secret in secrets if len(secret) >= _MIN_SECRET_CHARS}
+        self._secrets = tuple(sorted(redactable, key=len, reverse=True))
 
     def add(self, text: str) -> None:
-        """Take the next piece; lines are kept when they are whole."""
-        *whole, rest = (self._partial_line + text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
-        for line in whole:
+        """Add the next chunk; lines are stored when they are complete."""
+        *lines, partial = (self._partial_line + text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")
+        for line in lines:
             self._append(line)
-        self._partial_line = rest if len(rest) <= MAX_CHARS else rest[:MAX_LINE_CHARS] + " …"
+        self._partial_line = partial if len(partial) <= MAX_CHARS else partial[:MAX_LINE_CHARS] + " …"
 
     def note(self, text: str) -> None:
-        """Add a line of our own, after whatever stands on the last one."""
+        """Add a line of our own, after finishing the current one."""
         if self._partial_line:
             self._append(self._partial_line)
             self._partial_line = ""
@@ -50,29 +50,29 @@ class StderrLog:
 
     @property
     def text(self) -> str:
-        """Everything that is kept."""
-        gone = [f"[{self.dropped_lines:,} earlier lines are not kept]"] if self.dropped_lines else []
+        """All stored lines."""
+        dropped = [f"[{self.dropped_lines:,} earlier lines are not kept]"] if self.dropped_lines else []
         end = [self.sanitize(self._partial_line)] if self._partial_line else []
-        return "\n".join([*gone, *self._lines, *end])
+        return "\n".join([*dropped, *self._lines, *end])
 
     @property
     def last_line(self) -> str:
-        """The last line that says something."""
+        """The last line that is not blank and not our own."""
         lines = [*self._lines, self.sanitize(self._partial_line)]
         return next((line for line in reversed(lines) if line.strip() and not line.startswith("— ")), "")
 
     def _append(self, line: str) -> None:
-        shown = self.sanitize(line)
-        self._lines.append(shown)
-        self._size += len(shown) + 1
+        sanitized = self.sanitize(line)
+        self._lines.append(sanitized)
+        self._size += len(sanitized) + 1
         while self._size > MAX_CHARS:
             self._size -= len(self._lines.popleft()) + 1
             self.dropped_lines += 1
 
     def sanitize(self, line: str) -> str:
-        """A text without known secrets, colours and hidden signs, of a readable length."""
+        """Remove secrets, color codes and hidden characters from a line, and cut it to a readable length."""
         for secret in self._secrets:
             line = line.replace(secret, REDACTED)
-        line = _CREDENTIALS.sub(lambda found: f"{found[1]} {REDACTED}", _ESCAPES.sub("", line))
-        shown = escape_hidden(line[:MAX_LINE_CHARS])
-        return f"{shown} …" if len(line) > MAX_LINE_CHARS else shown
+        line = _CREDENTIALS.sub(lambda match: f"{match[1]} {REDACTED}", _ESCAPES.sub("", line))
+        text = escape_hidden(line[:MAX_LINE_CHARS])
+        return f"{text} …" if len(line) > MAX_LINE_CHARS else text

@@ -1,4 +1,4 @@
-"""A server at the other end of two pipes: one JSON message per line, its standard error beside them."""
+"""A server over two pipes with one JSON message per line, plus its standard error."""
 
 from __future__ import annotations
 
@@ -18,11 +18,9 @@ Incoming = MemoryObjectSendStream[SessionMessage | Exception]
 Outgoing = MemoryObjectReceiveStream[SessionMessage]
 Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
 
-_THREAD_ABOVE_BYTES = (
-    256 * 1024
-)  # bytes; a larger message is read in a thread, so that the window never waits
+_THREAD_ABOVE_BYTES = 256 * 1024  # a larger message is parsed in a thread, so that the window never blocks
 _CHUNK_BYTES = 64 * 1024
-_STDERR_PAUSE_S = 0.05  # after a full gulp of errors: a server that only spams waits for us
+_STDERR_PAUSE_S = 0.05  # after a full chunk of errors: throttles a server that floods its stderr
 _STREAM_CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 
 
@@ -30,20 +28,20 @@ _STREAM_CLOSED = (anyio.BrokenResourceError, anyio.ClosedResourceError)
 async def connect_stdio(
     program: ProgramSpec, stderr_log: StderrLog, disconnected: asyncio.Event
 ) -> AsyncIterator[Streams]:
-    """Start a server and carry its messages; leaving the block ends it and all it has started.
+    """Start a server and carry its messages; leaving the block ends it and its whole process group.
 
-    Its errors, and lines that are no messages, go to `chatter`; `gone` is set when it says no more. Raises
-    NotStarted.
+    Its errors, and lines that are no messages, go to `stderr_log`; `disconnected` is set when its output
+    ends. Raises ServerStartError.
     """
-    running = await start_process(program)
+    process = await start_process(program)
     try:
         incoming, inbox = anyio.create_memory_object_stream[SessionMessage | Exception](0)
         outbox, outgoing = anyio.create_memory_object_stream[SessionMessage](0)
         async with incoming, inbox, outbox, outgoing, asyncio.TaskGroup() as group:
             tasks = (
-                group.create_task(_read(running, incoming, stderr_log, disconnected), name="mcp output"),
-                group.create_task(_write(running, outgoing), name="mcp input"),
-                group.create_task(_read_stderr(running, stderr_log), name="mcp errors"),
+                group.create_task(_read(process, incoming, stderr_log, disconnected), name="mcp output"),
+                group.create_task(_write(process, outgoing), name="mcp input"),
+                group.create_task(_read_stderr(process, stderr_log), name="mcp errors"),
             )
             try:
                 yield inbox, outbox
@@ -51,15 +49,15 @@ async def connect_stdio(
                 for task in tasks:
                     task.cancel()
     finally:
-        await asyncio.shield(running.end())
-        if running.exit_text:
-            stderr_log.note(running.exit_text)
+        await asyncio.shield(process.end())
+        if process.exit_text:
+            stderr_log.note(process.exit_text)
 
 
 async def _read(
     process: ServerProcess, incoming: Incoming, stderr_log: StderrLog, disconnected: asyncio.Event
 ) -> None:
-    """Pass on its messages until it closes its output; that ends the session."""
+    """Forward its messages until it closes its output, which ends the session."""
     async with incoming:
         with suppress(*_STREAM_CLOSED), _set_at_end(disconnected):
             while line := await _read_line(process, stderr_log):
@@ -72,7 +70,7 @@ async def _read(
 
 @contextmanager
 def _set_at_end(event: asyncio.Event) -> Iterator[None]:
-    """Set an event however the block ends."""
+    """Set an event at the end of the block, however it ends."""
     try:
         yield
     finally:
@@ -82,13 +80,13 @@ def _set_at_end(event: asyncio.Event) -> Iterator[None]:
 async def _read_line(process: ServerProcess, stderr_log: StderrLog) -> bytes:
     try:
         return await process.output.readline()
-    except ValueError:  # a reader's own word for a line over its limit
+    except ValueError:  # raised by StreamReader for a line over its limit
         stderr_log.note(f"It sent a message of over {MAX_MESSAGE_BYTES // 2**20} MB, and was cut off.")
         return b""
 
 
 async def _parse_message(line: bytes) -> SessionMessage | None:
-    """The message on a line; None for what is none, such as words printed by mistake."""
+    """Parse the message on a line; None if it is none, such as text printed by mistake."""
     try:
         if len(line) <= _THREAD_ABOVE_BYTES:
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
@@ -101,15 +99,15 @@ async def _parse_message(line: bytes) -> SessionMessage | None:
 async def _write(process: ServerProcess, outgoing: Outgoing) -> None:
     async with outgoing:
         with suppress(OSError, *_STREAM_CLOSED):
-            async for one in outgoing:
-                text = one.message.model_dump_json(by_alias=True, exclude_unset=True)
+            async for message in outgoing:
+                text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
                 process.input.write(f"{text}\n".encode())
                 await process.input.drain()
 
 
 async def _read_stderr(process: ServerProcess, stderr_log: StderrLog) -> None:
     with suppress(OSError):
-        while piece := await process.errors.read(_CHUNK_BYTES):
-            stderr_log.add(piece.decode("utf-8", "replace"))
-            if len(piece) == _CHUNK_BYTES:
+        while chunk := await process.errors.read(_CHUNK_BYTES):
+            stderr_log.add(chunk.decode("utf-8", "replace"))
+            if len(chunk) == _CHUNK_BYTES:
                 await asyncio.sleep(_STDERR_PAUSE_S)

@@ -1,4 +1,4 @@
-"""The names under which the model is told of servers' tools."""
+"""The names under which servers' tools are exposed to the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DIGITS = 8
 
 
 def exposed_name(server: str, tool: str) -> str:
-    """`mcp__SERVER__TOOL`; what had to be changed or shortened ends with a hash of the tool's own name."""
+    """Return `mcp__SERVER__TOOL`; a changed or shortened name ends with a hash of the tool's name."""
     plain = re.sub(r"[^a-zA-Z0-9_-]", "_", tool)
     name = f"{MCP_PREFIX}{server}__{plain}"
     if plain == tool and tool and len(name) <= MAX_NAME_CHARS:

@@ -1,4 +1,4 @@
-"""What a server's tool answered, as an output like any other: its text, and the images beside it."""
+"""Convert the result of a server's tool to a ToolResult: its text, and its images."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _MAX_ADDRESS_CHARS = 500
 
 
 def to_tool_result(answer: types.CallToolResult, target: str) -> ToolResult:
-    """The whole of an answer as text; what it says of images leads to their bytes beside it."""
-    pictures: list[bytes] = []
-    parts = [_text(block, pictures) for block in answer.content]
+    """Convert an answer to text; each image is replaced by a summary, its bytes go to `image_data`."""
+    image_data: list[bytes] = []
+    parts = [_text(block, image_data) for block in answer.content]
     text = "\n\n".join(part for part in (*parts, *_structured(answer)) if part)
     content = text.encode("utf-8", "surrogatepass")
-    return ToolResult(content, not answer.is_error, target=target, image_data=tuple(pictures))
+    return ToolResult(content, not answer.is_error, target=target, image_data=tuple(image_data))
 
 
 def _structured(answer: types.CallToolResult) -> Iterator[str]:
-    """What the answer says as data, unless its text says the same."""
+    """Yield the structured content as JSON, unless a text block says the same."""
     data = answer.structured_content
     if data is None or any(_is_same_data(block, data) for block in answer.content):
         return
@@ -39,10 +39,10 @@ def _is_same_data(block: types.ContentBlock, data: object) -> bool:
     if data == {"result": block.text}:
         return True
     try:
-        said = json.loads(block.text)
+        parsed = json.loads(block.text)
     except ValueError:
         return False
-    return data in (said, {"result": said})
+    return data in (parsed, {"result": parsed})
 
 
 def _text(block: types.ContentBlock, image_data: list[bytes]) -> str:
@@ -55,9 +55,9 @@ def _text(block: types.ContentBlock, image_data: list[bytes]) -> str:
             return _decode_bytes(data, media, "a sound", image_data)
         case types.EmbeddedResource():
             return _resource(block.resource, image_data)
-        case types.ResourceLink(uri=uri, name=name, description=said):
-            described = f"{sanitize_text(name, 200)} {sanitize_text(said or '', 500)}"
-            return f"[Link to a resource: {_address(uri)}] {described}".rstrip()
+        case types.ResourceLink(uri=uri, name=name, description=link_description):
+            label = f"{sanitize_text(name, 200)} {sanitize_text(link_description or '', 500)}"
+            return f"[Link to a resource: {_address(uri)}] {label}".rstrip()
 
 
 def _resource(
@@ -70,7 +70,7 @@ def _resource(
 
 
 def _decode_bytes(encoded: str, media: str, description: str, image_data: list[bytes]) -> str:
-    """A picture is kept and named by its digest; of other bytes it is said what they were."""
+    """Collect an image and return its summary; for other bytes return a description."""
     try:
         data = base64.b64decode(encoded, validate=True)
     except ValueError:
@@ -84,7 +84,7 @@ def _decode_bytes(encoded: str, media: str, description: str, image_data: list[b
 
 
 def as_image(data: bytes) -> Image | None:
-    """The image that these bytes are, if a model can be sent it."""
+    """Return the image in these bytes; None if it is none that a model can take."""
     return identify_image(data, digest_of(data)) if len(data) <= MAX_IMAGE_BYTES else None
 
 

@@ -1,6 +1,6 @@
 """`builtin_context_cache`: a workspace's cache as an MCP server, for other programs.
 
-The tools are the very ones that our own agent has; here they are only told and answered in MCP's words.
+The tools are the same ones that our own agent has; this module only translates them to MCP.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class CacheTools(Protocol):
 
 
 def cache_server(tools: CacheTools, workspace: str, version: str) -> Server[dict[str, Any]]:
-    """The MCP server of one workspace's cache; `workspace` is its name, as people know it."""
-    told = [_tool(spec) for spec in tools.specs]
+    """Create the MCP server of one workspace's cache; `workspace` is its display name."""
+    exposed_tools = [_tool(spec) for spec in tools.specs]
 
-    async def listed(
+    async def on_list(
         _: ServerRequestContext[dict[str, Any]], __: types.PaginatedRequestParams | None
     ) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=told)
+        return types.ListToolsResult(tools=exposed_tools)
 
-    async def called(
+    async def on_call(
         _: ServerRequestContext[dict[str, Any]], params: types.CallToolRequestParams
     ) -> types.CallToolResult:
         return await _run_call(tools, params)
@@ -65,13 +65,13 @@ def cache_server(tools: CacheTools, workspace: str, version: str) -> Server[dict
         version=version,
         title=f"Context cache of {workspace}",
         instructions=_INSTRUCTIONS,
-        on_list_tools=listed,
-        on_call_tool=called,
+        on_list_tools=on_list,
+        on_call_tool=on_call,
     )
 
 
 async def _run_call(tools: CacheTools, params: types.CallToolRequestParams) -> types.CallToolResult:
-    """The answer to a call; what a tool refuses is an answer too, so that the model there can read it."""
+    """Answer a call; a tool's error is an answer too, so that the calling model can read it."""
     names = [spec.name for spec in tools.specs]
     if params.name not in names:
         raise MCPError(types.INVALID_PARAMS, f"There is no tool {params.name[:80]!r}; there are {names}.")
@@ -84,11 +84,11 @@ async def _run_call(tools: CacheTools, params: types.CallToolRequestParams) -> t
 
 
 def _blocks(result: ToolResult) -> list[types.ContentBlock]:
-    said = _text(result.model_text or result.content.decode("utf-8", "replace"))
+    text_block = _text(result.model_text or result.content.decode("utf-8", "replace"))
     if result.image is None:
-        return [said]
+        return [text_block]
     data = base64.b64encode(result.content).decode()
-    return [said, types.ImageContent(data=data, mime_type=result.image.media)]
+    return [text_block, types.ImageContent(data=data, mime_type=result.image.media)]
 
 
 def _text(text: str) -> types.TextContent:

@@ -1,7 +1,7 @@
-"""Serves MCP over HTTP to programs of this machine that hold the token.
+"""Serve MCP over HTTP to programs on this machine that have the token.
 
 Three gates stand before a request: the socket listens on the loopback address alone, the token must be right,
-and Host and Origin must name this address, so that no web page can reach it by a name that it points here.
+and Host and Origin must name this address, so that no web page can reach it by DNS rebinding.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ _BEARER = b"bearer "
 
 
 async def serve_loopback(server: Server[Any], token: str, port: int, on_ready: Callable[[str], None]) -> None:
-    """Serve until cancelled; `ready` hears the address. `port` 0 takes a free one.
+    """Serve until cancelled; `on_ready` gets the URL. `port` 0 takes a free one.
 
-    Raises InputUnusable when the port is taken.
+    Raises InvalidInput if the port is taken.
     """
     with _bind_listener(port) as listener:
         port = listener.getsockname()[1]
@@ -45,7 +45,7 @@ async def serve_loopback(server: Server[Any], token: str, port: int, on_ready: C
 
 
 def guarded_app(server: Server[Any], token: str, port: int) -> ASGIApp:
-    """The server as an application behind its gates, for the address with this port."""
+    """Return the server as an ASGI application behind its gates, for this port."""
     names = [f"{host}:{port}" for host in (HOST, "localhost")]
     app = server.streamable_http_app(
         streamable_http_path=PATH,
@@ -59,7 +59,7 @@ def guarded_app(server: Server[Any], token: str, port: int) -> ASGIApp:
 
 
 class TokenGate:
-    """Lets only requests pass that carry the token; the others learn nothing, not even which paths exist."""
+    """Middleware that admits only requests with the token; others learn nothing, not even the paths."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token.encode()
@@ -74,13 +74,13 @@ class TokenGate:
         await send({"type": "http.response.body", "body": b""})
 
     def _is_authorized(self, scope: Scope) -> bool:
-        given = dict(scope["headers"]).get(b"authorization", b"")
-        is_bearer = given[: len(_BEARER)].lower() == _BEARER
-        return is_bearer and hmac.compare_digest(given[len(_BEARER) :].strip(), self._token)
+        authorization = dict(scope["headers"]).get(b"authorization", b"")
+        is_bearer = authorization[: len(_BEARER)].lower() == _BEARER
+        return is_bearer and hmac.compare_digest(authorization[len(_BEARER) :].strip(), self._token)
 
 
 class _EmbeddedServer(uvicorn.Server):
-    """A server that leaves the process's signals alone and says when it has begun."""
+    """A server that leaves the process's signals alone and reports when it has started."""
 
     def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
         super().__init__(config)
@@ -88,11 +88,11 @@ class _EmbeddedServer(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Nothing is captured: they belong to the application."""
+        """Capture nothing: signals belong to the application."""
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin, and say so."""
+        """Start, and call `on_started`."""
         await super().startup(sockets)
         if self.started:
             self._on_started()
@@ -100,12 +100,12 @@ class _EmbeddedServer(uvicorn.Server):
 
 async def _serve_until_cancelled(server: _EmbeddedServer, listener: socket.socket) -> None:
     async with asyncio.TaskGroup() as group:
-        serving = group.create_task(server.serve([listener]), name="loopback MCP endpoint")
+        task = group.create_task(server.serve([listener]), name="loopback MCP endpoint")
         try:
-            await asyncio.shield(serving)
+            await asyncio.shield(task)
         except asyncio.CancelledError:
             server.should_exit = True
-            await serving
+            await task
             raise
 
 

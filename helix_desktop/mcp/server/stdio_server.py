@@ -1,4 +1,4 @@
-"""Serves MCP over this process's standard input and output until the other side closes.
+"""Serve MCP over this process's standard input and output until the other side closes.
 
 The reading thread is a daemon that reads the bare descriptor: a signal may then end the process at any
 moment, where a thread that waits inside a file object would hold it up until the next line.
@@ -34,12 +34,12 @@ async def serve_stdio(server: Server[Any]) -> None:
     os.dup2(_STDERR, _STDOUT)
     try:
         async with asyncio.TaskGroup() as group:
-            reading = group.create_task(_read(to_server), name="read standard input")
+            reader = group.create_task(_read(to_server), name="read standard input")
             group.create_task(_write(from_server, wire), name="write standard output")
             try:
                 await server.run(incoming, outgoing, server.create_initialization_options())
             finally:
-                reading.cancel()
+                reader.cancel()
                 await outgoing.aclose()
     finally:
         sys.stdout.flush()
@@ -50,42 +50,42 @@ async def serve_stdio(server: Server[Any]) -> None:
 async def _read(to_server: MemoryObjectSendStream[_Incoming]) -> None:
     loop = asyncio.get_running_loop()
     lines: asyncio.Queue[bytes] = asyncio.Queue()
-    room = threading.Semaphore(64)  # lines that wait, so that nobody can fill the memory
+    slots = threading.Semaphore(64)  # bounds the queued lines, and so the memory
 
-    def hear(line: bytes) -> None:
-        room.acquire()
+    def enqueue(line: bytes) -> None:
+        slots.acquire()
         try:
             loop.call_soon_threadsafe(lines.put_nowait, line)
         except RuntimeError:  # the loop has ended, and the process is about to
             raise SystemExit from None
 
-    threading.Thread(target=_read_lines, args=(hear,), name="standard input", daemon=True).start()
+    threading.Thread(target=_read_lines, args=(enqueue,), name="standard input", daemon=True).start()
     async with to_server:
         while line := await lines.get():
-            room.release()
+            slots.release()
             if line.strip():
                 await to_server.send(_parse_message(line))
 
 
 def _read_lines(on_line: Callable[[bytes], None]) -> None:
-    """Tell each line, and the end as an empty one; what is too long is told as far as it may be."""
-    rest = b""
+    """Pass each line to `on_line`, and an empty one at the end; lines over the limit are split."""
+    partial = b""
     while chunk := _read_chunk():
-        *whole, rest = (rest + chunk).split(b"\n")
-        for line in whole:
+        *lines, partial = (partial + chunk).split(b"\n")
+        for line in lines:
             on_line(line + b"\n")
-        if len(rest) > _MAX_LINE_BYTES:
-            on_line(rest + b"\n")
-            rest = b""
-    if rest:
-        on_line(rest)
+        if len(partial) > _MAX_LINE_BYTES:
+            on_line(partial + b"\n")
+            partial = b""
+    if partial:
+        on_line(partial)
     on_line(b"")
 
 
 def _read_chunk() -> bytes:
     try:
         return os.read(_STDIN, _CHUNK_BYTES)
-    except OSError:  # it was closed: that is its end
+    except OSError:  # it was closed
         return b""
 
 
@@ -98,12 +98,12 @@ def _parse_message(line: bytes) -> _Incoming:
 
 async def _write(from_server: MemoryObjectReceiveStream[SessionMessage], stdout_fd: int) -> None:
     async with from_server:
-        async for sent in from_server:
-            text = sent.message.model_dump_json(by_alias=True, exclude_unset=True)
+        async for message in from_server:
+            text = message.message.model_dump_json(by_alias=True, exclude_unset=True)
             await asyncio.to_thread(_write_all, stdout_fd, f"{text}\n".encode())
 
 
 def _write_all(stdout_fd: int, data: bytes) -> None:
-    left = memoryview(data)
-    while left:
-        left = left[os.write(stdout_fd, left) :]
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[os.write(stdout_fd, remaining) :]
