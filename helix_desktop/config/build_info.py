@@ -1,4 +1,4 @@
-"""Which build this is: what the builder wrote into `resources/build.toml`; a checkout has none."""
+"""The build's origin, which the builder wrote into `resources/build.toml`; a checkout has none."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import SettingsDamaged
 
 BUILD_FILE = "build.toml"
-_SHORT_COMMIT_CHARS = 12  # digits of a commit, for people
+_SHORT_COMMIT_CHARS = 12  # digits of a commit that are displayed
 _DATE_CHARS = 10  # characters of a date before its hour
 _BUILD_FIELDS = ("version", "commit", "date", "target", "python", "releases")
 
 
 @dataclass(frozen=True, slots=True)
 class Build:
-    """Version and origin; what is not known is empty. `releases` is where a newer one may be asked for."""
+    """Version and origin; unknown fields are empty. `releases` is where to look for a newer one."""
 
     version: str = __version__
     commit: str = ""
@@ -29,9 +29,9 @@ class Build:
 
     @property
     def origin(self) -> str:
-        """Where it comes from, for people: `deb, commit 0123456789ab, 2026-11-20`."""
-        known, changed, _ = self.commit.partition("+")
-        commit = f"commit {known[:_SHORT_COMMIT_CHARS]}{' with changes' if changed else ''}" if known else ""
+        """The origin for display: `deb, commit 0123456789ab, 2026-11-20`."""
+        sha, changed, _ = self.commit.partition("+")
+        commit = f"commit {sha[:_SHORT_COMMIT_CHARS]}{' with changes' if changed else ''}" if sha else ""
         return (
             ", ".join(part for part in (self.target, commit, self.date[:_DATE_CHARS]) if part)
             or _source_origin()
@@ -44,7 +44,7 @@ class Build:
 
 
 def current_build(resources: Path | None = None) -> Build:
-    """The build that runs. Raises SettingsDamaged when its file is not what a builder writes."""
+    """Return the running build. Raises SettingsDamaged if its file is invalid."""
     path = (resources or resources_dir()) / BUILD_FILE
     try:
         fields = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -52,13 +52,13 @@ def current_build(resources: Path | None = None) -> Build:
         return Build()
     except (OSError, ValueError) as error:
         raise _unusable_error(path, error) from error
-    known = {name: fields[name] for name in _BUILD_FIELDS if name in fields}
-    wrong = [name for name, text in known.items() if not isinstance(text, str) or not text.isprintable()]
-    if wrong:
-        raise _unusable_error(path, f"{', '.join(wrong)} must be a line of text")
-    if known.get("version", __version__) != __version__:
-        raise _unusable_error(path, f"it is of version {known['version']}, the program is {__version__}")
-    return Build(**known)
+    values = {name: fields[name] for name in _BUILD_FIELDS if name in fields}
+    invalid = [name for name, text in values.items() if not isinstance(text, str) or not text.isprintable()]
+    if invalid:
+        raise _unusable_error(path, f"{', '.join(invalid)} must be a line of text")
+    if values.get("version", __version__) != __version__:
+        raise _unusable_error(path, f"it is of version {values['version']}, the program is {__version__}")
+    return Build(**values)
 
 
 def _unusable_error(path: Path, reason: object) -> SettingsDamaged:

@@ -1,8 +1,8 @@
-"""Moves a data directory: copy, verify, switch by a pointer, and only then let go of the old one.
+"""Move a data directory: copy, verify, switch by a pointer, and only then remove the old one.
 
-Until the pointer is written the old folder is whole and used; from then on the new one is. A mark in the new
-folder says that it is being filled, so that a move that was cut off can be begun again there, and nothing
-else is ever cleared away.
+Until the pointer is written the old folder is complete and in use; from then on the new one is. A mark file
+in the new folder says that it is being filled, so that an interrupted move can be restarted there, and
+nothing else is ever deleted.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InvalidInput
 
 MoveProgress = Callable[[int, int], None]
-"""Bytes done and bytes in all; may raise to stop the move, which then has changed nothing."""
+"""Called with bytes done and total bytes; may raise to cancel the move, which then has changed nothing."""
 
 MARK_FILE = "being-moved-here"
 _LOCKS = frozenset(
     {"window.lock", "window.open", "workspaces.lock", "owner.lock", "owner.address", POINTER_FILE, MARK_FILE}
 )
-"""Names that say something of running processes, or of a move: they stay where they are."""
-_SPARE_BYTES = 32 * 1024 * 1024  # bytes that stay free in the new place
+"""Files that belong to running processes or to a move: they are not moved."""
+_SPARE_BYTES = 32 * 1024 * 1024  # bytes that stay free at the target
 _CHUNK_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
 class DataDirMove:
-    """One move, as planned: what is to be copied, and its size in bytes."""
+    """A planned move: the files to copy, and their size in bytes."""
 
     source: Path
     target: Path
@@ -41,26 +41,26 @@ class DataDirMove:
     digests: dict[Path, bytes] = field(default_factory=dict)
 
     def copy(self, on_progress: MoveProgress) -> None:
-        """Fill the new folder, and read it again. Raises DataDirUnusable; then the old one is used on."""
+        """Fill the new folder, and verify it. Raises DataDirUnavailable; then the old one stays in use."""
         try:
             self._clear()
             done = 0
             for path in self.files:
                 done = self._copy_file(path, done, on_progress)
             for path, digest in self.digests.items():
-                found, done = _hash_file(
+                copied_digest, done = _hash_file(
                     self.target / path, done, lambda now: on_progress(now, 2 * self.size)
                 )
-                if found != digest:
+                if copied_digest != digest:
                     raise OSError(f"{path} reads otherwise than it was written")
         except OSError as error:
             raise _move_error(self.target, error) from error
 
     def switch(self) -> None:
-        """Let the new folder be used from now on. Raises DataDirUnusable; then the old one is used on."""
+        """Switch to the new folder. Raises DataDirUnavailable; then the old one stays in use."""
         try:
             _sync_folders(self.target)
-            if read_pointer(self.target) is not None:  # the data comes back to where it once was
+            if read_pointer(self.target) is not None:  # the data returns to a previous place
                 (self.target / POINTER_FILE).unlink()
             write_pointer(self.source, self.target)
             (self.target / MARK_FILE).unlink(missing_ok=True)
@@ -68,19 +68,19 @@ class DataDirMove:
             raise _move_error(self.target, error) from error
 
     def remove_old(self) -> tuple[Path, ...]:
-        """Remove what was moved from the old folder, but for the pointer; what could not be removed."""
-        left = []
+        """Remove what was moved from the old folder, except the pointer; return what could not be removed."""
+        remaining = []
         for path in sorted(self.source.iterdir()):
             if path.name == POINTER_FILE:
                 continue
             try:
                 shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink()
             except OSError:
-                left.append(path)
-        return tuple(left)
+                remaining.append(path)
+        return tuple(remaining)
 
     def _clear(self) -> None:
-        """Make the new folder, or empty it of a move that was cut off."""
+        """Create the new folder, or clear it of an interrupted move."""
         self.target.mkdir(mode=0o700, parents=True, exist_ok=True)
         if (self.target / MARK_FILE).is_file():
             for path in self.target.iterdir():
@@ -109,7 +109,7 @@ class DataDirMove:
 
 
 def plan_move(source: Path, target: Path) -> DataDirMove:
-    """Look at everything that can be known before. Raises InputUnusable, DataDirUnusable; changes nothing."""
+    """Check and plan a move without changing data. Raises InvalidInput, DataDirUnavailable."""
     source, target = source.resolve(), Path(os.path.abspath(target.expanduser())).resolve()
     if source == target or target.is_relative_to(source) or source.is_relative_to(target):
         raise InvalidInput(
@@ -134,7 +134,7 @@ def plan_move(source: Path, target: Path) -> DataDirMove:
 
 
 def _check_target(source: Path, target: Path) -> None:
-    (source / MARK_FILE).unlink(missing_ok=True)  # of the move that brought the data here
+    (source / MARK_FILE).unlink(missing_ok=True)  # from the move that brought the data here
     if not target.exists():
         return
     names = {path.name for path in target.iterdir()} if target.is_dir() else {str(target)}
@@ -148,12 +148,12 @@ def _check_target(source: Path, target: Path) -> None:
 
 
 def _list_files(source: Path) -> Iterator[Path]:
-    """Every file and link below a folder, relative to it, but those of running processes."""
+    """Yield every file and link below a folder, relative to it, except those of running processes."""
     for folder, folders, names in os.walk(source):
-        here = Path(folder)
-        for name in [*names, *(one for one in folders if (here / one).is_symlink())]:
+        parent = Path(folder)
+        for name in [*names, *(link_name for link_name in folders if (parent / link_name).is_symlink())]:
             if name not in _LOCKS and not name.startswith(".probe-"):
-                yield (here / name).relative_to(source)
+                yield (parent / name).relative_to(source)
 
 
 def _hash_file(path: Path, done: int, on_progress: Callable[[int], None]) -> tuple[bytes, int]:
@@ -167,7 +167,7 @@ def _hash_file(path: Path, done: int, on_progress: Callable[[int], None]) -> tup
 
 
 def _sync_folders(root: Path) -> None:
-    """Make the names of the new files durable, where the system does not do so by itself."""
+    """Sync all folders to make the new file names durable, where the system needs that."""
     if os.name == "nt":
         return
     for folder, _, _ in os.walk(root):
@@ -179,7 +179,7 @@ def _sync_folders(root: Path) -> None:
 
 
 def _existing_parent(path: Path) -> Path:
-    """The nearest folder above that is there."""
+    """Return the nearest existing parent folder."""
     while not path.is_dir():
         path = path.parent
     return path

@@ -1,4 +1,4 @@
-"""The pointer that a data directory leaves behind when it is moved: one small file with the new place."""
+"""The pointer that a moved data directory leaves behind: a small file with the new path."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_HOPS = 8
 
 
 def resolve_data_dir(root: Path) -> Path:
-    """Where the data of `root` lies now: `root` itself unless it was moved."""
+    """Return the current path of the data of `root`: `root` itself unless it was moved."""
     for _ in range(_MAX_HOPS):
         to = read_pointer(root)
         if to is None:
@@ -21,7 +21,7 @@ def resolve_data_dir(root: Path) -> Path:
 
 
 def read_pointer(root: Path) -> Path | None:
-    """Where a data directory was moved to; None when it was not, or its pointer says nothing."""
+    """Return where a data directory was moved to; None if it was not, or its pointer is invalid."""
     try:
         to = json.loads((root / POINTER_FILE).read_text(encoding="utf-8"))["to"]
     except (OSError, ValueError, KeyError, TypeError):
@@ -30,7 +30,7 @@ def read_pointer(root: Path) -> Path | None:
 
 
 def write_pointer(root: Path, target: Path) -> None:
-    """Say that the data of `root` lies in `to`, from one moment to the next, durably. Raises OSError."""
+    """Point from `root` to `target`, atomically and durably. Raises OSError."""
     part = root / f"{POINTER_FILE}.part"
     with part.open("w", encoding="utf-8") as file:
         json.dump({"to": str(target)}, file)

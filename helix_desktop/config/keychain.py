@@ -1,4 +1,4 @@
-"""The system's keychain: one item for all keys, asked in a thread of its own."""
+"""The system's keychain: one item for all keys, accessed in its own thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SERVICE = "helix-desktop"
 """The name under which a keychain lists our items."""
 
 ITEM = "keys"
-"""macOS asks the person for each item: all keys are in one, as long as they fit."""
+"""macOS prompts the user for each item, so all keys are in one as long as they fit."""
 
 MAX_ITEM_CHARS = 1_200
 """Characters of one item: Windows takes 1,280."""
@@ -28,7 +28,7 @@ _REFUSED_BACKENDS = (
     "keyring.backends.chainer",
     "keyrings.alt",
 )
-"""Backends that keep nothing, or keep it as plain text."""
+"""Backends that store nothing, or store plain text."""
 
 _CLOSE_TIMEOUT_S = 0.5
 
@@ -37,19 +37,19 @@ _T = TypeVar("_T")
 
 
 class KeychainUnusable(Exception):
-    """There is no keychain, or it does not answer; the text says why."""
+    """There is no keychain, or it does not answer; the message is the reason."""
 
 
 class Keychain(Protocol):
-    """What a backend of `keyring` offers; any call may block while the person is asked to unlock it."""
+    """The interface of a `keyring` backend; any call may block while the user is asked to unlock it."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Its display name."""
         ...
 
     def get_password(self, service: str, username: str) -> str | None:
-        """An item's text; None when there is no such item."""
+        """Return an item's text; None if there is no such item."""
         ...
 
     def set_password(self, service: str, username: str, password: str) -> None:
@@ -57,23 +57,23 @@ class Keychain(Protocol):
         ...
 
     def delete_password(self, service: str, username: str) -> None:
-        """Remove an item; raises when there is none."""
+        """Remove an item; raises if there is none."""
         ...
 
 
 def system_keychain() -> Keychain:
-    """The keychain of this system. Raises KeychainUnusable when it has none that keeps secrets secret."""
+    """Return the system's keychain. Raises KeychainUnusable if it has none that keeps secrets secret."""
     import keyring
 
-    found = keyring.get_keyring()
-    for backend in getattr(found, "backends", None) or [found]:
+    keyring_backend = keyring.get_keyring()
+    for backend in getattr(keyring_backend, "backends", None) or [keyring_backend]:
         if not type(backend).__module__.startswith(_REFUSED_BACKENDS):
             return cast("Keychain", backend)
     raise KeychainUnusable("this system has no keychain")
 
 
 class KeychainItem:
-    """All keys in a keychain's item. For one thread only; every method may raise what backends raise."""
+    """All keys in a keychain's item. Not thread-safe; every method may raise what backends raise."""
 
     def __init__(self, find_keychain: Callable[[], Keychain]) -> None:
         self._find_keychain = find_keychain
@@ -83,21 +83,21 @@ class KeychainItem:
         self._generation = 0
 
     def read(self) -> tuple[str, dict[str, str]]:
-        """The keychain's name, and the key of each provider; read once, then remembered."""
+        """Return the keychain's name, and the key of each provider; read once, then cached."""
         keychain = self._open()
         if self._keys is None:
             self._keys = self._load(keychain)
         return keychain.name, self._keys
 
     def change(self, provider: str, key: str) -> str:
-        """Write a provider's key, or remove it when empty; gives the keychain's name."""
+        """Write a provider's key, or remove it if empty; return the keychain's name."""
         keychain = self._open()
-        # Another process may have written since: what is remembered is no ground to write on.
-        former = self._load(keychain)
-        keys = {**former, provider: key}
+        # Another process may have written since: do not write back the cached keys.
+        previous = self._load(keychain)
+        keys = {**previous, provider: key}
         if not key:
             del keys[provider]
-        if keys != former:
+        if keys != previous:
             self._save(keychain, keys)
         self._keys = keys
         return keychain.name
@@ -114,34 +114,37 @@ class KeychainItem:
         if "parts" in head:
             self._generation = int(str(head.get("generation")))
             self._parts = tuple(f"{ITEM}.{self._generation}.{n}" for n in range(int(str(head["parts"]))))
-            whole = "".join(keychain.get_password(SERVICE, part) or "" for part in self._parts)
-            if _digest(whole) != head.get("sha256"):
+            text_of_parts = "".join(keychain.get_password(SERVICE, part) or "" for part in self._parts)
+            if _digest(text_of_parts) != head.get("sha256"):
                 raise KeychainUnusable(
                     f"its item {SERVICE} is incomplete; enter the keys again after deleting it"
                 )
-            head = {"keys": _object(whole)}
+            head = {"keys": _object(text_of_parts)}
         keys = head.get("keys")
         return {str(name): str(key) for name, key in keys.items()} if isinstance(keys, dict) else {}
 
     def _save(self, keychain: Keychain, keys: dict[str, str]) -> None:
-        """Write new parts, then the head that names them, then drop the old parts: never half a set."""
-        former, self._parts = self._parts, ()
+        """Write new parts, then the head that names them, then drop the old parts: never a partial set."""
+        previous, self._parts = self._parts, ()
         text = json.dumps({"keys": keys})
         if len(text) > MAX_ITEM_CHARS:
-            whole = json.dumps(keys)
-            pieces = [whole[at : at + MAX_ITEM_CHARS] for at in range(0, len(whole), MAX_ITEM_CHARS)]
+            keys_json = json.dumps(keys)
+            chunks = [
+                keys_json[offset : offset + MAX_ITEM_CHARS]
+                for offset in range(0, len(keys_json), MAX_ITEM_CHARS)
+            ]
             self._generation += 1
-            self._parts = tuple(f"{ITEM}.{self._generation}.{n}" for n in range(len(pieces)))
-            for name, piece in zip(self._parts, pieces, strict=True):
-                keychain.set_password(SERVICE, name, piece)
-            head = {"parts": len(pieces), "generation": self._generation, "sha256": _digest(whole)}
+            self._parts = tuple(f"{ITEM}.{self._generation}.{n}" for n in range(len(chunks)))
+            for name, chunk in zip(self._parts, chunks, strict=True):
+                keychain.set_password(SERVICE, name, chunk)
+            head = {"parts": len(chunks), "generation": self._generation, "sha256": _digest(keys_json)}
             text = json.dumps(head)
         keychain.set_password(SERVICE, ITEM, text)
-        _delete_items(keychain, former)
+        _delete_items(keychain, previous)
 
 
 class KeychainThread:
-    """Runs jobs in one daemon thread, so that a keychain which waits for ever holds nothing else up."""
+    """Runs jobs in one daemon thread, so that a keychain that hangs blocks nothing else."""
 
     def __init__(self) -> None:
         self._jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]] | None] = (
@@ -151,7 +154,7 @@ class KeychainThread:
         self._unanswered: Future[object] | None = None
 
     async def run(self, job: Callable[[], _T], timeout_s: float) -> _T:
-        """Run a job, waiting at most `answer_s` seconds. Raises KeychainUnusable for whatever goes wrong."""
+        """Run a job, waiting at most `timeout_s` seconds. Raises KeychainUnusable for any failure."""
         if self._unanswered is not None and not self._unanswered.done():
             raise KeychainUnusable("the keychain has not answered yet: is it asking to be unlocked?")
         future: Future[object] = Future()
@@ -164,7 +167,7 @@ class KeychainThread:
             raise KeychainUnusable(f"the keychain did not answer within {timeout_s:g} s") from error
 
     def close(self) -> None:
-        """Let the thread end; waits for it for half a second at most."""
+        """Stop the thread; wait for it for half a second at most."""
         thread, self._thread = self._thread, None
         if thread is not None:
             self._jobs.put(None)
@@ -195,7 +198,7 @@ def _run_jobs(jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]
 
 def _delete_items(keychain: Keychain, names: Iterable[str]) -> None:
     for name in names:
-        # What is left over is unreadable without its head.
+        # Leftover parts are unreadable without their head.
         with suppress(Exception):
             keychain.delete_password(SERVICE, name)
 

@@ -1,4 +1,4 @@
-"""What Helix Desktop is made of, and under which terms: the texts come with it, nothing is fetched."""
+"""The components of Helix Desktop and their licenses: the texts are bundled, nothing is fetched."""
 
 from __future__ import annotations
 
@@ -19,29 +19,27 @@ from helix_desktop.domain.errors import SettingsDamaged
 
 LICENSES_FOLDER, PARTS_FILE = "licences", "parts.toml"
 _SYSTEM, _PACKAGES = "system", "packages.json"
-"""What the builder took from its own system, with that system's word on each; a checkout has none."""
+"""The packages that the builder took from its own system, with their copyright files; a checkout has none."""
 _COMMON = re.compile(r"/usr/share/common-licenses/([A-Za-z0-9.-]*[A-Za-z0-9])")
 _TEXT = re.compile(r"(?:LICEN[CS]E|COPYING|NOTICE|AUTHORS|UNLICENSE)[^/]*", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-_MAX_NAME_CHARS = (
-    60  # characters; some distributions put the whole text where the name of the licence belongs
-)
+_MAX_NAME_CHARS = 60  # some distributions put the full text where the name of the license belongs
 _CLASSIFIER = "License :: OSI Approved :: "
 _LICENSE_IDS = {"BSD License": "BSD-3-Clause", "MIT License": "MIT"}
-"""What old metadata says in words, by its name of today; the text beside it says the same."""
+"""License identifiers for names in old metadata; the texts that come with them agree."""
 
 
 _LICENSE_ALIASES = {"GPL": "GPL-3", "LGPL": "LGPL-3", "GPL-1": "GPL-2"}
-"""Names without a version stand for the newest one; version 1 is offered in any later one."""
+"""Names without a version mean the newest one; version 1 allows any later one."""
 _IGNORED_LICENSES = frozenset(
     {"Artistic", "BSD", "CC0-1.0", "GFDL", "GFDL-1.2", "GFDL-1.3", "MPL-1.1", "MPL-2.0"}
 )
-"""Of documents and scripts that are not shipped, or an alternative to a licence whose text is here."""
+"""Licenses of documents and scripts that are not shipped, or alternatives to a bundled license."""
 
 
 @dataclass(frozen=True, slots=True)
 class LicensedComponent:
-    """One thing that is shipped: its terms by name, and in full as pairs of a file's name and its text."""
+    """A shipped component: its license by name, and in full as pairs of file name and text."""
 
     name: str
     version: str
@@ -52,22 +50,22 @@ class LicensedComponent:
 
     @property
     def is_complete(self) -> bool:
-        """Whether its terms are known and all of their text is here."""
+        """True if its license is known and all of the text is bundled."""
         return bool(self.license_name and self.texts and all(text.strip() for _, text in self.texts))
 
     @property
     def text(self) -> str:
-        """Notice and terms, in full."""
-        said = [" ".join(part.split()) for part in self.notice.split("\n\n") if part.strip()]
+        """Notice and license texts in full."""
+        paragraphs = [" ".join(part.split()) for part in self.notice.split("\n\n") if part.strip()]
         return "\n\n".join(
-            [*said, *(f"{name}\n{'=' * len(name)}\n\n{text.strip()}" for name, text in self.texts)]
+            [*paragraphs, *(f"{name}\n{'=' * len(name)}\n\n{text.strip()}" for name, text in self.texts)]
         )
 
 
 def all_components(resources: Path | None = None) -> list[LicensedComponent]:
-    """Everything that is shipped, Helix Desktop first, the rest by name. Raises SettingsDamaged.
+    """Return everything that is shipped, Helix Desktop first, the rest by name. Raises SettingsDamaged.
 
-    A part whose terms or texts are missing is in the list, not `whole`.
+    A component whose license or texts are missing is in the list with `is_complete` false.
     """
     folder = (resources or resources_dir()) / LICENSES_FOLDER
     try:
@@ -76,38 +74,45 @@ def all_components(resources: Path | None = None) -> list[LicensedComponent]:
         raise _unusable_error(folder / PARTS_FILE, error) from error
     bundled = [_bundled_component(fields, folder) for fields in listed["part"]]
     covered = {canonical_name(name) for fields in listed["part"] for name in fields.get("covers", ())}
-    found = [one for name, one in _closure(tuple(listed["distributions"])).items() if name not in covered]
-    own, *others = [*bundled, *found, *_system_components(folder)]
-    return [own, *sorted(others, key=lambda one: one.name.casefold())]
+    distributions = [
+        component
+        for name, component in _closure(tuple(listed["distributions"])).items()
+        if name not in covered
+    ]
+    own, *others = [*bundled, *distributions, *_system_components(folder)]
+    return [own, *sorted(others, key=lambda other: other.name.casefold())]
 
 
 def _system_components(folder: Path) -> list[LicensedComponent]:
-    """What a frozen app carries of the system it was built on. Raises SettingsDamaged."""
+    """Return the packages that a frozen app contains from its build system. Raises SettingsDamaged."""
     path = folder / _SYSTEM / _PACKAGES
     if not path.parent.is_dir():
         return []
     try:
         listed: dict[str, dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
-        named = [(name, str(one["version"]), ", ".join(one["files"])) for name, one in listed.items()]
+        packages = [
+            (name, str(fields["version"]), ", ".join(fields["files"])) for name, fields in listed.items()
+        ]
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SettingsDamaged(
             f"{path} cannot be used.", f"{error}.", "Install Helix Desktop again."
         ) from error
-    return [_package_component(path.parent, *one) for one in named]
+    return [_package_component(path.parent, *package) for package in packages]
 
 
 def _package_component(folder: Path, name: str, version: str, files: str) -> LicensedComponent:
-    said = _read(folder / f"{name}.txt")
+    text = _read(folder / f"{name}.txt")
     common = [
-        (f"{one}.txt", _read(folder.parent / "common" / f"{one}.txt")) for one in _referenced_licenses(said)
+        (f"{license_id}.txt", _read(folder.parent / "common" / f"{license_id}.txt"))
+        for license_id in _referenced_licenses(text)
     ]
-    return LicensedComponent(name, version, "as its text says", ((f"{name}.txt", said), *common), files)
+    return LicensedComponent(name, version, "as its text says", ((f"{name}.txt", text), *common), files)
 
 
 def _referenced_licenses(text: str) -> list[str]:
-    """The licences that a text leaves to the system's own copies, by the names they have there."""
-    found = (name.removesuffix(".txt") for name in _COMMON.findall(text))
-    return sorted({_LICENSE_ALIASES.get(name, name) for name in found if name not in _IGNORED_LICENSES})
+    """Return the names of licenses that a text references in the system's own copies."""
+    names = (name.removesuffix(".txt") for name in _COMMON.findall(text))
+    return sorted({_LICENSE_ALIASES.get(name, name) for name in names if name not in _IGNORED_LICENSES})
 
 
 def _unusable_error(path: Path, error: Exception) -> SettingsDamaged:
@@ -115,16 +120,21 @@ def _unusable_error(path: Path, error: Exception) -> SettingsDamaged:
 
 
 def canonical_name(name: str) -> str:
-    """A distribution's name in the one form in which names are compared."""
+    """Return the normalized name of a distribution, for comparison."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _bundled_component(fields: Mapping[str, Any], folder: Path) -> LicensedComponent:
     texts = tuple((Path(name).name, _read(folder / name)) for name in fields["texts"])
     version = str(fields.get("version", ""))
-    known = _VERSION_PROBES[version.removeprefix("@")]() if version.startswith("@") else version
+    resolved_version = _VERSION_PROBES[version.removeprefix("@")]() if version.startswith("@") else version
     return LicensedComponent(
-        fields["name"], known, fields["licence"], texts, fields.get("where", ""), fields.get("notice", "")
+        fields["name"],
+        resolved_version,
+        fields["licence"],
+        texts,
+        fields.get("where", ""),
+        fields.get("notice", ""),
     )
 
 
@@ -137,24 +147,26 @@ def _read(path: Path) -> str:
 
 @cache
 def _closure(roots: tuple[str, ...]) -> dict[str, LicensedComponent]:
-    """The distributions that are asked for, and those that these ask for, as far as they are here.
+    """Return the root distributions and their installed dependencies, transitively.
 
-    A requirement that holds on other systems only is none; one without such a condition must be met. Read
-    once: what is installed does not change meanwhile, and some hundred files are read for it.
+    A conditional requirement may be missing; one without a condition is listed as incomplete. Cached:
+    what is installed does not change meanwhile, and some hundred files are read for it.
     """
-    found: dict[str, LicensedComponent] = {}
-    open_: list[tuple[tuple[str, ...], bool]] = [(tuple(_NAME.findall(root)), True) for root in roots]
-    while open_:
-        names, needed = open_.pop()
-        if any(canonical_name(name) in found for name in names):
+    components: dict[str, LicensedComponent] = {}
+    pending: list[tuple[tuple[str, ...], bool]] = [(tuple(_NAME.findall(root)), True) for root in roots]
+    while pending:
+        names, needed = pending.pop()
+        if any(canonical_name(name) in components for name in names):
             continue
-        here = next((one for one in map(_distribution, names) if one is not None), None)
-        if here is not None:
-            found[canonical_name(here.name)] = _distribution_component(here)
-            open_ += _requirements(here)
+        installed = next(
+            (distribution for distribution in map(_distribution, names) if distribution is not None), None
+        )
+        if installed is not None:
+            components[canonical_name(installed.name)] = _distribution_component(installed)
+            pending += _requirements(installed)
         elif needed:
-            found[canonical_name(names[0])] = LicensedComponent(names[0], "", "", ())
-    return found
+            components[canonical_name(names[0])] = LicensedComponent(names[0], "", "", ())
+    return components
 
 
 def _distribution(name: str) -> importlib.metadata.Distribution | None:
@@ -166,8 +178,8 @@ def _distribution(name: str) -> importlib.metadata.Distribution | None:
 
 def _requirements(distribution: importlib.metadata.Distribution) -> Iterator[tuple[tuple[str, ...], bool]]:
     for requirement in distribution.requires or ():
-        asked, _, condition = requirement.partition(";")
-        name = _NAME.match(asked.strip())
+        specifier, _, condition = requirement.partition(";")
+        name = _NAME.match(specifier.strip())
         if name and "extra" not in condition:
             yield (name[0],), not condition.strip()
 
@@ -188,25 +200,25 @@ def _distribution_component(distribution: importlib.metadata.Distribution) -> Li
 
 
 def _metadata_folder(distribution: importlib.metadata.Distribution) -> Path:
-    """Where a distribution's metadata lies, found by name: an installed app carries no lists of files."""
+    """Return the folder of a distribution's metadata, found by name: an installed app has no file lists."""
     site = Path(str(distribution.locate_file("")))
-    named = canonical_name(f"{distribution.name}-{distribution.version}")
-    found = (place for place in site.glob("*.dist-info") if canonical_name(place.stem) == named)
-    return next(found, site / f"{distribution.name}-{distribution.version}.dist-info")
+    folder_name = canonical_name(f"{distribution.name}-{distribution.version}")
+    matches = (path for path in site.glob("*.dist-info") if canonical_name(path.stem) == folder_name)
+    return next(matches, site / f"{distribution.name}-{distribution.version}.dist-info")
 
 
 def _license_name(distribution: importlib.metadata.Distribution) -> str:
-    """The licence by name: the new field, else the old one if it is short, else a classifier."""
+    """Return the license name: the new field, else the old one if it is short, else a classifier."""
 
-    def said(field: str) -> list[str]:
+    def field_values(field: str) -> list[str]:
         return [str(text).strip() for text in distribution.metadata.get_all(field) or ()]
 
-    old = "".join(said("License")[:1])
+    license_field = "".join(field_values("License")[:1])
     classified = [
-        text.removeprefix(_CLASSIFIER) for text in said("Classifier") if text.startswith(_CLASSIFIER)
+        text.removeprefix(_CLASSIFIER) for text in field_values("Classifier") if text.startswith(_CLASSIFIER)
     ]
-    short = [old] if len(old) <= _MAX_NAME_CHARS and "\n" not in old else []
-    names = [*said("License-Expression"), *short, *classified, *old.splitlines()[:1]]
+    short = [license_field] if len(license_field) <= _MAX_NAME_CHARS and "\n" not in license_field else []
+    names = [*field_values("License-Expression"), *short, *classified, *license_field.splitlines()[:1]]
     name = next(filter(None, names), "")
     return _LICENSE_IDS.get(name, name)
 

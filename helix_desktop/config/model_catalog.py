@@ -1,4 +1,4 @@
-"""The catalogue: what is published of models (resources/models.toml), and the vendors to begin with."""
+"""The catalog: published figures of models (resources/models.toml), and the preset vendors."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ import msgspec
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 
 DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
-"""What a server speaks: OpenAI Chat Completions, OpenAI Responses, Anthropic Messages."""
+"""The API of a server: OpenAI Chat Completions, OpenAI Responses, Anthropic Messages."""
 
 _VERSION_SUFFIX = re.compile(r"[-@](?:latest|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{4}|\d{3})$")
-"""Versions at the end of a name, as vendors write them."""
+"""Version suffixes of model names, as vendors write them."""
 
 
 class CatalogEntry(ModelSpec, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """An entry: figures of the models of these names; `open` ones are served by anybody, with any window.
+    """An entry: figures of the models of these names; anybody may serve `open` ones, with any window.
 
-    `condition` says when the prices hold.
+    `condition` says when the prices apply.
     """
 
     names: tuple[str, ...]
@@ -33,9 +33,9 @@ class CatalogEntry(ModelSpec, frozen=True, kw_only=True, forbid_unknown_fields=T
 
 
 class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A seller or a program that serves models; `key` says whether it asks for one.
+    """A vendor or a program that serves models; `key` says whether it needs one.
 
-    `begin` names the models that a new provider begins with, the usual one first.
+    `begin` names the models that a new provider starts with, the default one first.
     """
 
     name: str
@@ -49,7 +49,7 @@ class Vendor(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     model: tuple[CatalogEntry, ...] = ()
 
     def sourced_spec(self, entry: CatalogEntry, is_own_server: bool) -> SourcedSpec:
-        """An entry as words of this vendor; prices only at its `own` servers: others ask others."""
+        """Return an entry's figures with their source; without prices at others' servers."""
         source = entry.source or self.source
         if not is_own_server:
             source = f"{source}; by the model's name, at another's server"
@@ -73,30 +73,30 @@ class ModelCatalog:
 
     @classmethod
     def load(cls, path: Path) -> ModelCatalog:
-        """Read it. Blocks for some milliseconds. Raises ValueError when the file is not what it should be."""
+        """Read the catalog. Blocks for some milliseconds. Raises ValueError if the file is invalid."""
         with path.open("rb") as file:
             return cls(msgspec.convert(tomllib.load(file)["vendor"], tuple[Vendor, ...]))
 
     def vendor_for(self, base_url: str) -> Vendor | None:
-        """The vendor whose own server an address is."""
+        """Return the vendor whose own server has this address; None for others."""
         return self._vendor_by_host.get(_host(base_url))
 
     def spec_for(self, base_url: str, model: str) -> SourcedSpec | None:
-        """What is published of a model that a server at this address offers.
+        """Return the published figures of a model at a server; None if there are none.
 
-        A server of this machine decides itself with which window it runs a model that anybody may serve.
+        A local server decides itself with which window it runs an open model, so these are not looked up.
         """
         host = _host(base_url)
-        here = host == "localhost" or host.startswith("127.") or host == "::1"
+        is_local = host == "localhost" or host.startswith("127.") or host == "::1"
         for name in _name_variants(model):
             for vendor, entries in self._ranked(host):
                 entry = entries.get(name)
-                if entry is not None and not (entry.open and here):
+                if entry is not None and not (entry.open and is_local):
                     return vendor.sourced_spec(entry, host in vendor.hosts)
         return None
 
     def _ranked(self, host: str) -> Iterator[tuple[Vendor, dict[str, CatalogEntry]]]:
-        """Vendors with their entries, the one of this host first; another's names mean nothing there."""
+        """Yield the host's vendor with its entries; all vendors if the host has none or lists no models."""
         pairs = list(zip(self.vendors, self._entries, strict=True))
         own = [pair for pair in pairs if host in pair[0].hosts]
         yield from own if own and own[0][0].model else pairs
@@ -114,9 +114,9 @@ def _normalize(name: str) -> str:
 
 
 def _name_variants(model: str) -> Iterator[str]:
-    """A name as it may stand in the catalogue: as given, without a vendor before it, without a version."""
-    whole = _normalize(model)
-    bare = whole.rpartition("/")[2].partition(":")[0]
-    for name in (whole, bare):
+    """Yield the names to look up: as given, without a vendor prefix, without a version."""
+    full_name = _normalize(model)
+    bare = full_name.rpartition("/")[2].partition(":")[0]
+    for name in (full_name, bare):
         yield name
         yield _VERSION_SUFFIX.sub("", name)

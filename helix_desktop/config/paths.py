@@ -1,4 +1,4 @@
-"""Where things live: the bundled resources and the person's data directory."""
+"""The paths of the bundled resources and the user's data directory."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 
 
 def resources_dir() -> Path:
-    """Give the folder with fonts, icons and tokenizers: of a frozen app, an installed wheel or a checkout.
+    """Return the folder with fonts, icons and tokenizers: of a frozen app, an installed wheel or a checkout.
 
-    Raises FileNotFoundError when the installation is incomplete.
+    Raises FileNotFoundError if the installation is incomplete.
     """
     frozen = getattr(sys, "_MEIPASS", None)
     roots = ([Path(frozen)] if frozen else []) + [_PACKAGE, _PACKAGE.parent]
@@ -46,12 +46,12 @@ class DataDir:
     def locate(cls, explicit: Path | None, environ: Mapping[str, str]) -> DataDir:
         """Choose the folder: the one given, else HELIX_DATA_DIR, else the system's place for user data.
 
-        One that was moved leads to its new place. A relative folder counts from the current one; "~" is the
-        home folder.
+        A moved folder is resolved to its new path. A relative path is relative to the current folder; "~" is
+        the home folder.
         """
-        named = explicit or environ.get(DATA_DIR_VARIABLE, "").strip()
-        if named:
-            return cls._resolve(Path(os.path.abspath(os.path.expanduser(named))))
+        configured = explicit or environ.get(DATA_DIR_VARIABLE, "").strip()
+        if configured:
+            return cls._resolve(Path(os.path.abspath(os.path.expanduser(configured))))
         import platformdirs
 
         return cls._resolve(platformdirs.user_data_path(APP_DIR_NAME, appauthor=False))
@@ -63,7 +63,7 @@ class DataDir:
 
     @property
     def settings_file(self) -> Path:
-        """The person's settings, for all workspaces."""
+        """The user's settings, for all workspaces."""
         return self.root / "settings.toml"
 
     @property
@@ -77,9 +77,9 @@ class DataDir:
         return self.root / "logs"
 
     def workspace_dir(self, workspace_id: UUID | str) -> Path:
-        """Give the folder of one workspace.
+        """Return the folder of one workspace.
 
-        Raises ValueError for anything but a UUID, so that no name can lead out of `workspaces_dir`.
+        Raises ValueError for anything but a UUID, so that no name can escape `workspaces_dir`.
         """
         from uuid import UUID
 
@@ -88,10 +88,10 @@ class DataDir:
     def ensure(self) -> None:
         """Create the folder and those inside it, private to this user, and prove that it can be written.
 
-        Raises DataDirUnusable.
+        Raises DataDirUnavailable.
         """
         if self.moved_from is not None and not self.workspaces_dir.is_dir():
-            # Made anew in an unplugged drive's place, it would look as if everything was lost.
+            # Created again in place of an unplugged drive, it would look as if everything was lost.
             raise DataDirUnavailable(
                 f"The data directory was moved to {self.root}, and is not there.",
                 "The drive may be missing, or the folder was moved or renamed by hand.",

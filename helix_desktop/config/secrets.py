@@ -17,7 +17,7 @@ from helix_desktop.config.keychain import (
 from helix_desktop.config.settings import key_variable
 
 KEYCHAIN_TIMEOUT_S = 20.0
-"""Seconds to wait for a keychain, which may be asking the person to unlock it."""
+"""Seconds to wait for a keychain, which may be asking the user to unlock it."""
 
 THIS_RUN_SOURCE = "this run only"
 
@@ -34,10 +34,10 @@ class ApiKey:
 
 
 class SecretStore:
-    """The keys of all providers. A keychain that fails or hangs is never fatal: `problem` says what is wrong.
+    """The keys of all providers. A keychain that fails or hangs is never fatal: `problem` is the reason.
 
     Sources are "keychain: NAME", "environment: VARIABLE" and "this run only". A key that was set while the
-    keychain would not take it comes first, then the keychain, then the environment.
+    keychain refused it comes first, then the keychain, then the environment.
     """
 
     def __init__(
@@ -50,17 +50,17 @@ class SecretStore:
         self._this_run: dict[str, str] = {}
         self._keychain_thread, self._keychain_item = KeychainThread(), KeychainItem(find_keychain)
         self.problem = ""
-        """Why the keychain could not be used when it was last asked; empty when it could."""
+        """Why the keychain could not be used when it was last used; empty if it could."""
 
     async def keychain_name(self) -> str:
-        """The name of the keychain, tried by reading from it; empty when there is none that works."""
+        """Return the keychain's name, tested by reading from it; empty if none works."""
         try:
             return (await self._run_job(self._keychain_item.read))[0]
         except KeychainUnusable:
             return ""
 
     async def get(self, provider: str) -> ApiKey:
-        """A provider's key and its source. May be cancelled, also while the keychain asks the person."""
+        """Return a provider's key and its source. Cancellable, also while the keychain prompts the user."""
         if provider in self._this_run:
             return ApiKey(self._this_run[provider], THIS_RUN_SOURCE)
         try:
@@ -72,7 +72,7 @@ class SecretStore:
         return self.from_environment(provider)
 
     async def set(self, provider: str, key: str) -> ApiKey:
-        """Keep a key; gives it with the source it now has. An empty one deletes."""
+        """Save a key and return it with its source. An empty key deletes."""
         key = key.strip()
         if not key:
             return await self.delete(provider)
@@ -85,7 +85,7 @@ class SecretStore:
         return ApiKey(key, f"keychain: {name}")
 
     async def delete(self, provider: str) -> ApiKey:
-        """Forget a key; gives what is left: the environment's, or one that the keychain would not let go."""
+        """Delete a key and return what remains: the environment's, or one still in the keychain."""
         self._this_run.pop(provider, None)
         try:
             await self._run_job(lambda: self._keychain_item.change(provider, ""))
@@ -94,7 +94,7 @@ class SecretStore:
         return await self.get(provider)
 
     def close(self) -> None:
-        """Let the keychain's thread end; one that hangs is left behind and does not hold up the exit."""
+        """Stop the keychain's thread; one that hangs is abandoned and does not delay the exit."""
         self._keychain_thread.close()
 
     async def _run_job(self, job: Callable[[], _T]) -> _T:
@@ -107,11 +107,11 @@ class SecretStore:
         return answer
 
     def from_environment(self, provider: str) -> ApiKey:
-        """What the environment says, whatever is kept; empty when it says nothing."""
+        """Return the key from the environment, regardless of stored ones; empty if there is none."""
         return self.from_variables((key_variable(provider),))
 
     def from_variables(self, variables: Sequence[str]) -> ApiKey:
-        """Return the key in the first of these environment variables that is set; empty when none is."""
+        """Return the key in the first of these environment variables that is set; empty if none is."""
         values = ((variable, self._environ.get(variable, "").strip()) for variable in variables)
         return next(
             (ApiKey(value, f"environment: {variable}") for variable, value in values if value), ApiKey()

@@ -1,4 +1,4 @@
-"""The person's settings, in one TOML file that may also be written by hand."""
+"""The user's settings, in one TOML file that may also be edited by hand."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ _EMPTY_CATALOG = ModelCatalog()
 
 
 class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
-    """A model that a provider offers, with the figures that the person gave; what is not given is looked up.
+    """A model that a provider offers, with the user's own figures; missing ones are looked up.
 
-    `told` is what its own server said of it when it was asked last, `told_by` which part of it.
+    `told` holds the figures that its server reported last, `told_by` which part of the server.
     """
 
     name: str
@@ -60,12 +60,12 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def user_spec(self) -> ModelSpec:
-        """The person's own figures."""
+        """The user's own figures."""
         return ModelSpec(**{name: getattr(self, name) for name in ModelSpec.__struct_fields__})
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True):
-    """A server that offers models, and the dialect it speaks. Its key is never here: see `config.secrets`."""
+    """A server that offers models, and its dialect. Its key is never stored here: see `config.secrets`."""
 
     name: str
     base_url: str
@@ -78,44 +78,44 @@ class Provider(msgspec.Struct, frozen=True, kw_only=True):
             raise ValueError(f"{self.name!r} is no provider's name: it needs one word without /")
 
     def entry(self, model: str) -> ModelEntry:
-        """What is saved of a model; an entry without figures when nothing is."""
+        """Return the saved entry of a model; one without figures if there is none."""
         return next((entry for entry in self.models if entry.name == model), ModelEntry(name=model))
 
     def resolved_spec(self, model: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> ResolvedModelSpec:
-        """The figures of a model, each with who said so: the person, else the server, else the catalogue."""
+        """Return a model's figures, each with its source: the user, else the server, else the catalog."""
         entry = self.entry(model)
-        said = [SourcedSpec("you", "entered in Settings, Providers", entry.user_spec)]
+        specs = [SourcedSpec("you", "entered in Settings, Providers", entry.user_spec)]
         if entry.told is not None:
-            said.append(SourcedSpec("server", entry.told_by or f"{self.name} says so itself", entry.told))
+            specs.append(SourcedSpec("server", entry.told_by or f"{self.name} says so itself", entry.told))
         published = catalog.spec_for(self.base_url, model)
-        return resolve_spec(*said, *([published] if published is not None else []))
+        return resolve_spec(*specs, *([published] if published is not None else []))
 
     def resolve_model_name(self, model: str = "") -> str:
-        """The model meant: the one named, else the default. Raises HelixError when there is none."""
-        wanted = model or self.default_model or next((entry.name for entry in self.models), "")
-        if not wanted:
+        """Return the named model, else the default one. Raises HelixError if there is none."""
+        name = model or self.default_model or next((entry.name for entry in self.models), "")
+        if not name:
             raise HelixError(
                 f"No model of {self.name} is chosen.",
                 "None is listed for it.",
                 f"Add one in Settings, Providers, or name it as {self.name}/MODEL.",
                 remedies=("provider_settings",),
             )
-        return wanted
+        return name
 
     def model_info(self, model: str = "", catalog: ModelCatalog = _EMPTY_CATALOG) -> ModelInfo:
-        """A model of this provider: the one named, else its default. Raises HelixError when there is none."""
-        wanted = self.resolve_model_name(model)
-        return self.resolved_spec(wanted, catalog).model_info(self.name, wanted)
+        """Return the named model of this provider, else its default. Raises HelixError if there is none."""
+        name = self.resolve_model_name(model)
+        return self.resolved_spec(name, catalog).model_info(self.name, name)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """What holds for all workspaces.
+    """The settings for all workspaces.
 
-    `text_size` is that of ordinary words, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
-    `notify`: whether the person is told of questions and of long turns' ends while they look elsewhere.
-    `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the models of
-    roles, for workspaces that name none themselves; empty: the main model. `run_keys` names the providers
-    whose key was entered for one run only, because no keychain took it.
+    `text_size` is that of body text, in pixels. `model` is PROVIDER/NAME; empty: the offline demo model.
+    `notify`: whether to notify the user of questions and of the ends of long turns while the window is
+    inactive. `recent` are the ids of workspaces, last opened first. `fast`, `summary` and `long` name the
+    models of roles, for workspaces that name none themselves; empty: the main model. `run_keys` names the
+    providers whose key was entered for one run only, because no keychain took it.
     """
 
     theme: Theme = "system"
@@ -131,50 +131,50 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     run_keys: tuple[str, ...] = ()
 
     def provider(self, name: str) -> Provider | None:
-        """The provider of that name."""
+        """Return the provider of that name; None if there is none."""
         return next((provider for provider in self.providers if provider.name == name), None)
 
     def find_model(self, label: str, catalog: ModelCatalog = _EMPTY_CATALOG) -> tuple[Provider, ModelInfo]:
-        """The provider and model of a label PROVIDER/NAME, or of PROVIDER for its default model.
+        """Return the provider and model of a label PROVIDER/NAME, or of PROVIDER for its default model.
 
-        Raises HelixError when there is no such provider, or the label is none.
+        Raises HelixError if there is no such provider, or the label is invalid.
         """
         name, model = parse_label(label)
         provider = self.provider(name)
         if provider is None:
-            known = ", ".join(entry.name for entry in self.providers) or "none yet"
+            provider_names = ", ".join(entry.name for entry in self.providers) or "none yet"
             raise HelixError(
                 f"There is no provider {name}.",
-                f"Known: {known}.",
+                f"Known: {provider_names}.",
                 "Add it in Settings, Providers.",
                 remedies=("provider_settings",),
             )
         return provider, provider.model_info(model, catalog)
 
     def with_provider(self, provider: Provider) -> Settings:
-        """With this provider: in the place of the one of its name, else at the end."""
+        """Return the settings with this provider: replacing the one of its name, else at the end."""
         changed = tuple(provider if old.name == provider.name else old for old in self.providers)
         added = changed if self.provider(provider.name) else (*changed, provider)
         return msgspec.structs.replace(self, providers=added)
 
     def with_provider_removed(self, name: str) -> Settings:
-        """Without the provider of that name; a default model of it goes with it."""
-        left = tuple(provider for provider in self.providers if provider.name != name)
-        kept = {
+        """Return the settings without the provider of that name, and without role models of it."""
+        remaining = tuple(provider for provider in self.providers if provider.name != name)
+        role_models = {
             role: "" if label.partition("/")[0] == name else label
             for role in ("model", "fast", "summary", "long")
             for label in (getattr(self, role),)
         }
-        return msgspec.structs.replace(self, providers=left, **kept)
+        return msgspec.structs.replace(self, providers=remaining, **role_models)
 
     def with_recent(self, workspace_id: str) -> Settings:
-        """With this workspace's id first among the recent ones."""
+        """Return the settings with this workspace's id first among the recent ones."""
         others = (other for other in self.recent if other != workspace_id)
         return msgspec.structs.replace(self, recent=(workspace_id, *others)[:MAX_RECENT])
 
 
 class SettingsFile:
-    """Reads and writes the settings; keys that this version does not know are kept."""
+    """Reads and writes the settings; keys unknown to this version are preserved."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -184,21 +184,21 @@ class SettingsFile:
         self._saved: Settings | None = None
 
     def load(self) -> tuple[Settings, SettingsDamaged | None]:
-        """The settings, and what was wrong with the file; what cannot be read is as by default.
+        """Return the settings, and the error of a damaged file; unreadable settings get their defaults.
 
-        A damaged file is copied aside first, as settings.damaged-N.toml. Blocks for a few milliseconds.
+        A damaged file is backed up first, as settings.damaged-N.toml. Blocks for a few milliseconds.
         """
         try:
             fields = self._files.read(self._path)
         except SettingsDamaged as damaged:
             return Settings(), damaged
-        settings, wrong = _convert_fields(fields)
-        if not wrong:
+        settings, errors = _convert_fields(fields)
+        if not errors:
             return settings, None
-        kept = backup_damaged(self._path)
+        backup = backup_damaged(self._path)
         return settings, SettingsDamaged(
-            f"Some settings in {self._path} cannot be used: {', '.join(wrong)}.",
-            f"{'; '.join(wrong.values())}." + (f" The file is kept as {kept.name}." if kept else ""),
+            f"Some settings in {self._path} cannot be used: {', '.join(errors)}.",
+            f"{'; '.join(errors.values())}." + (f" The file is kept as {backup.name}." if backup else ""),
             "They are as by default now. Set them again in Settings.",
             remedies=("provider_settings",),
         )
@@ -206,13 +206,13 @@ class SettingsFile:
     async def save(self, settings: Settings) -> None:
         """Write the settings, off the calling thread. Raises HelixError.
 
-        Whatever is cancelled or overtaken, the last settings that were given are the last ones written.
+        Even if saves are cancelled or overtake each other, the newest settings are written last.
         """
         self._newest = settings
         await asyncio.to_thread(self._write_newest)
 
     async def flush(self) -> None:
-        """Write what a cancelled save did not come to write. Raises HelixError."""
+        """Write what a cancelled save did not write. Raises HelixError."""
         await asyncio.to_thread(self._write_newest)
 
     def _write_newest(self) -> None:
@@ -245,9 +245,9 @@ class SettingsFile:
 
 
 def parse_label(label: str) -> tuple[str, str]:
-    """Provider and model of PROVIDER/NAME; the model is empty for a bare PROVIDER. A name may contain "/".
+    """Split PROVIDER/NAME; the model is empty for a bare PROVIDER. A name may contain "/".
 
-    Raises HelixError when there is no provider in it.
+    Raises HelixError if it has no provider.
     """
     provider, _, model = label.strip().partition("/")
     if not provider:
@@ -258,10 +258,10 @@ def parse_label(label: str) -> tuple[str, str]:
 
 
 def key_variable(provider: str) -> str:
-    """The environment variable that may hold a provider's key: its own usual one, else HELIX_NAME_KEY."""
+    """Return the environment variable for a provider's key: its standard one, else HELIX_NAME_KEY."""
     name = provider.lower()
-    plain = "".join(sign if sign.isascii() and sign.isalnum() else "_" for sign in name).upper()
-    return _KEY_VARIABLES.get(name, f"HELIX_{plain}_KEY")
+    variable_part = "".join(char if char.isascii() and char.isalnum() else "_" for char in name).upper()
+    return _KEY_VARIABLES.get(name, f"HELIX_{variable_part}_KEY")
 
 
 def has_standard_variable(provider: str) -> bool:
@@ -270,21 +270,21 @@ def has_standard_variable(provider: str) -> bool:
 
 
 def _convert_fields(fields: Mapping[str, Any]) -> tuple[Settings, dict[str, str]]:
-    """Settings from what a file holds, key by key, and what is wrong with each key that cannot be used."""
-    good: dict[str, Any] = {}
-    wrong: dict[str, str] = {}
+    """Convert a file's fields key by key; return the settings and the error of each invalid key."""
+    values: dict[str, Any] = {}
+    errors: dict[str, str] = {}
     for field in msgspec.structs.fields(Settings):
         if field.name not in fields:
             continue
         try:
-            good[field.name] = msgspec.convert(fields[field.name], field.type)
+            values[field.name] = msgspec.convert(fields[field.name], field.type)
         except msgspec.ValidationError as error:
-            wrong[field.name] = f"{field.name}: {error}"
-    return Settings(**good), wrong
+            errors[field.name] = f"{field.name}: {error}"
+    return Settings(**values), errors
 
 
 def _merge_document(existing: TOMLDocument, settings: Settings) -> TOMLDocument:
-    """A file's content brought up to date; comments, and keys nobody here knows, stay."""
+    """Update a file's content; comments and unknown keys stay."""
     for key, value in msgspec.to_builtins(settings).items():
         old = existing.get(key)
         existing[key] = _merge_unknown_keys(old, value, Provider) if key == "providers" else value
@@ -294,14 +294,14 @@ def _merge_document(existing: TOMLDocument, settings: Settings) -> TOMLDocument:
 def _merge_unknown_keys(
     old: Any, new: list[dict[str, Any]], struct_type: type[msgspec.Struct]
 ) -> list[dict[str, Any]]:
-    """Entries with those keys of the old entries of the same name that their kind does not have."""
+    """Add to each new entry those keys of the old entry of its name that the struct does not have."""
     tables = [dict(entry) for entry in old if isinstance(entry, dict)] if isinstance(old, list) else []
     by_name = {str(entry.get("name")): entry for entry in tables}
     merged: list[dict[str, Any]] = []
     for entry in new:
-        former = by_name.get(entry["name"], {})
-        foreign = {key: value for key, value in former.items() if key not in struct_type.__struct_fields__}
-        models = former.get("models")
+        previous = by_name.get(entry["name"], {})
+        foreign = {key: value for key, value in previous.items() if key not in struct_type.__struct_fields__}
+        models = previous.get("models")
         nested = (
             {"models": _merge_unknown_keys(models, entry["models"], ModelEntry)} if "models" in entry else {}
         )

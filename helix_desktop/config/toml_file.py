@@ -1,4 +1,4 @@
-"""TOML files that are replaced whole or not at all, and kept aside when they are damaged."""
+"""TOML files that are replaced atomically, and backed up when they are damaged."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ class TomlFiles:
     """Reads and writes TOML files."""
 
     def read(self, path: Path, back_up: bool = True) -> dict[str, Any]:
-        """The file's content; empty when there is none.
+        """Return the file's content; empty if there is no file.
 
-        Raises SettingsDamaged when it is no TOML; a copy is kept beside it before anything can overwrite it,
-        unless `keep_damaged` says that nothing will.
+        Raises SettingsDamaged if it is not TOML; `back_up` copies it first, before anything can overwrite it.
         """
         try:
             text = path.read_text(encoding="utf-8")
@@ -39,13 +38,13 @@ class TomlFiles:
         backup_damaged(path)
 
     def write(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file, durably. Raises OSError; then the former file is as it was."""
-        import tomlkit  # not needed to read, and too slow for the way to the first frame
+        """Replace the file, durably. Raises OSError; then the previous file is unchanged."""
+        import tomlkit  # not needed to read, and too slow to import before the first frame
 
         self._write_text(path, tomlkit.dumps(fields))
 
     def update(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file's content as `write` does; comments that people wrote stay."""
+        """Replace the file's content as `write` does; comments stay."""
         import tomlkit
         from tomlkit.exceptions import TOMLKitError
 
@@ -74,8 +73,8 @@ class TomlFiles:
 
 
 def _damaged_error(path: Path, reason: str, back_up: bool) -> SettingsDamaged:
-    kept = backup_damaged(path) if back_up else None
-    where = f" A copy is kept as {kept.name}." if kept else ""
+    backup = backup_damaged(path) if back_up else None
+    where = f" A copy is kept as {backup.name}." if backup else ""
     return SettingsDamaged(
         f"The file {path} is damaged.",
         f"{reason}.{where}",
@@ -84,16 +83,16 @@ def _damaged_error(path: Path, reason: str, back_up: bool) -> SettingsDamaged:
 
 
 def backup_damaged(path: Path) -> Path | None:
-    """Copy a damaged file to the next free name, the same bytes once. None when that is not possible."""
+    """Copy a damaged file to the next free name, the same bytes once; return the copy, None on failure."""
     try:
         data = path.read_bytes()
         for number in range(1, 100):
-            kept = path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")
-            if not kept.exists():
-                shutil.copy2(path, kept)
-                return kept
-            if kept.read_bytes() == data:
-                return kept
+            backup = path.with_name(f"{path.stem}.damaged-{number}{path.suffix}")
+            if not backup.exists():
+                shutil.copy2(path, backup)
+                return backup
+            if backup.read_bytes() == data:
+                return backup
     except OSError:
         return None
     return None

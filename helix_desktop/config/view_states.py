@@ -1,4 +1,4 @@
-"""Where the user was in each session: what was in sight and selected, kept between two runs."""
+"""The view state of each session: scroll position and selection, saved between runs."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MAX_SESSIONS = 300  # sessions, the last ones seen
 
 
 class ViewState(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where the user was in a session.
+    """The view state of one session.
 
-    `row` is the key of the first row in sight in the chat, `offset` how many pixels of it are above the edge;
+    `row` is the key of the first visible row of the chat, `offset` how many pixels of it are above the edge;
     without a row the chat follows its end. `cursor` and `mark` are the ends of the selection in the message
     field, in characters (-1: at its end). `entry` is the digest selected in the cache, `card` the event whose
-    card was the first in sight in the timeline.
+    card was the first visible one in the timeline.
     """
 
     row: str = ""
@@ -30,7 +30,7 @@ class ViewState(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class ViewStates:
-    """The view states by session, in one small file. A damaged file means none, no more."""
+    """The view states by session, in one small file. A damaged file means no states."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -42,16 +42,16 @@ class ViewStates:
             return
 
     def get(self, session_id: str) -> ViewState:
-        """Return where the user was in a session."""
+        """Return the view state of a session; the default one if there is none."""
         return self._states.get(session_id, ViewState())
 
     def put(self, session_id: str, state: ViewState) -> None:
-        """Keep where the user is in a session, until `save` writes it."""
-        others = {one: known for one, known in self._states.items() if one != session_id}
+        """Set the view state of a session; `save` writes it."""
+        others = {other_id: other for other_id, other in self._states.items() if other_id != session_id}
         self._states = dict([*others.items(), (session_id, state)][-_MAX_SESSIONS:])
 
     def save(self) -> None:
-        """Write the file, blocking; a full disk costs the places, nothing else."""
+        """Write the file, blocking; errors are ignored and only lose the states."""
         with self._write_lock:
             part = self._path.with_suffix(".part")
             try:

@@ -1,1 +1,1 @@
-"""Which project folders there are, and their records."""
+"""The registered project folders and their records."""

@@ -1,4 +1,4 @@
-"""What in a folder other programs run or obey unasked: found by name, never opened."""
+"""Files in a folder that other programs run or obey automatically: found by name, never opened."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class AutoRunFile(msgspec.Struct, frozen=True):
 
 
 def find_auto_run_files(folder: Path) -> tuple[AutoRunFile, ...]:
-    """What is there of the usual ones, the programs that git runs first. Blocks; links are not followed."""
-    found = [AutoRunFile(path, does) for path, does in _KNOWN_FILES if os.path.lexists(folder / path)]
+    """Return the known auto-run files of a folder, git hooks first. Blocks; links are not followed."""
+    files = [AutoRunFile(path, effect) for path, effect in _KNOWN_FILES if os.path.lexists(folder / path)]
     hooks = _active_hooks(folder / ".git" / "hooks")
-    return ((AutoRunFile(".git/hooks", f"programs that git runs: {hooks}"),) if hooks else ()) + tuple(found)
+    return ((AutoRunFile(".git/hooks", f"programs that git runs: {hooks}"),) if hooks else ()) + tuple(files)
 
 
 def _active_hooks(folder: Path) -> str:
-    """The names of the hooks that are in force, those that git brings as samples left out."""
+    """Return the names of the active hooks, without git's samples."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:

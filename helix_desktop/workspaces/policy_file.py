@@ -1,4 +1,4 @@
-"""A workspace's policy.toml, which people also edit by hand, and beside it their changes to profiles."""
+"""A workspace's policy.toml, which users also edit by hand, and the stored changes to profiles."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _UNKNOWN = re.compile(r"^Object contains unknown field `(\w+)`$")
 _TYPES = {"int": "a whole number", "float": "a number", "bool": "true or false", "str": "a text"}
 
 ProfileChanges = dict[str, dict[str, Any]]
-"""By profile: the values of the user's own that are not in force now."""
+"""The user's own values that are not in use now, by profile."""
 
 
 class PolicyFile:
@@ -30,7 +30,7 @@ class PolicyFile:
         self._files = files
 
     def load(self) -> ContextPolicy:
-        """Read the policy; the default one when there is no file. Raises SettingsDamaged naming the line."""
+        """Read the policy; the default one if there is no file. Raises SettingsDamaged naming the line."""
         try:
             return policy_from(self._files.read(self.path, back_up=False))
         except ValueError as error:
@@ -42,23 +42,23 @@ class PolicyFile:
             ) from error
 
     def save(self, policy: ContextPolicy) -> None:
-        """Write the policy; comments stay. Raises HelixError; then the former one is as it was."""
+        """Write the policy; comments stay. Raises HelixError; then the previous one is unchanged."""
         try:
             self._files.update(self.path, policy_fields(policy))
         except OSError as error:
             raise save_error("The policy", self.path.parent, error) from error
 
     def replace(self, policy: ContextPolicy) -> None:
-        """Write the policy over a file with an error; a copy is kept beside it. Raises HelixError."""
+        """Overwrite a damaged policy file after backing it up. Raises HelixError."""
         self._files.backup_damaged(self.path)
         self._write(self.path, policy_fields(policy))
 
     def changes(self) -> ProfileChanges:
-        """Read the changes that can be restored; those that make no policy any more are left out."""
+        """Read the changes that can be restored; those that are no longer valid are left out."""
         return {profile: own for profile, own in self._stored().items() if _is_valid_policy(profile, own)}
 
     def choose_profile(self, current: ContextPolicy, profile: str) -> ContextPolicy:
-        """Change to a profile as it is; changes of `current` are stored first. Raises HelixError."""
+        """Switch to an unchanged profile; changes of `current` are stored first. Raises HelixError."""
         stored = self._stored()
         if own := _own_fields(current):
             stored[current.profile] = {**stored.get(current.profile, {}), **own}
@@ -68,9 +68,9 @@ class PolicyFile:
         return policy
 
     def restore_changes(self, current: ContextPolicy, profile: str) -> ContextPolicy:
-        """Change to a profile with its stored changes; what they replace is stored in turn.
+        """Switch to a profile with its stored changes; what they replace is stored in turn.
 
-        Raises HelixError, and ValueError where they do not work together with other changes.
+        Raises HelixError, and ValueError if they conflict with other changes.
         """
         stored, own = self._stored(), _own_fields(current)
         restored = stored.pop(profile, {})
@@ -80,15 +80,15 @@ class PolicyFile:
         else:
             policy = policy_from({"profile": profile, **restored})
             replaced = {**stored.get(current.profile, {}), **own}
-        left = {**stored, current.profile: replaced} if replaced else stored
+        remaining = {**stored, current.profile: replaced} if replaced else stored
         self.save(policy)
-        self._write(self._changes_path, left)
+        self._write(self._changes_path, remaining)
         return policy
 
     def _stored(self) -> ProfileChanges:
         try:
             tables = self._files.read(self._changes_path)
-        except SettingsDamaged:  # a copy was kept aside
+        except SettingsDamaged:  # it was backed up
             return {}
         return {name: dict(table) for name, table in tables.items() if isinstance(table, dict) and table}
 
@@ -99,7 +99,7 @@ class PolicyFile:
             raise save_error("The policy", path.parent, error) from error
 
     def _line_of(self, field: str) -> int:
-        """Find the line that sets a field; 0 when none does."""
+        """Return the number of the line that sets a field; 0 if none does."""
         lines: list[str] = []
         with contextlib.suppress(OSError, UnicodeDecodeError):
             lines = self.path.read_text(encoding="utf-8").splitlines()
@@ -119,10 +119,10 @@ def _is_valid_policy(profile: str, fields: Mapping[str, Any]) -> bool:
 
 
 def _explain(message: str) -> tuple[str, str]:
-    """Say in words what is wrong with a policy's fields, and name the field; empty when it names none."""
-    if found := _WRONG_TYPE.match(message):
-        expected, got, field = found.groups()
+    """Explain an error of a policy's fields; return the text and the field's name, or the first word."""
+    if match := _WRONG_TYPE.match(message):
+        expected, got, field = match.groups()
         return f"{field} must be {_TYPES.get(expected, expected)} (got {_TYPES.get(got, got)})", field
-    if found := _UNKNOWN.match(message):
-        return f"there is no field {found[1]}", found[1]
+    if match := _UNKNOWN.match(message):
+        return f"there is no field {match[1]}", match[1]
     return message, message.partition(" ")[0]

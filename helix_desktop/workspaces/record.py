@@ -1,4 +1,4 @@
-"""A workspace's record: who it is, where its folder lies, what it may do unasked."""
+"""A workspace's record: its identity, its folder, and what it may do without asking."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.tools import PermissionRule
 
 Grant = Literal["sandbox", "network", "fetch"]
-"""What a person lets a workspace's agent have: see the fields of these names."""
+"""What the user grants a workspace's agent: see the fields of these names."""
 
 DemoCalls = Literal["ask", "once", "allow"]
-"""What happens to calls of the demo model in a sample's copy: each is asked about, the first is, or none."""
+"""How calls of the demo model in a sample's copy are approved: ask for each, for the first, or for none."""
 
 MAIN = "main"
-"""In the place of a role's model: the main model does it, whatever the app's choice is."""
+"""Value of a role's model: use the main model, regardless of the app's choice."""
 
 
 MODEL_ROLES = ("model", "fast", "summary", "long")
@@ -24,16 +24,16 @@ MODEL_ROLES = ("model", "fast", "summary", "long")
 
 
 class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """One workspace. Its identity is the UUID; the path is only where its folder was last seen.
+    """One workspace. Its identity is the UUID; the path is only where its folder was last found.
 
     `model` is PROVIDER/NAME (empty: the app's default); `listed` is false once it was removed from the list,
     which keeps its data. `added` is in milliseconds since 1970. `demo` marks the guided demo's own copy.
-    `trusted` says that the person knows what is in the folder: until then nothing runs and nothing is sent.
-    `sandbox` holds commands back where the system can, `network` lets them use the network all the same, and
+    `trusted` says that the user trusts the folder's content: until then nothing runs and nothing is sent.
+    `sandbox` confines commands where the system can, `network` lets them use the network nevertheless, and
     `fetch` gives the agent a tool for web pages.
     `quota` (bytes on disk) and `unused_ms` clean up its cache whenever it is opened; 0: they do not.
     `fast`, `summary` and `long` name models for roles, as `model` does: empty is the app's choice, MAIN the
-    main model. `servers` are its MCP servers, each with the fingerprint that the person agreed to.
+    main model. `servers` are its MCP servers, each with the fingerprint that the user consented to.
     `demo_calls` says what happens to calls of the offline demo model in a sample, not of other models.
     `share_port` is where its cache is served to other programs while the app runs; 0: it is not.
     """
@@ -49,7 +49,7 @@ class WorkspaceRecord(msgspec.Struct, frozen=True, kw_only=True):
     rules: tuple[PermissionRule, ...] = ()
     quota: int = 0
     unused_ms: int = 0
-    trusted: bool = True  # records older than the field: what they let run, they let run
+    trusted: bool = True  # records older than the field had everything running
     sandbox: bool = True
     network: bool = False
     fetch: bool = False

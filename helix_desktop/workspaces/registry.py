@@ -1,4 +1,4 @@
-"""The registry: which project folders are workspaces. One folder of TOML files per workspace."""
+"""The registry of workspaces: one folder of TOML files per workspace."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class WorkspaceRegistry:
         self._load()
 
     def _load(self) -> None:
-        for place in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
-            # A copy that somebody made beside the original is named otherwise, and is not a workspace.
-            if _is_workspace_id(place.name) and (place / RECORD_FILE).is_file():
-                self._load_record(place)
+        for folder in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
+            # A manual copy of a workspace's folder has another name, and is not a workspace.
+            if _is_workspace_id(folder.name) and (folder / RECORD_FILE).is_file():
+                self._load_record(folder)
         self._records = dict(sorted(self._records.items(), key=lambda pair: (pair[1].added, pair[0])))
 
     def _add_problem(self, error: HelixError) -> None:
@@ -59,11 +59,11 @@ class WorkspaceRegistry:
             )
 
     def list_workspaces(self, include_removed: bool = False) -> list[WorkspaceRecord]:
-        """The workspaces that stand in the list, or also those that were taken off it."""
+        """Return the listed workspaces; with `include_removed` also the removed ones."""
         return [record for record in self._records.values() if record.listed or include_removed]
 
     def get(self, workspace_id: str) -> WorkspaceRecord:
-        """One workspace. Raises WorkspaceMissing."""
+        """Return a workspace's record. Raises WorkspaceMissing."""
         try:
             return self._records[workspace_id]
         except KeyError:
@@ -72,15 +72,16 @@ class WorkspaceRegistry:
             ) from None
 
     def find_by_path(self, path: Path) -> WorkspaceRecord | None:
-        """The workspace of a folder, listed or not."""
-        wanted = _real_path(path)
-        return next((one for one in self._records.values() if _real_path(Path(one.path)) == wanted), None)
+        """Return the workspace of a folder, listed or not; None if there is none."""
+        real = _real_path(path)
+        records = self._records.values()
+        return next((record for record in records if _real_path(Path(record.path)) == real), None)
 
     def add(self, path: Path, demo: bool = False, name: str = "", trusted: bool = False) -> WorkspaceRecord:
-        """Make a folder a workspace, or list it again, once also when two processes do it together.
+        """Add a folder as a workspace, or list it again; safe if two processes do it concurrently.
 
-        `trusted` says that the person trusts it; a trust that was given before stays.
-        Raises WorkspaceMissing when it is no folder, HelixError when it holds the app's own data.
+        `trusted` says that the user trusts it; trust from before stays.
+        Raises WorkspaceMissing if it is not a folder, HelixError if it is inside the app's own data.
         """
         _check_folder(path, self._folder)
         with self._locked():
@@ -88,40 +89,38 @@ class WorkspaceRegistry:
 
     def _add(self, path: Path, demo: bool, name: str, trusted: bool) -> WorkspaceRecord:
         self._load()  # another process may have added it since
-        known = self.find_by_path(path)
-        if known is not None:
-            wanted = msgspec.structs.replace(known, listed=True, trusted=known.trusted or trusted)
-            return known if wanted == known else self._write_record(wanted)
+        existing = self.find_by_path(path)
+        if existing is not None:
+            updated = msgspec.structs.replace(existing, listed=True, trusted=existing.trusted or trusted)
+            return existing if updated == existing else self._write_record(updated)
         real = _real_path(path)
-        named = name or os.path.basename(real) or real
+        display_name = name or os.path.basename(real) or real
         record = WorkspaceRecord(
-            id=str(uuid.uuid4()), path=real, name=named, added=self.clock(), demo=demo, trusted=trusted
+            id=str(uuid.uuid4()), path=real, name=display_name, added=self.clock(), demo=demo, trusted=trusted
         )
         _make_folder(self.data_folder(record.id))
-        self.save_policy(record.id, ContextPolicy())  # visible from the start, to be edited by hand as well
+        self.save_policy(record.id, ContextPolicy())  # there from the start, so that it can be edited by hand
         return self._write_record(record)
 
     def change(self, workspace_id: str, **fields: Any) -> WorkspaceRecord:
-        """Change some fields of a record and keep it. Raises WorkspaceMissing, HelixError."""
-        known = self.get(workspace_id)
+        """Change some fields of a record and save it. Raises WorkspaceMissing, HelixError."""
+        record = self.get(workspace_id)
         with self._locked():
-            if (
-                self.data_folder(workspace_id) / RECORD_FILE
-            ).is_file():  # what another process changed stays changed
+            if (self.data_folder(workspace_id) / RECORD_FILE).is_file():  # keep another process's changes
                 self._load_record(self.data_folder(workspace_id))
             return self._write_record(
-                msgspec.structs.replace(self._records.get(workspace_id, known), **fields)
+                msgspec.structs.replace(self._records.get(workspace_id, record), **fields)
             )
 
     def remove(self, workspace_id: str) -> None:
-        """Take a workspace off the list; its data stays. Raises WorkspaceMissing."""
+        """Remove a workspace from the list; its data stays. Raises WorkspaceMissing."""
         self.change(workspace_id, listed=False)
 
     def relocate(self, workspace_id: str, path: Path) -> WorkspaceRecord:
-        """Say where a workspace's folder lies now, which is to be trusted anew.
+        """Set the new path of a workspace's folder, which must be trusted again.
 
-        The rules of a sample hold for its own copy only.
-        Raises WorkspaceMissing when that is no folder, HelixError when it is another workspace's.
+        The rules of a sample apply to its own copy only.
+        Raises WorkspaceMissing if that is not a folder, HelixError if it is another workspace's.
         """
         _check_folder(path, self._folder)
         record, other = self.get(workspace_id), self.find_by_path(path)
@@ -132,12 +131,14 @@ class WorkspaceRegistry:
                 "Choose the folder's new place, or open that workspace.",
             )
         moved = record.path != _real_path(path)
-        own = {"rules": (), "demo": False, "demo_calls": "ask"} if record.demo and moved else {}
-        return self.change(workspace_id, path=_real_path(path), trusted=record.trusted and not moved, **own)
+        changed_fields = {"rules": (), "demo": False, "demo_calls": "ask"} if record.demo and moved else {}
+        return self.change(
+            workspace_id, path=_real_path(path), trusted=record.trusted and not moved, **changed_fields
+        )
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
-        """Hold the lock of the list against other processes. Raises HelixError when one does not let go."""
+        """Hold the inter-process lock of the list. Raises HelixError if another process keeps it."""
         lock = self._folder.with_name(f"{self._folder.name}.lock")
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -153,37 +154,37 @@ class WorkspaceRegistry:
             raise save_error("The list of workspaces", self._folder, error) from error
 
     def _write_record(self, record: WorkspaceRecord) -> WorkspaceRecord:
-        place = self.data_folder(record.id)
-        _make_folder(place)
+        folder = self.data_folder(record.id)
+        _make_folder(folder)
         fields = {name: value for name, value in msgspec.to_builtins(record).items() if name != "id"}
-        self._files.write(place / RECORD_FILE, fields)
+        self._files.write(folder / RECORD_FILE, fields)
         self._records[record.id] = record
         return record
 
     def data_folder(self, workspace_id: str) -> Path:
-        """The folder of a workspace's own data."""
+        """Return the folder of a workspace's own data."""
         return self._folder / str(uuid.UUID(workspace_id))
 
     def store_folder(self, workspace_id: str) -> Path:
-        """The folder of a workspace's store."""
+        """Return the folder of a workspace's store."""
         return self.data_folder(workspace_id) / STORE_FOLDER
 
     def policy_file(self, workspace_id: str) -> PolicyFile:
-        """The file of a workspace's policy."""
+        """Return the policy file of a workspace."""
         return PolicyFile(self.data_folder(workspace_id), self._files)
 
     def load_policy(self, workspace_id: str) -> ContextPolicy:
-        """A workspace's policy. Raises SettingsDamaged naming the line and field that are wrong."""
+        """Load a workspace's policy. Raises SettingsDamaged naming the line and field that are wrong."""
         return self.policy_file(workspace_id).load()
 
     def save_policy(self, workspace_id: str, policy: ContextPolicy) -> None:
-        """Keep a workspace's policy. Raises HelixError; then the former one is as it was."""
+        """Save a workspace's policy. Raises HelixError; then the previous one is unchanged."""
         self.policy_file(workspace_id).save(policy)
 
 
 def _check_folder(path: Path, data_root: Path) -> None:
-    """Raises WorkspaceMissing for what is no folder, HelixError for one inside the app's own data."""
-    if not os.path.isdir(path):  # unlike Path.is_dir, it has an answer to a name that is too long
+    """Raise WorkspaceMissing for what is not a folder, HelixError for one inside the app's own data."""
+    if not os.path.isdir(path):  # unlike Path.is_dir, it does not raise for a name that is too long
         raise WorkspaceMissing(
             f"{path} is not a folder.", "It does not exist, or is a file.", "Choose an existing folder."
         )

@@ -1,4 +1,4 @@
-"""The rules of a workspace: those that the user saved, and in a sample's copy those of the demo model."""
+"""The permission rules of a workspace: the user's, and in a sample's copy those of the demo model."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ DEMO_RULES = (
     PermissionRule("write_file", ANY),
     PermissionRule("edit_file", ANY),
 )
-"""What the demo model may do unasked in a sample's own copy: its script is known. Never stored."""
+"""What the demo model may do without asking in a sample's copy: its script is known. Never stored."""
 
 _WRITTEN_WITH_RECORD_MS = 60_000  # earlier versions stored DEMO_RULES right after they added a sample
 
 
 def user_rules(record: WorkspaceRecord) -> tuple[PermissionRule, ...]:
-    """Return the rules that the user agreed to, in order: without those that earlier samples came with."""
+    """Return the rules that the user agreed to, in order, without those that earlier samples came with."""
     return tuple(rule for rule in record.rules if not _came_with_sample(record, rule))
 
 
@@ -36,12 +36,12 @@ def demo_calls(record: WorkspaceRecord) -> DemoCalls:
 
 
 def _came_with_sample(record: WorkspaceRecord, rule: PermissionRule) -> bool:
-    plain = (
+    is_demo_rule = (
         PermissionRule(rule.tool, rule.subject) in DEMO_RULES
         and rule.kind == "exact"
         and rule.effect == "allow"
     )
-    return record.demo and plain and rule.saved - record.added < _WRITTEN_WITH_RECORD_MS
+    return record.demo and is_demo_rule and rule.saved - record.added < _WRITTEN_WITH_RECORD_MS
 
 
 class SavedRules:
@@ -51,13 +51,13 @@ class SavedRules:
         self._registry, self._workspace_id = registry, workspace_id
 
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
-        """Return the rules that hold, in order; `demo` says that the offline demo model makes the call."""
+        """Return the rules that apply, in order; `demo` says that the offline demo model makes the call."""
         record = self._registry.get(self._workspace_id)
         allowed = demo and demo_calls(record) == "allow"
         return (*user_rules(record), *(DEMO_RULES if allowed else ()))
 
     def note_allowed(self, demo: bool) -> bool:
-        """Hear that the user allowed a call. Return True if more calls are allowed by that."""
+        """Record that the user allowed a call. Return True if that allows further calls."""
         record = self._registry.get(self._workspace_id)
         if not demo or demo_calls(record) != "once":
             return False
@@ -69,25 +69,25 @@ class SavedRules:
         return True
 
     def set_demo_calls(self, calls: DemoCalls) -> None:
-        """Say what happens to calls of the demo model here from now on. Raises HelixError."""
+        """Set how calls of the demo model are approved here. Raises HelixError."""
         rules = user_rules(self._registry.get(self._workspace_id))
         self._registry.change(self._workspace_id, demo_calls=calls, rules=rules)
 
     async def add(self, rule: PermissionRule) -> None:
-        """Save a rule, once; it takes the place of one that said the same of another definition."""
+        """Save a rule, once; it replaces a rule with the same text for another definition."""
         self._save_rule(msgspec.structs.replace(rule, saved=self._registry.clock()))
 
     def restore(self, rule: PermissionRule) -> None:
-        """Take back that a rule was revoked."""
+        """Restore a revoked rule."""
         self._save_rule(rule)
 
     def _save_rule(self, rule: PermissionRule) -> None:
         saved = self._registry.get(self._workspace_id).rules
-        if all(msgspec.structs.replace(one, saved=rule.saved) != rule for one in saved):
-            others = tuple(one for one in saved if one.text != rule.text)
+        if all(msgspec.structs.replace(other, saved=rule.saved) != rule for other in saved):
+            others = tuple(other for other in saved if other.text != rule.text)
             self._registry.change(self._workspace_id, rules=(*others, rule))
 
     def revoke(self, rule: PermissionRule) -> None:
-        """Forget a rule."""
+        """Remove a rule."""
         saved = self._registry.get(self._workspace_id).rules
-        self._registry.change(self._workspace_id, rules=tuple(one for one in saved if one != rule))
+        self._registry.change(self._workspace_id, rules=tuple(other for other in saved if other != rule))

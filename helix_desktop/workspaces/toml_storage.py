@@ -1,4 +1,4 @@
-"""What the workspaces need of files: TOML, read and written whole."""
+"""The interface for TOML files that the workspaces need."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from helix_desktop.domain.errors import HelixError
 
 
 class TomlStorage(Protocol):
-    """Reads and writes TOML files: durably, atomically, a damaged file kept aside."""
+    """Reads and writes TOML files: durably, atomically, with backups of damaged files."""
 
     def read(self, path: Path, back_up: bool = True) -> dict[str, Any]:
-        """The file's content; empty when there is none. Raises SettingsDamaged.
+        """Return the file's content; empty if there is no file. Raises SettingsDamaged.
 
-        Of a damaged file a copy is kept beside it, unless nothing is going to overwrite it.
+        With `back_up` a damaged file is copied next to it, because it may be overwritten.
         """
         ...
 
     def update(self, path: Path, fields: Mapping[str, Any]) -> None:
-        """Replace the file's content; comments that people wrote stay. Raises OSError."""
+        """Replace the file's content; comments stay. Raises OSError."""
         ...
 
     def backup_damaged(self, path: Path) -> None:
-        """Copy a damaged file to a free name beside it, as far as that is possible."""
+        """Copy a damaged file to a free name next to it, if possible."""
         ...
 
     def write(self, path: Path, fields: Mapping[str, Any]) -> None:
@@ -33,7 +33,7 @@ class TomlStorage(Protocol):
 
 
 def save_error(item: str, folder: Path, error: OSError) -> HelixError:
-    """Return the error for something that could not be written and is as it was."""
+    """Return the error for an item that could not be saved and is unchanged."""
     return HelixError(
         f"{item} was not saved; it is as it was.",
         f"{error.strerror or error}.",
