@@ -45,7 +45,7 @@ def redacted(text: str, home: Path) -> str:
     """Return a text without keys, logins and the name of the home folder."""
     text = _NAMED_SECRET.sub(r"\1\2[removed]", text)
     text = _KEY.sub("[removed]", _LOGIN.sub("[removed]@", text))
-    text = _LONG_TOKEN.sub(lambda found: found[0] if _SHA.fullmatch(found[0]) else "[removed]", text)
+    text = _LONG_TOKEN.sub(lambda match: match[0] if _SHA.fullmatch(match[0]) else "[removed]", text)
     return text.replace(str(home), "~") if home != Path(home.anchor) else text
 
 

@@ -50,20 +50,20 @@ class MoveDataWindow(QDialog):
         self._cancel = PushButton("Cancel", name="cancel_move")
         self._cancel.clicked.connect(self.reject)
         self.rejected.connect(self._cancelled.set)
-        words = label(f"To {target}: copied, read again, then the window opens.", "muted", wrap=True)
+        explanation = label(f"To {target}: copied, read again, then the window opens.", "muted", wrap=True)
         self.setLayout(
             column(
                 label("Moving the data of Helix Desktop", "title", wrap=True),
-                words,
+                explanation,
                 self._bar,
                 row(None, self._cancel),
                 margins=(20, 18, 20, 16),
                 gap=10,
             )
         )
-        look = QTimer(self)
-        look.timeout.connect(self._show_progress)
-        look.start(_REFRESH_MS)
+        refresh_timer = QTimer(self)
+        refresh_timer.timeout.connect(self._show_progress)
+        refresh_timer.start(_REFRESH_MS)
 
     def update_progress(self, done: int, size: int) -> None:
         """Hear how far it is, on any thread. Raises Cancelled once the person has stopped it."""
@@ -84,10 +84,10 @@ def move_in_window(args: argparse.Namespace) -> int:
     set_application_identity(app)
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
     fonts.load(resources_dir() / "fonts")
-    look = Appearance(app, *WindowStateFile(data.root / WINDOW_STATE_FILE).appearance())
-    look.apply_stylesheet()
+    appearance = Appearance(app, *WindowStateFile(data.root / WINDOW_STATE_FILE).appearance())
+    appearance.apply_stylesheet()
     with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-        root = runner.run(move_with_window(data, args.folder, args.remove_old, look))
+        root = runner.run(move_with_window(data, args.folder, args.remove_old, appearance))
     relaunch("--data-dir", str(root))
     return 0
 

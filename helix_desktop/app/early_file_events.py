@@ -26,8 +26,8 @@ class EarlyFileOpenEvents(QObject):
     def drain(self) -> list[str]:
         """Give what was named, in its order, and stop listening."""
         self._app.removeEventFilter(self)
-        named, self._targets = self._targets, []
-        return named
+        targets, self._targets = self._targets, []
+        return targets
 
 
 def event_target(event: QFileOpenEvent) -> str:

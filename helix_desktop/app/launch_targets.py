@@ -30,30 +30,30 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
 
     argparse knows commands by name only. Raises InputUnusable for a word that is neither.
     """
-    at = _first_positional(argv)
-    if at == len(argv) or argv[at] in commands:
+    index = _first_positional(argv)
+    if index == len(argv) or argv[index] in commands:
         return list(argv)
-    if not is_target(argv[at]):
-        known = ", ".join(one for one in commands if one != OPEN_COMMAND)
+    if not is_target(argv[index]):
+        command_names = ", ".join(name for name in commands if name != OPEN_COMMAND)
         raise InvalidInput(
-            f"'{escape_hidden_name(argv[at])}' is no command, no workspace file ({SUFFIX}), "
+            f"'{escape_hidden_name(argv[index])}' is no command, no workspace file ({SUFFIX}), "
             "no link (helix:).",
-            fix=f"Commands: {known}.",
+            fix=f"Commands: {command_names}.",
         )
-    return [*argv[:at], OPEN_COMMAND, *argv[at:]]
+    return [*argv[:index], OPEN_COMMAND, *argv[index:]]
 
 
 def _first_positional(argv: Sequence[str]) -> int:
     """Where the first word stands that is neither an option nor an option's value."""
-    at = 0
-    while at < len(argv) and argv[at].startswith("-"):
-        if argv[at] == "--":
-            return at + 1
-        takes = "=" not in argv[at] and any(
-            len(argv[at]) > len("--") and option.startswith(argv[at]) for option in _OPTIONS_WITH_VALUE
+    index = 0
+    while index < len(argv) and argv[index].startswith("-"):
+        if argv[index] == "--":
+            return index + 1
+        takes_value = "=" not in argv[index] and any(
+            len(argv[index]) > len("--") and option.startswith(argv[index]) for option in _OPTIONS_WITH_VALUE
         )
-        at += 2 if takes else 1
-    return min(at, len(argv))
+        index += 2 if takes_value else 1
+    return min(index, len(argv))
 
 
 def is_target(text: str) -> bool:
@@ -75,22 +75,22 @@ def parse_target(text: str) -> str:
     if path.suffix.lower() != SUFFIX:
         raise InvalidInput(f"{path} is no exported workspace.", f"Its name does not end in {SUFFIX}.")
     try:
-        found = path.is_file()
+        is_file = path.is_file()
     except OSError:  # a name that is too long, for one
-        found = False
-    if not found:
+        is_file = False
+    if not is_file:
         raise InvalidInput(f"{path} is not a file.", "It was moved or deleted, or is a folder.")
     return IMPORT_PREFIX + str(path)
 
 
 def _absolute_path(path: Path) -> Path:
     """The whole path, which a wish hands over in one line. Raises InputUnusable."""
-    whole = path.absolute()
-    if first_hidden(str(whole)) or any(sign in str(whole) for sign in "\n\r\t"):
+    absolute = path.absolute()
+    if first_hidden(str(absolute)) or any(sign in str(absolute) for sign in "\n\r\t"):
         raise InvalidInput(
-            f"{escape_hidden_name(str(whole))} holds signs that cannot be seen.", fix="Rename it."
+            f"{escape_hidden_name(str(absolute))} holds signs that cannot be seen.", fix="Rename it."
         )
-    return whole
+    return absolute
 
 
 def _path_from_uri(uri: str) -> Path:
@@ -111,13 +111,13 @@ def _path_from_uri(uri: str) -> Path:
 
 def launch_target(args: argparse.Namespace) -> str:
     """What a command line wishes to see. Raises InputUnusable when it wishes for two things."""
-    named = [
+    targets = [
         *([SAMPLE_TARGET] if args.demo else []),
         *([str(_absolute_path(args.workspace))] if args.workspace else []),
         *([parse_target(args.target)] if getattr(args, "target", "") else []),
     ]
-    if len(named) > 1:
+    if len(targets) > 1:
         raise InvalidInput(
             "One thing can be opened at a time.", fix="Leave --demo, --workspace or TARGET out."
         )
-    return named[0] if named else ""
+    return targets[0] if targets else ""

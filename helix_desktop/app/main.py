@@ -27,7 +27,7 @@ RUN_MARKER_FILE = "window.open"  # there while a window has the data directory, 
 def show_window(args: argparse.Namespace) -> int:
     """Run the window until it is closed; a second start shows the first window instead."""
     try:
-        wanted = launch_target(args)
+        target = launch_target(args)
     except InvalidInput as error:
         if not _is_started_without_terminal():
             raise
@@ -36,7 +36,7 @@ def show_window(args: argparse.Namespace) -> int:
     app = QApplication(sys.argv[:1])
     set_application_identity(app)
     # Only macOS names files by events; elsewhere they stand on the command line.
-    early = EarlyFileOpenEvents(app) if sys.platform == "darwin" else None
+    early_events = EarlyFileOpenEvents(app) if sys.platform == "darwin" else None
     data = _data_dir(args)
     try:
         data.ensure()
@@ -46,12 +46,12 @@ def show_window(args: argparse.Namespace) -> int:
         os.chdir(
             Path.home()
         )  # a double click starts us in the file's folder, where programs are sought first
-    trace = data.root / RUN_MARKER_FILE
-    if trace.exists():
+    marker_path = data.root / RUN_MARKER_FILE
+    if marker_path.exists():
         from helix_desktop.app.single_instance import SingleInstance
 
         try:
-            if SingleInstance(data.root).send(wanted):
+            if SingleInstance(data.root).send(target):
                 return 0
         except InstanceNotResponding as error:
             return _fail_startup(app, error, data, LOCKED)
@@ -60,7 +60,7 @@ def show_window(args: argparse.Namespace) -> int:
     _paint_first_frame(frame)
     from helix_desktop.app.run import run
 
-    return run(app, frame, data, trace, wanted, early)
+    return run(app, frame, data, marker_path, target, early_events)
 
 
 def _data_dir(args: argparse.Namespace) -> DataDir:
@@ -83,11 +83,11 @@ def _is_started_without_terminal() -> bool:
 def _paint_first_frame(frame: WindowFrame) -> None:
     """Show the window and return after its first frame, or after a moment if the system shows it later."""
     loop = QEventLoop()  # its own: quitting the application asks windows to close, and ours refuses
-    patience = QTimer(singleShot=True, interval=_FIRST_FRAME_TIMEOUT_MS)
-    patience.timeout.connect(loop.quit)
+    timeout = QTimer(singleShot=True, interval=_FIRST_FRAME_TIMEOUT_MS)
+    timeout.timeout.connect(loop.quit)
     frame.window.first_frame.connect(loop.quit, Qt.ConnectionType.QueuedConnection)
-    patience.start()
+    timeout.start()
     frame.window.show()
     loop.exec()
-    patience.stop()
+    timeout.stop()
     frame.window.first_frame.disconnect()

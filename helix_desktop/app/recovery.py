@@ -20,30 +20,30 @@ log = logging.getLogger(__name__)
 
 async def find_unfinished(services: AppServices, last_run: LastRun, started_at_ms: int) -> RecoverySummary:
     """Return what is there again; `now` is when this run began, in milliseconds since 1970."""
-    found = RecoverySummary()
-    known = {record.id: record.name for record in services.registry.list_workspaces()}
-    for identity in last_run.workspaces:
-        if identity not in known:
+    summary = RecoverySummary()
+    names = {record.id: record.name for record in services.registry.list_workspaces()}
+    for workspace_id in last_run.workspaces:
+        if workspace_id not in names:
             continue
         try:
-            async with services.borrow_store(identity) as store:
-                repaired = (known[identity],) if store.health.report is not None else ()
-                found = found.plus(await _workspace_recovery(store, last_run, started_at_ms)).plus(
+            async with services.borrow_store(workspace_id) as store:
+                repaired = (names[workspace_id],) if store.health.report is not None else ()
+                summary = summary.plus(await _workspace_recovery(store, last_run, started_at_ms)).plus(
                     RecoverySummary(repaired=repaired)
                 )
         except HelixError as error:  # opening it says so, with what can be done
             log.warning("what a crashed run left in a workspace is not known: %s", error)
-    return found
+    return summary
 
 
 async def _workspace_recovery(store: Store, last_run: LastRun, started_at_ms: int) -> RecoverySummary:
-    found = RecoverySummary()
+    summary = RecoverySummary()
     for session in (await store.sessions())[:_MAX_SESSIONS]:
         draft = await store.draft(session.id)
-        found = found.plus(RecoverySummary(drafts=1 if draft else 0))
+        summary = summary.plus(RecoverySummary(drafts=1 if draft else 0))
         if session.updated >= last_run.started and not session.parent:
-            found = found.plus(await _session_recovery(store, session, started_at_ms))
-    return found
+            summary = summary.plus(await _session_recovery(store, session, started_at_ms))
+    return summary
 
 
 async def _session_recovery(store: Store, session: SessionSummary, started_at_ms: int) -> RecoverySummary:
@@ -55,5 +55,5 @@ async def _session_recovery(store: Store, session: SessionSummary, started_at_ms
 
 def _closed_since(events: list[RecordedEvent], started_at_ms: int) -> bool:
     """Return whether opening the session in this run marked its turn as interrupted."""
-    ends = [one for one in events if isinstance(one.event, TurnEnded)]
+    ends = [recorded for recorded in events if isinstance(recorded.event, TurnEnded)]
     return bool(ends) and ends[-1].at >= started_at_ms and ends[-1].event == TurnEnded("interrupted")

@@ -53,11 +53,11 @@ def run(
     """
     instance = SingleInstance(data_dir.root)
     try:
-        told = instance.send(launch_target)  # another start may have come first, by less than a frame
+        is_delivered = instance.send(launch_target)  # another start may have come first, by less than a frame
     except InstanceNotResponding as error:
         frame.window.allow_close()
         return show_startup_error(app, error, frame.window_state, LOCKED)
-    if told:
+    if is_delivered:
         frame.window.allow_close()
         return 0
     instance.claim()
@@ -67,7 +67,7 @@ def run(
     marker.start(now_ms(), stacks.tell())
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            afterwards = runner.run(
+            relaunch_args = runner.run(
                 _run_window(
                     app,
                     create_window_context(frame),
@@ -83,8 +83,8 @@ def run(
         close_window_logs(stacks)
         marker.clear()
         instance.close()
-    if afterwards:
-        relaunch(*afterwards)
+    if relaunch_args:
+        relaunch(*relaunch_args)
     return 0
 
 
@@ -99,44 +99,47 @@ async def _run_window(
     crashed_run: LastRun | None,
 ) -> tuple[str, ...]:
     """Run until the window is closed; the words of the start that is to come after it, if any."""
-    afterwards: list[str] = []
+    relaunch_args: list[str] = []
 
     def move(target: str, remove_old: bool) -> None:
         options = ["--remove-old"] if remove_old else []
-        afterwards[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.root), *options]
+        relaunch_args[:] = ["move-data", target, "--window", "--data-dir", str(data_dir.root), *options]
         stop.set()
 
     stop = asyncio.Event()
     _install_signal_handlers(asyncio.get_running_loop(), stop.set)
-    desk, shell, settings, opening = wire_app(data_dir, window_context)
+    services, controller, settings, external_open = wire_app(data_dir, window_context)
     settings.move_confirmed.connect(move)
-    shell.quit_controller.confirmed.connect(stop.set)
+    controller.quit_controller.confirmed.connect(stop.set)
 
-    def asked(text: str, fresh: bool = False) -> asyncio.Task[None]:
-        return window_context.actions.start(open_target(text, shell, opening, fresh), "begin")
+    def start_target(text: str, is_first: bool = False) -> asyncio.Task[None]:
+        return window_context.actions.start(open_target(text, controller, external_open, is_first), "begin")
 
     def wake(text: str) -> None:
         bring_to_front(window_context.window)
-        asked(text)
+        start_target(text)
 
     instance.activated.connect(wake)
-    openings = FileOpenEvents(app, wake, window_context.actions.show_error)
-    named = early_events.drain() if early_events else []
-    shell.workspace_opened.connect(
-        lambda identity: window_context.actions.start(
-            asyncio.to_thread(marker.add_workspace, identity), "note workspace"
+    file_events = FileOpenEvents(app, wake, window_context.actions.show_error)
+    early_targets = early_events.drain() if early_events else []
+    controller.workspace_opened.connect(
+        lambda workspace_id: window_context.actions.start(
+            asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace"
         )
     )
-    started = now_ms()
-    began = asked(launch_target or openings.first_target(named), fresh=True)
+    started_at_ms = now_ms()
+    first_task = start_target(launch_target or file_events.first_target(early_targets), is_first=True)
     if crashed_run is not None:
         window_context.actions.start(
-            _report_crash(crashed_run, window_context, desk, data_dir.logs_dir, began, started), "tell crash"
+            _report_crash(
+                crashed_run, window_context, services, data_dir.logs_dir, first_task, started_at_ms
+            ),
+            "tell crash",
         )
-    for one in named:
-        openings.handle(one)
+    for early_target in early_targets:
+        file_events.handle(early_target)
     # It stops all threads for a moment: better now than at a key.
-    window_context.actions.start(desk.counter.load(), "vocabulary")
+    window_context.actions.start(services.counter.load(), "vocabulary")
     for changed in (window_context.appearance.changed, window_context.window.layout_changed):
         changed.connect(
             lambda *_: window_context.actions.start(_save_window_state(window_context), "keep look")
@@ -144,8 +147,8 @@ async def _run_window(
     await stop.wait()
     instance.stop_listening()
     settings.close()
-    await shut_down(window_context, shell, desk)
-    return tuple(afterwards)
+    await shut_down(window_context, controller, services)
+    return tuple(relaunch_args)
 
 
 async def _report_crash(
@@ -191,15 +194,17 @@ def wire_app(
     data_dir: DataDir, window_context: WindowContext, demo_pause_s: float = DEMO_PAUSE_S
 ) -> AppWiring:
     """Make the desk and the screens, and bind the window to them."""
-    desk = AppServices(data_dir, os.environ, demo_pause_s=demo_pause_s)
-    shell = WorkspaceController(
-        window_context.window, build_views(window_context), window_context.actions, desk
+    services = AppServices(data_dir, os.environ, demo_pause_s=demo_pause_s)
+    controller = WorkspaceController(
+        window_context.window, build_views(window_context), window_context.actions, services
     )
     MainThreadCollector(window_context.window)
     settings = SettingsPresenter(
-        window_context.window, shell, window_context.appearance, window_context.actions, desk
+        window_context.window, controller, window_context.appearance, window_context.actions, services
     )
-    return AppWiring(desk, shell, settings, ExternalOpenController(window_context.window, desk, shell))
+    return AppWiring(
+        services, controller, settings, ExternalOpenController(window_context.window, services, controller)
+    )
 
 
 async def _save_window_state(window_context: WindowContext) -> None:

@@ -40,9 +40,9 @@ class SingleInstance(QObject):
         """`patience_s` is how long another window may take to answer."""
         super().__init__()
         self._timeout_s = timeout_s
-        place = data_dir.resolve()  # by whatever way it is reached
-        self._name = "helix-desktop-" + hashlib.sha256(str(place).encode()).hexdigest()[:24]
-        self._lock = QLockFile(str(place / LOCK_FILE))
+        folder = data_dir.resolve()  # by whatever way it is reached
+        self._name = "helix-desktop-" + hashlib.sha256(str(folder).encode()).hexdigest()[:24]
+        self._lock = QLockFile(str(folder / LOCK_FILE))
         self._lock.setStaleLockTime(
             0
         )  # a window stays open for weeks: only its process's death frees the lock
@@ -55,11 +55,11 @@ class SingleInstance(QObject):
 
         Raises WindowSilent when that process lives and does not answer. What it was told stays with it.
         """
-        until = time.monotonic() + self._timeout_s
-        while not self._deliver(launch_target, until):
+        deadline_s = time.monotonic() + self._timeout_s
+        while not self._deliver(launch_target, deadline_s):
             if self._try_lock():
                 return False
-            if time.monotonic() > until:
+            if time.monotonic() > deadline_s:
                 raise self._not_responding()
             time.sleep(_PAUSE_S)
         return True
@@ -123,10 +123,10 @@ class SingleInstance(QObject):
     def _on_request(self, socket: QLocalSocket) -> None:
         if socket.canReadLine() and not socket.property(_HANDLED_PROPERTY):
             socket.setProperty(_HANDLED_PROPERTY, True)  # a token that comes late is no second wish
-            wish = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()
+            launch_target = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()
             token = bytes(socket.readLine(_MAX_TOKEN_CHARS).data()).decode("ascii", "ignore").strip()
             if token.isprintable() and token:
                 os.putenv(_TOKEN, token)  # where Qt looks for it, and forgets it
             socket.write(b"ok\n")
             socket.flush()
-            self.activated.emit(wish)
+            self.activated.emit(launch_target)

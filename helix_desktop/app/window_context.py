@@ -30,18 +30,18 @@ def create_window_context(frame: WindowFrame) -> WindowContext:
     """Give a frame its scope; failures of its tasks are told on top of the centre."""
     window = frame.window
 
-    def tell_here() -> Callable[[HelixError], None]:
+    def bind_banner() -> Callable[[HelixError], None]:
         place = window.banners.context_ids
         return lambda error: window.banners.show_banner(error_banner(error, *place))
 
-    def tell(error: HelixError) -> None:
-        tell_here()(error)
+    def show_error(error: HelixError) -> None:
+        bind_banner()(error)
 
-    def fail(error: BaseException) -> None:
+    def on_task_error(error: BaseException) -> None:
         why = f"{type(error).__name__}: {error}"
-        tell(HelixError("Something went wrong.", why, "See the log.", remedies=("open_log",)))
+        show_error(HelixError("Something went wrong.", why, "See the log.", remedies=("open_log",)))
 
-    scope = TaskScope(fail)
+    scope = TaskScope(on_task_error)
     return WindowContext(
-        window, frame.appearance, frame.window_state, scope, AsyncActions(scope, tell, tell_here)
+        window, frame.appearance, frame.window_state, scope, AsyncActions(scope, show_error, bind_banner)
     )

@@ -41,7 +41,7 @@ class WindowStateFile:
     def appearance(self) -> tuple[ThemeMode, int]:
         """Theme and text size of the last run: the first frame has them before the settings are read."""
         theme, text_px = self._fields.get("theme"), self._fields.get("text_px")
-        mode = next((one for one in THEME_MODES if one == theme), THEME_MODES[0])
+        mode = next((known_mode for known_mode in THEME_MODES if known_mode == theme), THEME_MODES[0])
         return mode, text_px if isinstance(text_px, int) and text_px in TEXT_PX else BASE_PX
 
     def set_appearance(self, mode: ThemeMode, text_px: int) -> None:

@@ -66,10 +66,10 @@ def usd(text: str) -> float:
 
 def fraction(text: str) -> float:
     """A share, from 0 to 1."""
-    part = _float(text)
-    if not 0 <= part <= 1:
+    value = _float(text)
+    if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to 1")
-    return part
+    return value
 
 
 def _float(text: str) -> float:
@@ -109,18 +109,18 @@ def port(text: str) -> int:
 
 def byte_count(text: str) -> int:
     """Bytes, from `2GB` or `500 MB`; 1 KB is 1,024 bytes."""
-    found = _SIZE.fullmatch(text.strip())
-    if found is None or float(found[1]) <= 0:
+    match = _SIZE.fullmatch(text.strip())
+    if match is None or float(match[1]) <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no size such as 500MB or 2GB")
-    return max(1, round(float(found[1]) * _FACTORS[found[2].upper()]))
+    return max(1, round(float(match[1]) * _FACTORS[match[2].upper()]))
 
 
 def duration_ms(text: str) -> int:
     """Milliseconds, from `12h`, `30d` or `4w`."""
-    found = _TIME.fullmatch(text.strip())
-    if found is None or not int(found[1]):
+    match = _TIME.fullmatch(text.strip())
+    if match is None or not int(match[1]):
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 12h, 30d or 4w")
-    return int(found[1]) * _UNITS[found[2].lower()]
+    return int(match[1]) * _UNITS[match[2].lower()]
 
 
 def hash_prefix(text: str) -> str:

@@ -55,20 +55,20 @@ def backup(args: argparse.Namespace) -> int:
     async def work(services: AppServices) -> int:
         records = services.backup.stored_workspaces()
         if args.workspace is not None:
-            one = services.registry.find_by_path(args.workspace)
-            records = [record for record in records if one is not None and record.id == one.id]
+            requested = services.registry.find_by_path(args.workspace)
+            records = [record for record in records if requested is not None and record.id == requested.id]
         if not records:
             raise InvalidInput("There is nothing to back up.", "Nothing was stored there yet.")
-        done: list[ExportResult] = []
-        troubles: list[HelixError] = []
+        exports: list[ExportResult] = []
+        errors: list[HelixError] = []
         for record in records:
             try:
-                told = ProgressPrinter(f"{record.name}: ").update
-                done.append(await services.backup.back_up(record.id, _absolute(args.folder), told))
+                on_progress = ProgressPrinter(f"{record.name}: ").update
+                exports.append(await services.backup.back_up(record.id, _absolute(args.folder), on_progress))
             except HelixError as error:
-                troubles.append(error)
+                errors.append(error)
                 print_err(f"helix-desktop: {record.name}: {error}")
-        return _print_exports(done, args.json, as_list=True) or (FAILED if troubles else 0)
+        return _print_exports(exports, args.json, as_list=True) or (FAILED if errors else 0)
 
     return with_services(args, work)
 
@@ -91,15 +91,15 @@ def _absolute(path: Path) -> Path:
 def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = False) -> int:
     """Say what was written; 1 when something of it is missing."""
     if as_json:
-        found: Any = [msgspec.to_builtins(one) for one in exports]
-        print_out(json.dumps(found if as_list else found[0], indent=1))
-    for one in exports:
-        held = one.held
+        documents: Any = [msgspec.to_builtins(export) for export in exports]
+        print_out(json.dumps(documents if as_list else documents[0], indent=1))
+    for export in exports:
+        totals = export.held
         if not as_json:
-            print_out(f"{one.path}  {format_bytes(one.file_size)}")
-            print_err(f"{export_summary(one)} Verified.")
-        for digest in held.missing:
+            print_out(f"{export.path}  {format_bytes(export.file_size)}")
+            print_err(f"{export_summary(export)} Verified.")
+        for digest in totals.missing:
             print_err(f"helix-desktop: the content {digest} is damaged or lost and is not in the file")
-        for session in held.left_out:
+        for session in totals.left_out:
             print_err(f"helix-desktop: the log of session {session[:8]} is damaged and is not in the file")
-    return FAILED if any(one.held.missing or one.held.left_out for one in exports) else 0
+    return FAILED if any(export.held.missing or export.held.left_out for export in exports) else 0

@@ -33,11 +33,11 @@ _KEPT_REASONS = (
 
 async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     """`cache gc`: say what would go, or move it to the trash."""
-    keep = workspace.store.retention
-    plan = await keep.plan(RetentionRule(args.quota, args.older_than))
-    digests = [one.digest for one in plan.going]
+    retention = workspace.store.retention
+    plan = await retention.plan(RetentionRule(args.quota, args.older_than))
+    digests = [entry.digest for entry in plan.going]
     if not args.dry_run:
-        digests = list((await keep.collect(digests)).digests)
+        digests = list((await retention.collect(digests)).digests)
     if args.json:
         print_out(json.dumps(_plan_json(plan, digests, args.dry_run), indent=1))
         return 0
@@ -45,7 +45,7 @@ async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
     for entry in plan.going:
         if entry.digest in gone:
             print_out(f"{entry.digest}  {_entry_line(entry)}")
-    freed = sum(one.stored_size for one in plan.going if one.digest in gone)
+    freed = sum(entry.stored_size for entry in plan.going if entry.digest in gone)
     did = "would go" if args.dry_run else "went"
     print_err(f"{_count_entries(len(digests))}, {format_bytes(freed)} on disk, {did} to the trash")
     for name, why in _KEPT_REASONS:
@@ -59,52 +59,64 @@ async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
 
 
 def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str, Any]:
-    told = msgspec.to_builtins(plan)
-    told["going"] = [one["digest"] for one in told["going"]]
-    return {**told, "dry_run": dry_run, "gone": [] if dry_run else digests, "shortfall": plan.shortfall_text}
+    data = msgspec.to_builtins(plan)
+    data["going"] = [entry["digest"] for entry in data["going"]]
+    return {**data, "dry_run": dry_run, "gone": [] if dry_run else digests, "shortfall": plan.shortfall_text}
 
 
 async def trash(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     """`cache trash`: what lies there, or remove it for good."""
-    keep = workspace.store.retention
+    retention = workspace.store.retention
     if args.empty:
-        swept = await keep.empty_trash()
+        result = await retention.empty_trash()
         if args.json:
-            print_out(json.dumps(msgspec.to_builtins(swept), indent=1))
+            print_out(json.dumps(msgspec.to_builtins(result), indent=1))
         else:
-            said = f"{_count_entries(len(swept.digests))}, {format_bytes(swept.stored_size)} on disk"
-            print_out(f"removed for good: {said}, and {pluralize(len(swept.sessions), 'session')}")
+            removed_text = (
+                f"{_count_entries(len(result.digests))}, {format_bytes(result.stored_size)} on disk"
+            )
+            print_out(f"removed for good: {removed_text}, and {pluralize(len(result.sessions), 'session')}")
         return 0
-    lying = await keep.trash()
+    trash_contents = await retention.trash()
     if args.json:
-        print_out(json.dumps(msgspec.to_builtins(lying), indent=1))
+        print_out(json.dumps(msgspec.to_builtins(trash_contents), indent=1))
         return 0
-    for session in lying.sessions:
+    for session in trash_contents.sessions:
         print_out(f"{session.id}  session  {escape_hidden_name(ellipsize(session.title))}")
-    for entry in lying.entries:
+    for entry in trash_contents.entries:
         print_out(f"{entry.digest}  {_entry_line(entry)}")
     print_err(
-        f"{_count_entries(len(lying.entries))}, {format_bytes(lying.stored_size)} on disk, "
-        f"{pluralize(len(lying.sessions), 'session')}"
+        f"{_count_entries(len(trash_contents.entries))}, {format_bytes(trash_contents.stored_size)} on disk, "
+        f"{pluralize(len(trash_contents.sessions), 'session')}"
     )
     return 0
 
 
 async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     """`cache restore`: bring back from the trash. Raises DigestUnknown, DigestAmbiguous, InputUnusable."""
-    keep = workspace.store.retention
-    lying = await keep.trash()
-    known = [*(one.digest for one in lying.entries), *(one.id for one in lying.sessions)]
+    retention = workspace.store.retention
+    trash_contents = await retention.trash()
+    candidates = [
+        *(entry.digest for entry in trash_contents.entries),
+        *(session.id for session in trash_contents.sessions),
+    ]
     if not (args.all or args.ids):
         raise InvalidInput("Nothing to restore was named.", fix="Give a hash, a session's id, or --all.")
-    wanted = known if args.all else [_match_prefix(known, prefix) for prefix in args.ids]
-    sessions = {one.id for one in lying.sessions}
-    swept = await keep.restore([one for one in wanted if one not in sessions])
-    back = [one for session in wanted if session in sessions for one in await keep.restore_session(session)]
+    selected = candidates if args.all else [_match_prefix(candidates, prefix) for prefix in args.ids]
+    sessions = {session.id for session in trash_contents.sessions}
+    result = await retention.restore([item_id for item_id in selected if item_id not in sessions])
+    restored = [
+        restored_id
+        for session in selected
+        if session in sessions
+        for restored_id in await retention.restore_session(session)
+    ]
     if args.json:
-        print_out(json.dumps({"digests": swept.digests, "sessions": back}, indent=1))
+        print_out(json.dumps({"digests": result.digests, "sessions": restored}, indent=1))
     else:
-        print_out(f"brought back: {_count_entries(len(swept.digests))} and {pluralize(len(back), 'session')}")
+        print_out(
+            f"brought back: {_count_entries(len(result.digests))} and {pluralize(len(restored), 'session')}"
+        )
     return 0
 
 
@@ -113,10 +125,10 @@ def _count_entries(count: int) -> str:
 
 
 def _match_prefix(candidates: Sequence[str], prefix: str) -> str:
-    found = [one for one in candidates if prefix and one.startswith(prefix)]
-    if len(found) == 1:
-        return found[0]
-    if found:
+    matches = [candidate for candidate in candidates if prefix and candidate.startswith(prefix)]
+    if len(matches) == 1:
+        return matches[0]
+    if matches:
         raise DigestAmbiguous(f"Several things in the trash begin with {prefix!r}.", fix="Give more digits.")
     raise DigestUnknown(
         f"Nothing in the trash begins with {prefix[:64]!r}.", fix="List it with `cache trash`."
@@ -128,20 +140,20 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     if args.lift:
         return await _allow_again(args, workspace)
     text = _strip_newline(sys.stdin.read()) if args.stdin else ""
-    wanted = RedactionRequest(text, tuple([await workspace.resolve(one) for one in args.sha]))
+    request = RedactionRequest(text, tuple([await workspace.resolve(prefix) for prefix in args.sha]))
     if args.yes:
-        finds = await redact_workspace(services, workspace, wanted)
+        matches = await redact_workspace(services, workspace, request)
     else:
-        finds = await preview_redaction(services, workspace, wanted)
+        matches = await preview_redaction(services, workspace, request)
     if args.json:
-        print_out(json.dumps({**_matches_json(finds), "forgotten": args.yes}, indent=1))
+        print_out(json.dumps({**_matches_json(matches), "forgotten": args.yes}, indent=1))
         return 0
-    for line in finds.summary_lines:
+    for line in matches.summary_lines:
         print_out(line)
-    if finds.unreadable:
-        damaged = pluralize(len(finds.unreadable), "damaged entry", "damaged entries")
+    if matches.unreadable:
+        damaged = pluralize(len(matches.unreadable), "damaged entry", "damaged entries")
         print_err(f"{damaged} cannot be looked through: repair the store first")
-    if finds.is_empty:
+    if matches.is_empty:
         print_out("it stands nowhere in this workspace")
     elif not args.yes:
         print_err("nothing was changed; --yes does it, and it cannot be undone")
@@ -154,20 +166,20 @@ def _strip_newline(text: str) -> str:
 
 
 def _matches_json(matches: RedactionMatches) -> dict[str, Any]:
-    told: dict[str, Any] = msgspec.to_builtins(matches)
+    data: dict[str, Any] = msgspec.to_builtins(matches)
     for name in ("contents", "indexes"):
-        told[name] = [one["digest"] for one in told[name]]
-    return told
+        data[name] = [entry["digest"] for entry in data[name]]
+    return data
 
 
 async def _allow_again(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
-    if not args.sha or not all(is_digest(one) for one in args.sha):
+    if not args.sha or not all(is_digest(digest) for digest in args.sha):
         raise InvalidInput(
             "--lift takes the full hashes of forgotten outputs.",
             "Nothing is stored of them by which a part of a hash could be completed.",
             "Copy the 64 digits from the marker in the conversation.",
         )
-    lifted = [one for one in args.sha if await workspace.store.redaction.lift(one)]
+    lifted = [digest for digest in args.sha if await workspace.store.redaction.lift(digest)]
     print_out(json.dumps({"lifted": lifted}) if args.json else f"{len(lifted):,} may be stored again")
     return 0
 

@@ -36,28 +36,30 @@ async def list_entries(args: argparse.Namespace, workspace: OpenWorkspace) -> in
     for entry in entries:
         print_out(_entry_line(entry))
     totals = await workspace.store.totals()
-    some = f"{len(entries):,} of " if len(entries) != totals.entries else ""
-    held = pluralize(totals.entries, "entry", "entries")
-    print_err(f"{some}{held}, {format_bytes(totals.size)}, {format_bytes(totals.stored_size)} on disk")
+    shown_text = f"{len(entries):,} of " if len(entries) != totals.entries else ""
+    total_text = pluralize(totals.entries, "entry", "entries")
+    print_err(
+        f"{shown_text}{total_text}, {format_bytes(totals.size)}, {format_bytes(totals.stored_size)} on disk"
+    )
     return 0
 
 
 async def search(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
     """Print the newest entries and handovers that hold all words, each with its best lines."""
-    found = await workspace.store.search(args.query, await _filter(args, workspace), args.limit)
+    results = await workspace.store.search(args.query, await _filter(args, workspace), args.limit)
     handovers = await workspace.store.search_handovers(args.query, args.limit)
     if args.json:
-        print_out(json.dumps(_search_json(found, handovers), indent=1))
+        print_out(json.dumps(_search_json(results, handovers), indent=1))
         return 0
-    for hit in found.hits:
+    for hit in results.hits:
         print_out(_entry_line(hit.entry))
         _print_matches(hit)
-    for one in handovers:
-        print_out(f"handover e{one.seq} of session {one.session}")
-        _print_matches(one)
-    more = ", and maybe more: raise --limit" if found.cursor else ""
-    damaged = f", {found.unreadable} damaged" if found.unreadable else ""
-    hits = pluralize(len(found.hits), "entry", "entries")
+    for handover in handovers:
+        print_out(f"handover e{handover.seq} of session {handover.session}")
+        _print_matches(handover)
+    more = ", and maybe more: raise --limit" if results.cursor else ""
+    damaged = f", {results.unreadable} damaged" if results.unreadable else ""
+    hits = pluralize(len(results.hits), "entry", "entries")
     print_err(f"{hits}, {pluralize(len(handovers), 'handover')}{damaged}{more}")
     return 0
 
@@ -69,12 +71,12 @@ VERBS: dict[str, Callable[[argparse.Namespace, OpenWorkspace], Coroutine[Any, An
 
 
 async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[CacheEntry]:
-    wanted, order = await _filter(args, workspace), EntrySort(args.sort, not args.reverse)
+    entry_filter, order = await _filter(args, workspace), EntrySort(args.sort, not args.reverse)
     entries: list[CacheEntry] = []
     cursor = ""
     while True:
         limit = min(_PAGE, args.limit - len(entries)) if args.limit else _PAGE
-        page = await workspace.store.page(cursor, limit, order, entry_filter=wanted)
+        page = await workspace.store.page(cursor, limit, order, entry_filter=entry_filter)
         entries += page.entries
         cursor = page.cursor
         if not cursor or len(entries) == args.limit:
@@ -102,10 +104,12 @@ async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFi
 async def _resolve_session(session_prefix: str, workspace: OpenWorkspace) -> str:
     if not session_prefix:
         return ""
-    found = [one.id for one in await workspace.store.sessions() if one.id.startswith(session_prefix)]
-    if len(found) == 1 or session_prefix in found:
-        return session_prefix if session_prefix in found else found[0]
-    if found:
+    session_ids = [
+        session.id for session in await workspace.store.sessions() if session.id.startswith(session_prefix)
+    ]
+    if len(session_ids) == 1 or session_prefix in session_ids:
+        return session_prefix if session_prefix in session_ids else session_ids[0]
+    if session_ids:
         raise InvalidInput(f"Several sessions begin with {session_prefix!r}.", fix="Give more of its id.")
     raise InvalidInput(
         f"This workspace has no session {session_prefix!r}.", fix="See `helix-desktop timeline`."
@@ -131,7 +135,8 @@ def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> 
             {**msgspec.to_builtins(hit.entry), **msgspec.to_builtins(hit.sighting)} for hit in results.hits
         ],
         "handovers": [
-            {"session": one.session, "seq": one.seq, **msgspec.to_builtins(one.sighting)} for one in handovers
+            {"session": handover.session, "seq": handover.seq, **msgspec.to_builtins(handover.sighting)}
+            for handover in handovers
         ],
         "unreadable": results.unreadable,
         "more": bool(results.cursor),

@@ -34,60 +34,62 @@ async def report_repairs(store: Store) -> None:
 async def repair(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
     """Check everything, and mend what is wrong; 0 when nothing is lost."""
     report = workspace.store.health.report
-    found = await _check_store(workspace.store)
-    if found.problems:
+    integrity = await _check_store(workspace.store)
+    if integrity.problems:
         await services.close_workspace(workspace.id)
-        told = ProgressPrinter("mending: ").update
+        on_progress = ProgressPrinter("mending: ").update
         workspace = await services.open_workspace(
-            workspace.id, read_only=True, on_progress=told
+            workspace.id, read_only=True, on_progress=on_progress
         )  # opening mends what the check found
         report = workspace.store.health.report or report
-        found = await _check_store(workspace.store)
+        integrity = await _check_store(workspace.store)
     if args.json:
         print_out(
-            json.dumps({**_integrity_json(found), "mended": msgspec.to_builtins(report) if report else None})
+            json.dumps(
+                {**_integrity_json(integrity), "mended": msgspec.to_builtins(report) if report else None}
+            )
         )
     else:
-        _print(found, report)
-    if found.problems:
+        _print(integrity, report)
+    if integrity.problems:
         print_err(_OPEN_ELSEWHERE if isinstance(workspace.store, RemoteStore) else _NOT_REPAIRED)
     if report is not None:
         await workspace.store.health.acknowledge()
-    return 0 if found.is_sound and (report is None or report.is_lossless) else FAILED
+    return 0 if integrity.is_sound and (report is None or report.is_lossless) else FAILED
 
 
 async def verify(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
     """Check everything, and change nothing; 0 when all is sound."""
-    found = await _check_store(workspace.store)
+    integrity = await _check_store(workspace.store)
     if args.json:
-        print_out(json.dumps(_integrity_json(found)))
-        return 0 if found.is_sound else FAILED
-    for one in found.damaged:
-        print_out(f"{one.digest}  DAMAGED  {content_name(one)}".rstrip())
-    for problem in found.problems:
+        print_out(json.dumps(_integrity_json(integrity)))
+        return 0 if integrity.is_sound else FAILED
+    for content in integrity.damaged:
+        print_out(f"{content.digest}  DAMAGED  {content_name(content)}".rstrip())
+    for problem in integrity.problems:
         print_out(problem)
-    print_out(f"{found.contents} verified, {len(found.damaged)} damaged")
-    if found.problems:
+    print_out(f"{integrity.contents} verified, {len(integrity.damaged)} damaged")
+    if integrity.problems:
         print_err(
             "Mend it: helix-desktop cache repair --workspace PATH. It is mended at its next opening, too."
         )
-    return 0 if found.is_sound else FAILED
+    return 0 if integrity.is_sound else FAILED
 
 
 async def _check_store(store: Store) -> IntegrityReport:
     if not sys.stderr.isatty():
         return await store.health.check()
 
-    def show(done: int, total: int) -> None:
+    def show_progress(done: int, total: int) -> None:
         sys.stderr.write(f"\r{done} of {total} verified")
 
-    found = await store.health.check(show)
+    integrity = await store.health.check(show_progress)
     sys.stderr.write("\r\x1b[K")
-    return found
+    return integrity
 
 
 def _integrity_json(integrity: IntegrityReport) -> dict[str, object]:
-    damaged = [one.digest for one in integrity.damaged]
+    damaged = [content.digest for content in integrity.damaged]
     return {"verified": integrity.contents, "damaged": damaged, "problems": list(integrity.problems)}
 
 
@@ -95,8 +97,8 @@ def _print(integrity: IntegrityReport, report: RepairReport | None) -> None:
     if report is not None:
         notice = report.notice
         print_out(f"{notice.what}\n{notice.why}\n{notice.fix}")
-    for one in integrity.damaged:
-        print_out(f"{one.digest}  LOST  {content_name(one)}".rstrip())
+    for content in integrity.damaged:
+        print_out(f"{content.digest}  LOST  {content_name(content)}".rstrip())
     for problem in integrity.problems:
         print_out(problem)
     print_out(f"{integrity.contents} verified, {len(integrity.damaged)} damaged")

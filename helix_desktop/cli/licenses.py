@@ -11,26 +11,26 @@ from helix_desktop.config.licenses import all_components
 
 def licences(args: argparse.Namespace) -> int:
     """Print name, version and licence of each part; 1 when a text is missing."""
-    parts = all_components()
+    components = all_components()
     if args.json:
-        told = [
+        documents = [
             {
-                "name": one.name,
-                "version": one.version,
-                "licence": one.license_name,
-                "where": one.location,
-                "files": [name for name, _ in one.texts],
-                **({"text": one.text} if args.texts else {}),
+                "name": component.name,
+                "version": component.version,
+                "licence": component.license_name,
+                "where": component.location,
+                "files": [name for name, _ in component.texts],
+                **({"text": component.text} if args.texts else {}),
             }
-            for one in parts
+            for component in components
         ]
-        print_out(json.dumps(told, indent=1, ensure_ascii=False))
+        print_out(json.dumps(documents, indent=1, ensure_ascii=False))
     else:
-        for one in parts:
-            print_out(f"{one.name}  {one.version or '-'}  {one.license_name or '?'}")
+        for component in components:
+            print_out(f"{component.name}  {component.version or '-'}  {component.license_name or '?'}")
             if args.texts:
-                print_out(f"\n{one.text}\n\n{'-' * 80}")
-    lacking = [one.name for one in parts if not one.is_complete]
-    for name in lacking:
+                print_out(f"\n{component.text}\n\n{'-' * 80}")
+    incomplete = [component.name for component in components if not component.is_complete]
+    for name in incomplete:
         print_err(f"helix-desktop: the terms of {name} are missing; install Helix Desktop again")
-    return 1 if lacking else 0
+    return 1 if incomplete else 0

@@ -106,16 +106,16 @@ def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; its exit code. Errors become one line, never a traceback."""
     _replace_closed_streams()
-    words = sys.argv[1:] if argv is None else argv
-    if words[:1] == [SAMPLE_PYTHON]:  # not for people, and its options are those of Python
-        return _run_sample_python(words[1:])
-    given = argparse.Namespace()
+    arguments = sys.argv[1:] if argv is None else argv
+    if arguments[:1] == [SAMPLE_PYTHON]:  # not for people, and its options are those of Python
+        return _run_sample_python(arguments[1:])
+    args = argparse.Namespace()
     try:
-        if not all(_is_utf8(word) for word in words):
+        if not all(_is_utf8(word) for word in arguments):
             raise InvalidInput("An argument is no UTF-8 text.", fix="Give names and texts as UTF-8.")
-        grammar, commands = _build_parser()
-        given = grammar.parse_args(with_open_command(words, commands.choices))
-        code = resolve_command(given)(given)
+        parser, commands = _build_parser()
+        args = parser.parse_args(with_open_command(arguments, commands.choices))
+        code = resolve_command(args)(args)
         sys.stdout.flush()
     except HelixError as error:
         _print_error(str(error))
@@ -134,8 +134,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             _print_error(f"{error}.")
         return FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence: it is logged, and said in one line
-        place = _log_unexpected_error(given, error)
-        _print_error(f"Helix Desktop made a mistake: {type(error).__name__}: {error}. The log is in {place}.")
+        logs_dir = _log_unexpected_error(args, error)
+        _print_error(
+            f"Helix Desktop made a mistake: {type(error).__name__}: {error}. The log is in {logs_dir}."
+        )
         return FAILED
     return code
 

@@ -48,12 +48,12 @@ async def _serve(args: argparse.Namespace, tools: CacheServerTools, name: str) -
 
 
 async def _serve_http(port: int, tools: CacheServerTools, name: str) -> None:
-    token, made = _token()  # first: the protocol takes a second to import
+    token, is_generated = _token()  # first: the protocol takes a second to import
     from helix_desktop.mcp.server.cache_server import cache_server
     from helix_desktop.mcp.server.http_server import serve_loopback
 
     def ready(url: str) -> None:
-        print_out(json.dumps({"url": url, "token": token} if made else {"url": url}))
+        print_out(json.dumps({"url": url, "token": token} if is_generated else {"url": url}))
         sys.stdout.flush()  # whoever started this waits for the line
         print_err(f"Serving the cache of {name} at {url}; Ctrl+C ends it.")
 
@@ -62,13 +62,13 @@ async def _serve_http(port: int, tools: CacheServerTools, name: str) -> None:
 
 def _token() -> tuple[str, bool]:
     """The token that requests must carry, and whether it was made now. Raises InputUnusable."""
-    given = os.environ.get(TOKEN_VARIABLE, "").strip()
-    if not given:
+    token = os.environ.get(TOKEN_VARIABLE, "").strip()
+    if not token:
         return secrets.token_urlsafe(32), True
-    if len(given) < MIN_TOKEN_CHARS or not given.isascii():
+    if len(token) < MIN_TOKEN_CHARS or not token.isascii():
         raise InvalidInput(
             f"The token in {TOKEN_VARIABLE} is too weak.",
             f"It needs {MIN_TOKEN_CHARS} ASCII characters or more.",
             "Leave the variable out, and one is made.",
         )
-    return given, False
+    return token, False

@@ -16,16 +16,21 @@ def move_data(args: argparse.Namespace) -> int:
     """Move the data directory; the old one stays unless it is to be removed. Raises HelixError."""
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
     data.ensure()
-    telling = ProgressPrinter()
-    move = move_data_dir(data, args.folder, telling.update)
-    left = move.remove_old() if args.remove_old else ()
-    told = {"to": str(move.target), "from": str(move.source), "files": len(move.files), "size": move.size}
+    printer = ProgressPrinter()
+    move = move_data_dir(data, args.folder, printer.update)
+    not_removed = move.remove_old() if args.remove_old else ()
+    data_move = {
+        "to": str(move.target),
+        "from": str(move.source),
+        "files": len(move.files),
+        "size": move.size,
+    }
     if args.json:
-        print_out(json.dumps({**told, "removed": bool(args.remove_old) and not left}))
+        print_out(json.dumps({**data_move, "removed": bool(args.remove_old) and not not_removed}))
         return 0
     print_out(f"{move.target}  {format_bytes(move.size)}")
-    if left:
-        print_err(f"helix-desktop: could not be removed: {', '.join(map(str, left))}")
+    if not_removed:
+        print_err(f"helix-desktop: could not be removed: {', '.join(map(str, not_removed))}")
     elif not args.remove_old:
         print_err(f"{pluralize(len(move.files), 'file')}, verified. The old copy stays in {move.source}.")
     return 0

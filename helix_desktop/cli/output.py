@@ -108,8 +108,10 @@ class TurnPrinter:
 
     def _print_json(self, session_id: str, update: Update) -> None:
         if isinstance(update, EventRecorded):
-            one: RecordedEvent = update.recorded
-            print_out(msgspec.json.encode(JsonLine(session_id, one.seq, one.at, one.event)).decode())
+            recorded: RecordedEvent = update.recorded
+            print_out(
+                msgspec.json.encode(JsonLine(session_id, recorded.seq, recorded.at, recorded.event)).decode()
+            )
             sys.stdout.flush()  # a line that was read is a fact: it may be relied on at once
 
     def _print_text(self, update: Update) -> None:
@@ -155,9 +157,11 @@ def _print_event(event: Event) -> None:
             print_err(f"[fold: {fold.steps} steps became a note, {fold.saved} tokens saved]")
         case ObservationsPlaced(saved=saved):
             print_err(f"[observations took the place of what they cover, {saved} tokens saved]")
-        case HandoverMade() as made:
-            why = trigger_text(made.trigger, made.threshold)
-            print_err(f"[handover ({why}): {made.messages} messages, {made.before} -> {made.after} tokens]")
+        case HandoverMade() as event:
+            why = trigger_text(event.trigger, event.threshold)
+            print_err(
+                f"[handover ({why}): {event.messages} messages, {event.before} -> {event.after} tokens]"
+            )
         case SubagentStarted() as started:
             print_err(f"[subagent {started.title}".rstrip() + f": session {started.session}]")
         case BudgetNeared() as neared:

@@ -215,15 +215,19 @@ def _add_replay(commands: Commands, common: argparse.ArgumentParser) -> None:
 
 
 def _add_installation(commands: Commands, common: argparse.ArgumentParser) -> None:
-    terms = commands.add_parser("licences", parents=[common], help="what is shipped, and under which terms")
-    terms.add_argument("--texts", action="store_true", help="with the texts in full")
-    terms.add_argument("--json", action="store_true", help="one JSON document")
-    checking = commands.add_parser("self-check", parents=[common], help="prove this installation")
-    checking.add_argument("--json", action="store_true", help="one JSON document")
-    checking.add_argument(
+    licences = commands.add_parser(
+        "licences", parents=[common], help="what is shipped, and under which terms"
+    )
+    licences.add_argument("--texts", action="store_true", help="with the texts in full")
+    licences.add_argument("--json", action="store_true", help="one JSON document")
+    self_check = commands.add_parser("self-check", parents=[common], help="prove this installation")
+    self_check.add_argument("--json", action="store_true", help="one JSON document")
+    self_check.add_argument(
         "--keyring", action="store_true", help="keep a made-up secret in the keychain, and remove it again"
     )
-    checking.add_argument("--paint-only", action="store_true", help=argparse.SUPPRESS)  # how it calls itself
+    self_check.add_argument(
+        "--paint-only", action="store_true", help=argparse.SUPPRESS
+    )  # how it calls itself
 
 
 def _add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
@@ -231,7 +235,7 @@ def _add_demo(commands: Commands, common: argparse.ArgumentParser) -> None:
         ("demo", "run the guided demo without a display"),
         ("screenshots", "picture every screen"),
     ):
-        made = commands.add_parser(name, parents=[common], help=text)
-        made.add_argument(
+        command = commands.add_parser(name, parents=[common], help=text)
+        command.add_argument(
             "--out", type=argument_types.path, required=True, metavar="DIR", help="where the pictures go"
         )

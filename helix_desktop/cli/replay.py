@@ -24,17 +24,17 @@ PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 
 def replay(args: argparse.Namespace) -> int:
     """Measure recordings; the figures on standard output. Raises RecordingUnusable, InputUnusable."""
-    make = partial(Replayer, policy=load_policy(args.policy), window=args.window)
-    usual = DEFAULT_RATE if args.recalls else None
-    rate = usual if args.recall_rate is None else args.recall_rate
+    create_replayer = partial(Replayer, policy=load_policy(args.policy), window=args.window)
+    default_rate = DEFAULT_RATE if args.recalls else None
+    rate = default_rate if args.recall_rate is None else args.recall_rate
     options = MeasureOptions(args.window, args.reach_every, rate)
     paths = find_recordings(args.files)
-    measured = measure_all(paths, make, options, args.jobs, _Progress(len(paths)))
+    measurements = measure_all(paths, create_replayer, options, args.jobs, _Progress(len(paths)))
     if args.json:
-        print_out(json.dumps(to_document(measured), indent=1))
+        print_out(json.dumps(to_document(measurements), indent=1))
         return 0
-    print_out(format_table(totals_by_column(measured)))
-    for line in warning_lines(measured):
+    print_out(format_table(totals_by_column(measurements)))
+    for line in warning_lines(measurements):
         print_err(line)
     return 0
 

@@ -47,12 +47,12 @@ def run_turn(args: argparse.Namespace) -> int:
         if model is not None:
             await workspace.set_models(model)
         await services.mcp_servers.wait_until_ready(workspace.id, _MCP_START_TIMEOUT_S)
-        this = asyncio.current_task()
-        assert this is not None  # a coroutine always runs in a task
-        voice = TurnPrinter(
-            args.json, on_output_error=this.cancel
+        task = asyncio.current_task()
+        assert task is not None  # a coroutine always runs in a task
+        printer = TurnPrinter(
+            args.json, on_output_error=task.cancel
         )  # as Ctrl+C does: the turn is recorded as stopped
-        workspace.listen(voice.on_update)
+        workspace.listen(printer.on_update)
         try:
             conversation = await _open_session(workspace, args.session)
             if model is None:
@@ -60,10 +60,10 @@ def run_turn(args: argparse.Namespace) -> int:
             _warn_model_change(conversation)
             await _apply_budget(conversation, args)
             await conversation.set_mode(args.mode or conversation.mode)
-            return await _turn(conversation, args.message, voice)
+            return await _turn(conversation, args.message, printer)
         except asyncio.CancelledError:
-            if voice.output_error is not None:
-                raise voice.output_error from None
+            if printer.output_error is not None:
+                raise printer.output_error from None
             raise
 
     return with_workspace(args, work)
@@ -71,27 +71,27 @@ def run_turn(args: argparse.Namespace) -> int:
 
 def require_chosen_model(conversation: Conversation) -> None:
     """Raise InputUnusable if the model that was chosen for a session is not set up: nobody else is asked."""
-    chosen = conversation.session.transcript.chosen_model
-    if chosen and conversation.model.label != chosen:
+    chosen_label = conversation.session.transcript.chosen_model
+    if chosen_label and conversation.model.label != chosen_label:
         raise InvalidInput(
-            f"{chosen} is chosen for this session, but isn't set up here.",
+            f"{chosen_label} is chosen for this session, but isn't set up here.",
             fix="Set it up in Settings, Providers, or name another model with --model.",
         )
 
 
 def _warn_model_change(conversation: Conversation) -> None:
     """Tell when another model than so far answers in a session: it is sent all that was said."""
-    last, now = conversation.session.transcript.last_model, conversation.model.label
-    if last not in ("", now):
-        print_err(f"helix-desktop: {last} answered in this session so far; {now} goes on.")
+    previous, current = conversation.session.transcript.last_model, conversation.model.label
+    if previous not in ("", current):
+        print_err(f"helix-desktop: {previous} answered in this session so far; {current} goes on.")
 
 
 async def _apply_budget(conversation: Conversation, args: argparse.Namespace) -> None:
     """Set the session's budget, as far as the command line names one."""
-    now = conversation.budget.limit
-    tokens = now.tokens if args.budget_tokens is None else args.budget_tokens
-    cost = now.cost if args.budget_usd is None else args.budget_usd
-    if Budget(tokens, cost) != now:
+    limit = conversation.budget.limit
+    tokens = limit.tokens if args.budget_tokens is None else args.budget_tokens
+    cost = limit.cost if args.budget_usd is None else args.budget_usd
+    if Budget(tokens, cost) != limit:
         await conversation.budget.set_limit(Budget(tokens, cost))
 
 
@@ -121,12 +121,18 @@ async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conver
     """The named session, the last one, or a new one. Raises InputUnusable when none or several fit."""
     if not session_prefix:
         return await workspace.create_session()
-    last = [one.id for one in await workspace.sessions()][:1]
-    known = [one.id for one in await workspace.store.sessions()]  # those of subagents go by their id
-    found = last if session_prefix == "last" else [one for one in known if one.startswith(session_prefix)]
-    if len(found) == 1:
-        return await workspace.open_session(found[0])
-    if found:
+    latest = [session.id for session in await workspace.sessions()][:1]
+    session_ids = [
+        session.id for session in await workspace.store.sessions()
+    ]  # those of subagents go by their id
+    matches = (
+        latest
+        if session_prefix == "last"
+        else [session for session in session_ids if session.startswith(session_prefix)]
+    )
+    if len(matches) == 1:
+        return await workspace.open_session(matches[0])
+    if matches:
         raise InvalidInput(f"Several sessions begin with {session_prefix!r}.", fix="Give more of its id.")
     raise InvalidInput(
         f"This workspace has no session {session_prefix!r}.", fix="Leave --session out to begin one."
@@ -136,23 +142,27 @@ async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conver
 def cache(args: argparse.Namespace) -> int:
     """List, search, show, verify, repair, clean up or forget the cached outputs of a workspace."""
     if args.verb == "repair":
-        return with_workspace(args, lambda desk, room: cache_repair.repair(args, desk, room))
+        return with_workspace(
+            args, lambda services, workspace: cache_repair.repair(args, services, workspace)
+        )
     verbs: dict[str, Callable[[argparse.Namespace, OpenWorkspace], Coroutine[Any, Any, int]]] = {
         **cache_list.VERBS,
         "show": _show,
         "verify": _verify,
     }
     if args.verb in cache_cleanup.VERBS:
-        return with_workspace(args, lambda desk, room: cache_cleanup.VERBS[args.verb](args, desk, room))
-    return with_workspace(args, lambda _, room: verbs[args.verb](args, room))
+        return with_workspace(
+            args, lambda services, workspace: cache_cleanup.VERBS[args.verb](args, services, workspace)
+        )
+    return with_workspace(args, lambda _, workspace: verbs[args.verb](args, workspace))
 
 
 async def _show(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
     digest = await workspace.resolve(args.sha)
     data = await workspace.store.get(digest)
     if args.json:
-        about = msgspec.to_builtins(await workspace.store.entry(digest))
-        print_out(json.dumps({**about, "base64": base64.b64encode(data).decode()}, indent=1))
+        entry = msgspec.to_builtins(await workspace.store.entry(digest))
+        print_out(json.dumps({**entry, "base64": base64.b64encode(data).decode()}, indent=1))
         return 0
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
@@ -177,19 +187,21 @@ def timeline(args: argparse.Namespace) -> int:
     """Everything that was rewritten in a workspace, and undone, session by session."""
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
-        found: list[dict[str, Any]] = []
+        documents: list[dict[str, Any]] = []
         for session in await workspace.store.sessions():
             log = await workspace.store.events(session.id)
             if args.json:
-                events = [msgspec.to_builtins(one) for one in log if isinstance(one.event, REWRITES)]
-                found.append({"session": session.id, "title": session.title, "events": events})
+                events = [
+                    msgspec.to_builtins(recorded) for recorded in log if isinstance(recorded.event, REWRITES)
+                ]
+                documents.append({"session": session.id, "title": session.title, "events": events})
                 continue
             lines = [escape_hidden_name(line) for line in timeline_lines(log)]
             print_out(f"{escape_hidden_name(ellipsize(session.title))}  ({session.id[:8]})")
             for line in lines or ["No rewrites yet"]:
                 print_out(f"  {line}")
         if args.json:
-            print_out(json.dumps(found, indent=1))
+            print_out(json.dumps(documents, indent=1))
         return 0
 
     return with_workspace(args, work)
@@ -198,29 +210,31 @@ def timeline(args: argparse.Namespace) -> int:
 def with_workspace(args: argparse.Namespace, work: _WorkspaceCommand) -> int:
     """Run `work` in the workspace that is meant. Raises HelixError."""
 
-    async def open_room(services: AppServices) -> int:
+    async def open_and_run(services: AppServices) -> int:
         record = resolve_workspace(services, args)
         for problem in services.problems:
             print_err(f"helix-desktop: {problem}")
         # What is stored can be looked at also when the project's folder is gone.
-        told = ProgressPrinter("mending the damaged store: ").update
-        room = await services.open_workspace(record.id, read_only=args.command != "run", on_progress=told)
+        on_progress = ProgressPrinter("mending the damaged store: ").update
+        workspace = await services.open_workspace(
+            record.id, read_only=args.command != "run", on_progress=on_progress
+        )
         if getattr(args, "verb", "") != "repair":
-            await cache_repair.report_repairs(room.store)
-        return await work(services, room)
+            await cache_repair.report_repairs(workspace.store)
+        return await work(services, workspace)
 
-    return with_services(args, open_room)
+    return with_services(args, open_and_run)
 
 
 def with_services(args: argparse.Namespace, work: Callable[[AppServices], Coroutine[Any, Any, int]]) -> int:
     """Run `work` to its end, or until a signal ends it; the exit code. Raises HelixError."""
 
     async def run() -> int:
-        this = asyncio.current_task()
-        if sys.platform != "win32" and this is not None:
-            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, this.cancel)
-        async with _open_services(args) as desk:
-            return await work(desk)
+        task = asyncio.current_task()
+        if sys.platform != "win32" and task is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        async with _open_services(args) as services:
+            return await work(services)
 
     try:
         return asyncio.run(run())
@@ -238,7 +252,7 @@ async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]
         patience_s = getattr(args, "patience", None)
         if patience_s is None:
             patience_s = PATIENCE_S
-        desk = AppServices(
+        services = AppServices(
             data,
             os.environ,
             approver,
@@ -247,9 +261,9 @@ async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]
             response_timeout_s=patience_s,
         )
         try:
-            yield desk
+            yield services
         finally:
-            await desk.close()
+            await services.close()
     finally:
         close_log(handler)
 
@@ -271,8 +285,8 @@ def resolve_workspace(services: AppServices, args: argparse.Namespace) -> Worksp
             "Nothing has been run there yet.",
             "Open the folder in the window, or run a turn in it.",
         )
-    named = args.model or args.base_url or (record.model if record is not None else "")
-    if services.settings_damaged is not None and not named:
+    model_label = args.model or args.base_url or (record.model if record is not None else "")
+    if services.settings_damaged is not None and not model_label:
         raise services.settings_damaged  # which model was chosen is not known: do not answer with another
     if os.path.isdir(path) and not (args.trust or (record is not None and record.trusted)):
         raise WorkspaceUntrusted(

@@ -44,14 +44,14 @@ def _run_tour(out: Path, every_screen: bool) -> int:
     data = _empty_data_dir(out)
     app = QApplication(sys.argv[:1])
     set_application_identity(app)
-    began = time.monotonic()
+    started_at = time.monotonic()
     stacks = open_window_logs(data.logs_dir)
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
-            findings, album = runner.run(_drive_window(app, data, out, every_screen))
+            checks, screenshots = runner.run(_drive_window(app, data, out, every_screen))
     finally:
         close_window_logs(stacks)
-    return _report(findings, album, time.monotonic() - began)
+    return _report(checks, screenshots, time.monotonic() - started_at)
 
 
 def _empty_data_dir(out: Path) -> DataDir:
@@ -59,8 +59,8 @@ def _empty_data_dir(out: Path) -> DataDir:
 
     Raises InputUnusable, DataDirUnusable.
     """
-    mark = out / _MARKER_FILE
-    foreign = [] if mark.is_file() else [name for name in _OWN_NAMES if os.path.lexists(out / name)]
+    marker = out / _MARKER_FILE
+    foreign = [] if marker.is_file() else [name for name in _OWN_NAMES if os.path.lexists(out / name)]
     if foreign:
         raise InvalidInput(
             f"{out / foreign[0]} is already there.",
@@ -69,7 +69,7 @@ def _empty_data_dir(out: Path) -> DataDir:
         )
     try:
         out.mkdir(parents=True, exist_ok=True)
-        mark.touch()
+        marker.touch()
         for name in _OWN_NAMES:
             shutil.rmtree(out / name, ignore_errors=True)
     except OSError as error:
@@ -84,24 +84,26 @@ def _empty_data_dir(out: Path) -> DataDir:
 async def _drive_window(
     app: QApplication, data_dir: DataDir, out: Path, every_screen: bool
 ) -> tuple[list[DemoCheck], ScreenshotWriter]:
-    front = create_window_context(build_frame(app, WindowStateFile(data_dir.root / WINDOW_STATE_FILE)))
-    front.window.show()
+    window_context = create_window_context(
+        build_frame(app, WindowStateFile(data_dir.root / WINDOW_STATE_FILE))
+    )
+    window_context.window.show()
     await asyncio.sleep(0)
-    opened = wire_app(data_dir, front, demo_pause_s=0.0)
-    album = ScreenshotWriter(front, out)
-    tour = Tour(front, opened, album, out / "projects", every_screen)
+    wiring = wire_app(data_dir, window_context, demo_pause_s=0.0)
+    screenshots = ScreenshotWriter(window_context, out)
+    tour = Tour(window_context, wiring, screenshots, out / "projects", every_screen)
     try:
-        return await tour.run(), album
+        return await tour.run(), screenshots
     finally:
-        await shut_down(front, opened.workspace_controller, opened.services)
+        await shut_down(window_context, wiring.workspace_controller, wiring.services)
 
 
 def _report(checks: list[DemoCheck], screenshots: ScreenshotWriter, duration_s: float) -> int:
-    failed = [one for one in checks if not one.passed]
-    for one in checks:
-        sys.stdout.write(f"{'ok  ' if one.passed else 'FAIL'}  {one.name:<28} {one.text}\n")
+    failures = [check for check in checks if not check.passed]
+    for check in checks:
+        sys.stdout.write(f"{'ok  ' if check.passed else 'FAIL'}  {check.name:<28} {check.text}\n")
     sys.stdout.write(f"      {'pictures':<28} {len(screenshots.saved)} in {screenshots.folder}\n")
     sys.stdout.write(f"      {'time':<28} {duration_s:.1f} s\n")
-    if failed:
-        sys.stdout.write(f"{len(failed)} of {len(checks)} findings are not as promised\n")
-    return 1 if failed else 0
+    if failures:
+        sys.stdout.write(f"{len(failures)} of {len(checks)} findings are not as promised\n")
+    return 1 if failures else 0

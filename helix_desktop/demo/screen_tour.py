@@ -38,11 +38,11 @@ class ScreenTour:
         self._wiring.workspace_controller.navigation.show_request()
         await self._screenshots.capture("request")
         await self._capture_settings()
-        first = window.size()
+        original_size = window.size()
         for name, size in (("narrow", _NARROW), ("large", _LARGE)):
             window.resize(*size)
             await self._screenshots.capture(name)
-        window.resize(first)
+        window.resize(original_size)
         await self._capture_missing_folder(Path(workspace_folder))
 
     async def _capture_settings(self) -> None:
@@ -53,7 +53,7 @@ class ScreenTour:
         settings.dialog.hide()
 
     async def _capture_missing_folder(self, folder: Path) -> None:
-        identity = self._wiring.workspace_controller.active_workspace_id
+        workspace_id = self._wiring.workspace_controller.active_workspace_id
         await asyncio.to_thread(folder.rename, folder.with_name("moved-away"))
-        await self._wiring.workspace_controller.reopen(identity)
+        await self._wiring.workspace_controller.reopen(workspace_id)
         await self._screenshots.capture("missing-folder")

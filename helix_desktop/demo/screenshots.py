@@ -30,7 +30,7 @@ class ScreenshotWriter:
             if self._window_context.appearance.mode != mode:
                 self._window_context.appearance.set_mode(mode)
             await asyncio.sleep(_SETTLE_S)
-            place = self.folder / f"{name}-{mode}.png"
-            if not (widget or self._window_context.window).grab().save(str(place)):
-                raise HelixError(f"{place} could not be written.", fix="Make room, or choose another folder.")
-            self.saved.append(place)
+            path = self.folder / f"{name}-{mode}.png"
+            if not (widget or self._window_context.window).grab().save(str(path)):
+                raise HelixError(f"{path} could not be written.", fix="Make room, or choose another folder.")
+            self.saved.append(path)

@@ -69,14 +69,14 @@ class Tour:
         await self._workspace_controller.open_workspace(records[0].id)
         if self._every_screen:
             await self._screenshots.capture("no-session")
-        room = await self._services.open_workspace(records[0].id)
+        workspace = await self._services.open_workspace(records[0].id)
         await self._workspace_controller.new_session()
         conversation = self._conversation()
         await self._play_script(conversation, SAMPLES[0])
-        await self._check_session(room, conversation)
+        await self._check_session(workspace, conversation)
         await self._undo_and_redo(conversation)
         await self._capture_screens(conversation)
-        await self._other_workspace(records[1].id, room, conversation)
+        await self._other_workspace(records[1].id, workspace, conversation)
         if self._every_screen:
             await ScreenTour(self._window_context, self._wiring, self._screenshots).capture_all(
                 records[1].path
@@ -95,12 +95,14 @@ class Tour:
         return conversation
 
     async def _play_script(self, conversation: Conversation, name: str) -> None:
-        script = next(one for one in read_scripts(resources_dir() / "demo") if one.name == name)
-        for number, ask in enumerate(script.user_messages):
+        script = next(
+            candidate for candidate in read_scripts(resources_dir() / "demo") if candidate.name == name
+        )
+        for number, message in enumerate(script.user_messages):
             await asyncio.sleep(_READING_S)
             if self._every_screen and number == _APPROVAL_TASK:
                 self._require_approval()
-            await self._send(ask)
+            await self._send(message)
             await conversation.wait_for_background_work()
             if number == 0:
                 await self._screenshots.capture("chat-first-turn", ("dark",))
@@ -118,107 +120,118 @@ class Tour:
         composer.editor.submitted.emit()
         conversation = self._conversation()
         turns = conversation.session.transcript.turns
-        began = time.monotonic()
+        started_at = time.monotonic()
         while conversation.is_running or conversation.session.transcript.turns == turns:
             if conversation.asks:
                 await self._screenshots.capture("approval")
                 conversation.decide(conversation.asks[0].call_id, "once")  # what the sample asks once for
-            if time.monotonic() - began > _TURN_TIMEOUT_S:
+            if time.monotonic() - started_at > _TURN_TIMEOUT_S:
                 raise HelixError(
                     "A turn of the demo did not end.", text, "See the log in the data directory."
                 )
             await asyncio.sleep(_POLL_S)
 
     async def _check_session(self, workspace: OpenWorkspace, conversation: Conversation) -> None:
-        known = conversation.session.transcript
-        answers = answers_in(known.items)
-        self._add_check("tool calls", len(answers) >= MIN_CALLS, f"{len(answers)} in {known.turns} turns")
-        self._check_rewrites(known)
+        transcript = conversation.session.transcript
+        answers = answers_in(transcript.items)
+        self._add_check(
+            "tool calls", len(answers) >= MIN_CALLS, f"{len(answers)} in {transcript.turns} turns"
+        )
+        self._check_rewrites(transcript)
         totals = await workspace.store.totals()
         sizes = f"{format_bytes(totals.size)}, {format_bytes(totals.stored_size)} on disk"
         self._add_check("outputs cached", totals.entries > 0, f"{totals.entries} entries, {sizes}")
         await self._check_outputs(workspace, answers)
-        await self._check_arguments(workspace, known)
-        recalled = [one for one in answers if one.recalled and one.ok]
+        await self._check_arguments(workspace, transcript)
+        recalled = [answer for answer in answers if answer.recalled and answer.ok]
         self._add_check(
             "recalled by the agent", bool(recalled), f"{len(recalled)} times, by markers and indexes"
         )
-        unmanaged = sum(item.tokens for item in known.items)
+        unmanaged = sum(item.tokens for item in transcript.items)
         now = conversation.measure()[1].used
-        peak = max(item.event.estimate for item in known.items if isinstance(item.event, AssistantSpoke))
+        peak = max(item.event.estimate for item in transcript.items if isinstance(item.event, AssistantSpoke))
         text = f"{unmanaged:,} unmanaged, largest request {peak:,}, now {now:,} tokens"
         self._add_check("window", peak < conversation.model.window, text)
 
     def _check_rewrites(self, transcript: Transcript) -> None:
         """What was done to the window, each mechanism by itself."""
         sweeps = list(transcript.rewrites.sweeps.values())
-        masked = [item for one in sweeps for seq in one.masked if (item := transcript.item(seq)) is not None]
+        masked = [
+            item for sweep in sweeps for seq in sweep.masked if (item := transcript.item(seq)) is not None
+        ]
         steps = sum(isinstance(item.event, AssistantSpoke) for item in masked)
-        saved = sum(one.saved for one in sweeps)
+        saved = sum(sweep.saved for sweep in sweeps)
         noun = "step" if steps == 1 else "steps"
         what = f"{len(masked) - steps} outputs and the arguments of {steps} {noun} became markers"
         self._add_check("sweeps", bool(sweeps), f"{len(sweeps)}: {what}, {saved:,} tokens saved")
         folds = list(transcript.rewrites.folds.values())
-        folded, freed = sum(one.steps for one in folds), sum(one.saved for one in folds)
+        folded, freed = sum(fold.steps for fold in folds), sum(fold.saved for fold in folds)
         text = f"{len(folds)}: {folded} steps became notes, {freed:,} tokens saved"
         self._add_check("folds", len(folds) >= MIN_FOLDS, text)
         observed, placed = (
             transcript.rewrites.observations.values(),
             transcript.rewrites.of_kind(ObservationsPlaced).values(),
         )
-        facts, gone = sum(len(one.observations) for one in observed), sum(one.saved for one in placed)
+        facts, gone = sum(len(event.observations) for event in observed), sum(event.saved for event in placed)
         text = (
             f"{len(observed)} prepared with {facts} facts, {len(placed)} put in place, {gone:,} tokens saved"
         )
         self._add_check("observations", bool(placed), text)
-        made = [
-            one for one in transcript.rewrites.handovers.values() if one.trigger is HandoverTrigger.THRESHOLD
+        handovers = [
+            handover
+            for handover in transcript.rewrites.handovers.values()
+            if handover.trigger is HandoverTrigger.THRESHOLD
         ]
-        changes = ", ".join(f"{one.before:,} -> {one.after:,}" for one in made)
-        text = f"{len(made)} at the threshold: {changes} tokens"
-        self._add_check("handovers", len(made) >= MIN_HANDOVERS, text)
+        changes = ", ".join(f"{handover.before:,} -> {handover.after:,}" for handover in handovers)
+        text = f"{len(handovers)} at the threshold: {changes} tokens"
+        self._add_check("handovers", len(handovers) >= MIN_HANDOVERS, text)
 
     async def _check_outputs(self, workspace: OpenWorkspace, answers: list[ToolAnswered]) -> None:
         """Read every output back and compare it: by its digest, and with the log where it is whole there."""
-        good = compared = 0
+        verified = compared = 0
         size = 0
-        stored = [one for one in answers if one.digest]
+        stored = [output for output in answers if output.digest]
         for answer in stored:
             data = await workspace.store.get(answer.digest)
-            same = digest_of(data) == answer.digest
+            is_same = digest_of(data) == answer.digest
             if answer.whole:
                 compared += 1
-                same = same and data.decode("utf-8", "replace") == answer.text
-            good += same
+                is_same = is_same and data.decode("utf-8", "replace") == answer.text
+            verified += is_same
             size += len(data)
         text = (
-            f"{good} of {len(stored)} read back by SHA-256, {compared} compared with the log, {size:,} bytes"
+            f"{verified} of {len(stored)} read back by SHA-256, {compared} compared with the log, "
+            f"{size:,} bytes"
         )
-        self._add_check("byte for byte", good == len(stored), text)
+        self._add_check("byte for byte", verified == len(stored), text)
 
     async def _check_arguments(self, workspace: OpenWorkspace, transcript: Transcript) -> None:
         """Read every large argument back and look for it in the call that it was taken from."""
-        good = of = 0
+        matching = total = 0
         for item in transcript.items:
             if not isinstance(item.event, AssistantSpoke):
                 continue
-            given = {call.id: call.arguments for call in item.event.calls}
+            arguments = {call.id: call.arguments for call in item.event.calls}
             for short in item.event.short:
-                values = json.loads(given[short.call_id]).values()
+                values = json.loads(arguments[short.call_id]).values()
                 for digest in short.digests:
-                    of += 1
-                    good += (await workspace.store.get(digest)).decode("utf-8", "replace") in values
-        self._add_check("arguments byte for byte", good == of > 0, f"{good} of {of} are those of their calls")
+                    total += 1
+                    matching += (await workspace.store.get(digest)).decode("utf-8", "replace") in values
+        self._add_check(
+            "arguments byte for byte",
+            matching == total > 0,
+            f"{matching} of {total} are those of their calls",
+        )
 
     async def _undo_and_redo(self, conversation: Conversation) -> None:
         """Undo the last rewrite of each kind and redo it; the window must be what it was before each."""
         rewrites = conversation.session.transcript.rewrites
         kinds = {"handover": rewrites.active_handovers, "sweep": rewrites.sweeps}
-        for name, made in kinds.items():
-            if not made:
+        for name, active in kinds.items():
+            if not active:
                 self._add_check(f"{name} undone and redone", False, "there is none")
                 continue
-            await self._undo_and_redo_one(conversation, name, max(made))
+            await self._undo_and_redo_one(conversation, name, max(active))
         await self._undo_the_fold(conversation)
 
     async def _undo_and_redo_one(self, conversation: Conversation, name: str, seq: int) -> None:
@@ -231,24 +244,27 @@ class Tour:
         self._workspace_controller.rewrites.redo(seq)
         redone = await self._changed(conversation, undone)
         text = f"{before.estimate:,} -> {undone.estimate:,} -> {redone.estimate:,} tokens"
-        good = undone.estimate > before.estimate and redone == before
-        self._add_check(f"{name} undone and redone", good, text)
+        is_restored = undone.estimate > before.estimate and redone == before
+        self._add_check(f"{name} undone and redone", is_restored, text)
 
     async def _undo_the_fold(self, conversation: Conversation) -> None:
         """Folds stand inside a handover, or inside observations: with those undone they come back."""
-        known = conversation.session.transcript
-        lifted: list[int] = []
-        for over in (known.rewrites.active_handovers, known.rewrites.of_kind(ObservationsPlaced)):
-            if over and not self._folds(conversation):
+        transcript = conversation.session.transcript
+        undone: list[int] = []
+        for covering in (
+            transcript.rewrites.active_handovers,
+            transcript.rewrites.of_kind(ObservationsPlaced),
+        ):
+            if covering and not self._folds(conversation):
                 before = conversation.measure()[0]
-                lifted.append(max(over))
-                self._workspace_controller.rewrites.undo(lifted[-1])
+                undone.append(max(covering))
+                self._workspace_controller.rewrites.undo(undone[-1])
                 await self._changed(conversation, before)
         if folds := self._folds(conversation):
             await self._undo_and_redo_one(conversation, "fold", max(folds))
         else:
             self._add_check("fold undone and redone", False, "none is in force")
-        for seq in reversed(lifted):
+        for seq in reversed(undone):
             before = conversation.measure()[0]
             self._workspace_controller.rewrites.redo(seq)
             await self._changed(conversation, before)
@@ -257,7 +273,7 @@ class Tour:
     def _folds(conversation: Conversation) -> list[int]:
         """The folds that stand in the window."""
         covers = conversation.session.transcript.covers
-        return [one.seq for one in covers if isinstance(one.event, FoldMade)]
+        return [item.seq for item in covers if isinstance(item.event, FoldMade)]
 
     async def _changed(self, conversation: Conversation, previous: Window) -> Window:
         for _ in range(200):
@@ -268,26 +284,30 @@ class Tour:
         raise HelixError("The window did not change.", fix="This is a fault of Helix Desktop: report it.")
 
     async def _capture_screens(self, conversation: Conversation) -> None:
-        window, history, known = (
+        window, navigation, transcript = (
             self._window_context.window,
             self._workspace_controller.navigation,
             conversation.session.transcript,
         )
         window.show_page("chat")
         await self._screenshots.capture("chat")
-        first = min(known.rewrites.by_seq)
-        spoken = [i.seq for i in known.items if isinstance(i.event, AssistantSpoke) and i.seq < first]
-        history.show_event(spoken[-2])
+        first_rewrite = min(transcript.rewrites.by_seq)
+        answer_seqs = [
+            item.seq
+            for item in transcript.items
+            if isinstance(item.event, AssistantSpoke) and item.seq < first_rewrite
+        ]
+        navigation.show_event(answer_seqs[-2])
         await self._screenshots.capture("chat-tools")
         largest = max(
-            answers_in([one for one in known.window_entries() if isinstance(one, LogItem)]),
-            key=lambda one: one.size,
+            answers_in([entry for entry in transcript.window_entries() if isinstance(entry, LogItem)]),
+            key=lambda entry: entry.size,
         )
-        history.show_cache_entry(largest.digest)
+        navigation.show_cache_entry(largest.digest)
         await self._screenshots.capture("cache")
         window.show_page("timeline")
         await self._screenshots.capture("timeline")
-        history.show_event(max(known.rewrites.folds))
+        navigation.show_event(max(transcript.rewrites.folds))
         for _ in range(200):
             if not self._workspace_controller.session_controller.is_revealing:
                 break
@@ -299,21 +319,22 @@ class Tour:
         self, other_id: str, first_workspace: OpenWorkspace, conversation: Conversation
     ) -> None:
         """Switch, work there, and ask its cache for what the first one holds."""
-        began = time.monotonic()
+        started_at = time.monotonic()
         await self._workspace_controller.open_workspace(other_id)
-        switched = (time.monotonic() - began) * 1000
-        room = await self._services.open_workspace(other_id)
+        switch_ms = (time.monotonic() - started_at) * 1000
+        other_workspace = await self._services.open_workspace(other_id)
         await self._workspace_controller.new_session()
         await self._send("What is in this folder?")
         await self._screenshots.capture("second-workspace")
-        own = {one.digest for one in answers_in(self._conversation().session.transcript.items)}
-        made = {one.digest for one in answers_in(conversation.session.transcript.items)}
-        theirs = {digest for digest in made if digest} - own
-        answered = [digest for digest in theirs if await room.store.find(digest)]
+        own_digests = {answer.digest for answer in answers_in(self._conversation().session.transcript.items)}
+        first_digests = {answer.digest for answer in answers_in(conversation.session.transcript.items)}
+        foreign_digests = {digest for digest in first_digests if digest} - own_digests
+        leaked = [digest for digest in foreign_digests if await other_workspace.store.find(digest)]
         text = (
-            f"{len(answered)} of the first one's {len(theirs)} hashes answered; opened in {switched:.0f} ms"
+            f"{len(leaked)} of the first one's {len(foreign_digests)} hashes answered; "
+            f"opened in {switch_ms:.0f} ms"
         )
-        self._add_check("other workspace", not answered and first_workspace is not room, text)
+        self._add_check("other workspace", not leaked and first_workspace is not other_workspace, text)
 
 
 def answers_in(items: list[LogItem]) -> list[ToolAnswered]:

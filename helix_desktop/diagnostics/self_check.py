@@ -37,14 +37,18 @@ def self_check(args: argparse.Namespace) -> int:
     if args.paint_only:
         return run_render_checks()
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
-    outcomes = asyncio.run(_run_checks(_checks(data, args.keyring), quiet=args.json))
-    failed = sum(not one.ok for one in outcomes)
+    results = asyncio.run(_run_checks(_checks(data, args.keyring), quiet=args.json))
+    failed = sum(not result.ok for result in results)
     if args.json:
-        told = {"ok": not failed, "build": asdict(_build_or_empty()), "checks": msgspec.to_builtins(outcomes)}
-        sys.stdout.write(json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+        report = {
+            "ok": not failed,
+            "build": asdict(_build_or_empty()),
+            "checks": msgspec.to_builtins(results),
+        }
+        sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     else:
         sys.stdout.write(
-            "all parts work\n" if not failed else f"{failed} of {len(outcomes)} parts do not work\n"
+            "all parts work\n" if not failed else f"{failed} of {len(results)} parts do not work\n"
         )
     return 1 if failed else 0
 
@@ -72,20 +76,20 @@ def _checks(data: DataDir, keyring: bool) -> dict[str, Check]:
 
 
 async def _run_checks(checks: dict[str, Check], quiet: bool) -> list[CheckResult]:
-    outcomes = []
+    results = []
     for name, check in checks.items():
         try:
-            outcome = CheckResult(name, True, await check())
+            result = CheckResult(name, True, await check())
         except HelixError as error:
-            outcome = CheckResult(name, False, str(error))
+            result = CheckResult(name, False, str(error))
         except Exception as error:  # noqa: BLE001 - whatever is wrong with a part has to be named
-            outcome = CheckResult(name, False, f"{type(error).__name__}: {error}")
-        outcomes.append(outcome)
+            result = CheckResult(name, False, f"{type(error).__name__}: {error}")
+        results.append(result)
         if not quiet:
             sys.stdout.write(
-                f"{'ok   ' if outcome.ok else 'FAIL '} {name:<{_WIDTH}} {' '.join(outcome.text.split())}\n"
+                f"{'ok   ' if result.ok else 'FAIL '} {name:<{_WIDTH}} {' '.join(result.text.split())}\n"
             )
-    return outcomes
+    return results
 
 
 def _build_or_empty() -> Build:

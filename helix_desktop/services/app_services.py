@@ -102,8 +102,8 @@ class AppServices:
         """
         before, self.settings = self.settings, settings
         if any(getattr(before, field) != getattr(settings, field) for field in ("providers", *MODEL_ROLES)):
-            for identity in tuple(self._workspaces):
-                await self._apply_models(identity)
+            for workspace_id in tuple(self._workspaces):
+                await self._apply_models(workspace_id)
         await self._settings_file.save(settings)
 
     @property
@@ -140,7 +140,7 @@ class AppServices:
         )
         if tools:
             self.tools.register(workspace_id, tools)
-        parts = SessionServices(
+        session_services = SessionServices(
             store=store,
             tools=tools or NoTools(),
             counter=self.counter,
@@ -150,18 +150,20 @@ class AppServices:
             approver=self._approver,
             is_trusted=lambda: self.registry.get(workspace_id).trusted,
         )
-        parts.delegate_spec = _delegate_tool() if root else None
+        session_services.delegate_spec = _delegate_tool() if root else None
         self._stores[workspace_id] = store
-        room = OpenWorkspace(workspace_id, parts, policy, roles, read_only)
-        room.resolve_roles = lambda label: self.models.roles(self.registry.get(workspace_id), label)
+        workspace = OpenWorkspace(workspace_id, session_services, policy, roles, read_only)
+        workspace.resolve_roles = lambda label: self.models.roles(self.registry.get(workspace_id), label)
         if tools:
-            tools.listen(room.refresh_tools)
+            tools.listen(workspace.refresh_tools)
         if isinstance(store, SharedStore):
             store.set_open_sessions(
-                lambda session: any(one.session.id == session for one in room.conversations)
+                lambda session: any(
+                    conversation.session.id == session for conversation in workspace.conversations
+                )
             )
-            store.on_external_change(room.publish_external_change)
-        return room
+            store.on_external_change(workspace.publish_external_change)
+        return workspace
 
     @asynccontextmanager
     async def borrow_store(self, workspace_id: str) -> AsyncIterator[SharedStore | RemoteStore]:
@@ -221,12 +223,12 @@ class AppServices:
 
         The settings note that it lasts for this run only, so that the next one can say that it is gone.
         """
-        kept = await self.secrets.set(provider, key)
+        saved = await self.secrets.set(provider, key)
         names = tuple(name for name in self.settings.run_keys if name != provider)
-        if kept.source == THIS_RUN_SOURCE:
+        if saved.source == THIS_RUN_SOURCE:
             names = (*names, provider)
-        for identity in tuple(self._workspaces):
-            await self._apply_models(identity)
+        for workspace_id in tuple(self._workspaces):
+            await self._apply_models(workspace_id)
         if names != self.settings.run_keys:
             await self.save_settings(msgspec.structs.replace(self.settings, run_keys=names))
 
@@ -242,16 +244,16 @@ class AppServices:
     async def close_workspace(self, workspace_id: str) -> None:
         """End what runs in a workspace and let go of its store."""
         await self.cache_endpoints.stop(workspace_id)
-        room = self._workspaces.pop(workspace_id, None)
+        workspace = self._workspaces.pop(workspace_id, None)
         self.tools.unregister(workspace_id)
-        if room is not None:
-            await room.close()
+        if workspace is not None:
+            await workspace.close()
         await self.mcp_servers.stop(workspace_id)
 
     async def close(self) -> None:
         """End everything, in every room, and close the models' connections."""
-        for identity in tuple(self._workspaces):
-            await self.close_workspace(identity)
+        for workspace_id in tuple(self._workspaces):
+            await self.close_workspace(workspace_id)
         await self.cache_endpoints.close()
         await self.mcp_servers.close()
         try:

@@ -69,14 +69,14 @@ class BackupService:
             raise ArchiveWriteFailed(
                 f"The folder {folder} cannot be made.", f"{error.strerror}.", "Choose another place."
             ) from error
-        moment = datetime.fromtimestamp(self._clock() / 1000)
-        stamp = f"{record.id[:8]}-{moment:%Y%m%d-%H%M%S}"
+        now = datetime.fromtimestamp(self._clock() / 1000)
+        stamp = f"{record.id[:8]}-{now:%Y%m%d-%H%M%S}"
         return await self.export(workspace_id, folder / file_name(record.name, stamp), on_progress)
 
     def stored_workspaces(self) -> list[WorkspaceRecord]:
         """The workspaces in which anything was ever stored, also those that are off the list."""
         return [
-            one
-            for one in self._registry.list_workspaces(include_removed=True)
-            if self._registry.store_folder(one.id).is_dir()
+            record
+            for record in self._registry.list_workspaces(include_removed=True)
+            if self._registry.store_folder(record.id).is_dir()
         ]

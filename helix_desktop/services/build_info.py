@@ -56,24 +56,24 @@ class BuildInfoService:
 
 async def _fetch(address: str) -> str:
     """One question; a redirect is followed on the same host only. Raises HelixError, HttpFault."""
-    at = address
+    url = address
     for _ in range(_HOPS):
-        if urlsplit(at).scheme != "https" and not is_loopback(at):
+        if urlsplit(url).scheme != "https" and not is_loopback(url):
             raise HelixError("the place to ask is no https address")
         http = HttpClient(
             Timeouts(connect_s=TIMEOUT_S, read_s=TIMEOUT_S)
         )  # each its own, so that no cookie goes along
         try:
-            async with http.send("GET", at, _HEADERS) as reply:
+            async with http.send("GET", url, _HEADERS) as reply:
                 if reply.status not in _MOVED:
                     return await _body(reply)
-                onward = urljoin(at, reply.headers.get("location", ""))
+                target = urljoin(url, reply.headers.get("location", ""))
         finally:
             await http.aclose()
-        if urlsplit(onward)[:2] != urlsplit(at)[:2]:
-            raise HelixError(f"{urlsplit(at).hostname} sends elsewhere, which is not followed")
-        at = onward
-    raise HelixError(f"{urlsplit(at).hostname} sends on and on")
+        if urlsplit(target)[:2] != urlsplit(url)[:2]:
+            raise HelixError(f"{urlsplit(url).hostname} sends elsewhere, which is not followed")
+        url = target
+    raise HelixError(f"{urlsplit(url).hostname} sends on and on")
 
 
 async def _body(reply: HttpResponse) -> str:

@@ -52,12 +52,12 @@ def parse_link(text: str) -> Link:
         raise InvalidInput(
             "This link holds signs that cannot be seen.", "What is read must be what is opened.", _FIX
         )
-    found = _LINK.fullmatch(text[len(SCHEME) :]) if is_link(text) else None
-    if found is None:
+    match = _LINK.fullmatch(text[len(SCHEME) :]) if is_link(text) else None
+    if match is None:
         raise InvalidInput(
             "This link cannot be understood.",
             f"{escape_hidden_name(text[:_SHOWN_CHARS])}{'…' if len(text) > _SHOWN_CHARS else ''} "
             "names nothing to show.",
             _FIX,
         )
-    return Link(found["workspace"], found["digest"] or "", found["session"] or "")
+    return Link(match["workspace"], match["digest"] or "", match["session"] or "")

@@ -69,10 +69,10 @@ class ModelService:
 
     async def by_label(self, label: str) -> Model:
         """The model of a label. Raises HelixError when there is no such provider."""
-        wanted = label or self._settings().model or DEMO_LABEL
-        if wanted == DEMO_LABEL:
+        resolved_label = label or self._settings().model or DEMO_LABEL
+        if resolved_label == DEMO_LABEL:
             return DemoModel(resources_dir() / "demo", self._demo_pause_s)
-        provider, info = self._settings().find_model(wanted, self.catalog)
+        provider, info = self._settings().find_model(resolved_label, self.catalog)
         return self._create_model(provider, info, await self._key_for(provider))
 
     async def roles(self, record: WorkspaceRecord, main_label: str = "") -> ModelRoles:
@@ -138,11 +138,11 @@ class ModelService:
         name = label.partition("/")[0].strip()
         if not name or label == DEMO_LABEL or self._settings().provider(name) is not None:
             return
-        known = ", ".join(provider.name for provider in self._settings().providers) or "none yet"
+        provider_names = ", ".join(provider.name for provider in self._settings().providers) or "none yet"
         variables = " or ".join(self._key_variables(name))
         raise InvalidInput(
             f"There is no provider {name}.",
-            f"Known: {known}.",
+            f"Known: {provider_names}.",
             f"Add it in Settings, Providers, or add --base-url URL; its key is read from {variables}.",
         )
 
@@ -158,8 +158,8 @@ class ModelService:
 
         Where nothing is known of the provider, OPENAI_API_KEY counts too: its servers expect it.
         """
-        known = has_standard_variable(name) or self._settings().provider(name) is not None
-        return (key_variable(name),) if known else (key_variable(name), key_variable("openai"))
+        is_known_provider = has_standard_variable(name) or self._settings().provider(name) is not None
+        return (key_variable(name),) if is_known_provider else (key_variable(name), key_variable("openai"))
 
     def _has_stored_key_for(self, provider: Provider) -> bool:
         own = self._settings().provider(provider.name)
@@ -195,15 +195,18 @@ class ModelService:
         Raises ModelError.
         """
         if _is_http_url(provider.base_url) and provider.base_url.strip().startswith("http:"):
-            here = await identify(self._local_http, server_root(provider.base_url))
-            if here is not None and here.kind != "other":
-                return {model.name: SourcedSpec("server", model.source, model.spec) for model in here.models}
+            local_server = await identify(self._local_http, server_root(provider.base_url))
+            if local_server is not None and local_server.kind != "other":
+                return {
+                    model.name: SourcedSpec("server", model.source, model.spec)
+                    for model in local_server.models
+                }
         value = key or await self._key_for(provider)
-        listed = await list_models(
+        specs = await list_models(
             provider.name, provider.base_url, value, http=self._http, dialect=provider.dialect
         )
         source = f"{provider.name}: its list of models"
-        return {name: SourcedSpec("server", source, figures) for name, figures in listed.items()}
+        return {name: SourcedSpec("server", source, spec) for name, spec in specs.items()}
 
     async def find_local_servers(self) -> tuple[LocalServer, ...]:
         """The servers on this machine's usual ports; asked only because somebody wants to know."""
@@ -215,10 +218,12 @@ class ModelService:
         """Try a server out and tell each step as it goes; whether all that could be tried is well."""
         value = key or await self._key_for(provider)
         info = provider.model_info(model, self.catalog)
-        asked = self._create_model(provider, info, value, retries=QUICK_RETRY_POLICY) if model else None
+        tested_model = (
+            self._create_model(provider, info, value, retries=QUICK_RETRY_POLICY) if model else None
+        )
         advice = _key_advice(provider.name)
         endpoint = Endpoint(provider.name, provider.base_url, value, self._http, provider.dialect, advice)
-        return await ProviderCheck(endpoint, LIST_PATHS[provider.dialect], asked, on_step).run()
+        return await ProviderCheck(endpoint, LIST_PATHS[provider.dialect], tested_model, on_step).run()
 
     async def close(self) -> None:
         """Close all connections."""
@@ -256,8 +261,8 @@ def _same_origin(url: str, other_url: str) -> bool:
 
 def _origin(url: str) -> tuple[str, str, int | None]:
     parts = urlsplit(url.strip())
-    usual = {"http": 80, "https": 443}
-    return parts.scheme, parts.hostname or "", parts.port or usual.get(parts.scheme)
+    default_ports = {"http": 80, "https": 443}
+    return parts.scheme, parts.hostname or "", parts.port or default_ports.get(parts.scheme)
 
 
 def _with_window(info: ModelInfo, window: int) -> ModelInfo:

@@ -66,7 +66,7 @@ class ProviderCheck:
     ) -> None:
         """`list_path` is where the server lists its models."""
         self._endpoint, self._list_path, self._model, self._on_step = endpoint, list_path, model, on_step
-        self._steps: dict[CheckStepName, CheckStep] = {tick.name: tick for tick in UNTESTED_STEPS}
+        self._steps: dict[CheckStepName, CheckStep] = {step.name: step for step in UNTESTED_STEPS}
 
     async def run(self) -> bool:
         """Try everything; whether all that could be tried is well. Cancelling ends the call under way."""
@@ -78,29 +78,29 @@ class ProviderCheck:
             await self._check_tool_call(self._model)
         else:
             self._skip("an earlier step failed")
-        return all(tick.state in {"ok", "skipped"} for tick in self._steps.values())
+        return all(step.state in {"ok", "skipped"} for step in self._steps.values())
 
     def _mark(
         self, name: CheckStepName, state: CheckStepState, result: str = "", error: HelixError | None = None
     ) -> None:
-        told = CheckStep(name, state, result)
+        step = CheckStep(name, state, result)
         if error is not None:
-            told = msgspec.structs.replace(told, detail=error.what, why=error.why, fix=error.fix)
-        self._steps[name] = told
+            step = msgspec.structs.replace(step, detail=error.what, why=error.why, fix=error.fix)
+        self._steps[name] = step
         self._on_step(tuple(self._steps.values()))
 
     def _skip(self, why: str) -> None:
-        for name, tick in tuple(self._steps.items()):
-            if tick.state in {"waiting", "running"}:
+        for name, step in tuple(self._steps.items()):
+            if step.state in {"waiting", "running"}:
                 self._mark(name, "skipped", why)
 
     async def _check_reach(self) -> bool:
         """Ask for the list of models: what comes back tells of the way, of TLS and of the key."""
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         self._mark("reach", "running")
         try:
             async with self._endpoint.send("GET", self._list_path) as reply:
-                took = round((time.perf_counter() - began) * 1000)
+                duration_ms = round((time.perf_counter() - started_at) * 1000)
                 status, tls, body, headers = reply.status, reply.tls, await reply.text(), reply.headers
         except HttpError as fault:
             error = as_model_error(self._endpoint.network_error(fault))
@@ -112,7 +112,7 @@ class ProviderCheck:
             self._mark("reach", "skipped", "nothing was sent")
             self._mark("auth", "failed", error=error)
             return False
-        self._mark("reach", "ok", f"answered in {took:,} ms")
+        self._mark("reach", "ok", f"answered in {duration_ms:,} ms")
         self._mark("tls", "ok", _encryption_text(tls, self._endpoint.base_url))
         return self._check_auth(status, body, headers)
 
@@ -133,21 +133,21 @@ class ProviderCheck:
     async def _check_streaming(self, model: Model) -> bool:
         """Let the model count: a stream arrives in pieces."""
         self._mark("streaming", "running", f"asking {model.info.name}")
-        pieces, first, began = 0, 0.0, time.perf_counter()
-        answer: ModelResponse | None = None
+        chunks, first_chunk_s, started_at = 0, 0.0, time.perf_counter()
+        response: ModelResponse | None = None
         try:
-            async with aclosing(model.stream(ModelRequest((Message("user", _COUNT_PROMPT),)))) as arrivals:
-                async for arrival in arrivals:
-                    match arrival:
+            async with aclosing(model.stream(ModelRequest((Message("user", _COUNT_PROMPT),)))) as stream:
+                async for event in stream:
+                    match event:
                         case TextDelta() | ReasoningDelta():
-                            first = first or time.perf_counter() - began
-                            pieces += 1
-                            if pieces == 1:
+                            first_chunk_s = first_chunk_s or time.perf_counter() - started_at
+                            chunks += 1
+                            if chunks == 1:
                                 self._mark_accepted()
                         case RetryScheduled(wait_s=wait, reason=reason):
                             self._mark("streaming", "running", f"{reason}; again in {wait:.0f} s")
                         case ModelResponse():
-                            answer = arrival
+                            response = event
         except AuthenticationFailed as error:
             self._mark("auth", "failed", error=error)
             return False
@@ -156,7 +156,7 @@ class ProviderCheck:
             self._mark("streaming", "failed", error=error)
             return False
         self._mark_accepted()
-        self._mark("streaming", "ok", _streaming_text(pieces, first, answer))
+        self._mark("streaming", "ok", _streaming_text(chunks, first_chunk_s, response))
         return True
 
     def _mark_accepted(self) -> None:
@@ -165,20 +165,20 @@ class ProviderCheck:
     async def _check_tool_call(self, model: Model) -> None:
         """Ask for one tool call, with one argument."""
         self._mark("tools", "running", "asking for a tool call")
-        answer: ModelResponse | None = None
+        response: ModelResponse | None = None
         try:
-            asked = ModelRequest((Message("user", _CALL_PROMPT),), (_TOOL,))
-            async with aclosing(model.stream(asked)) as arrivals:
-                async for arrival in arrivals:
-                    if isinstance(arrival, ModelResponse):
-                        answer = arrival
+            request = ModelRequest((Message("user", _CALL_PROMPT),), (_TOOL,))
+            async with aclosing(model.stream(request)) as stream:
+                async for event in stream:
+                    if isinstance(event, ModelResponse):
+                        response = event
         except ModelError as error:
             fix = f"{error.fix} {_NO_TOOLS_ADVICE}".strip()
             self._mark("tools", "failed", error=ModelError(error.what, error.why, fix))
             return
-        wrong = _tool_call_problem(answer)
-        if wrong:
-            failure = ModelError(f"{model.info.name} did not call the tool.", wrong, _NO_TOOLS_ADVICE)
+        problem = _tool_call_problem(response)
+        if problem:
+            failure = ModelError(f"{model.info.name} did not call the tool.", problem, _NO_TOOLS_ADVICE)
             self._mark("tools", "failed", error=failure)
         else:
             self._mark("tools", "ok", f"called {_TOOL.name} as it was asked to")
@@ -195,22 +195,22 @@ def _encryption_text(tls: str, base_url: str) -> str:
 
 
 def _streaming_text(chunks: int, first_chunk_s: float, response: ModelResponse | None) -> str:
-    words = (
+    text = (
         f"{chunks:,} pieces, the first after {first_chunk_s:.1f} s" if chunks > 1 else "arrived all at once"
     )
     counted = response is not None and response.usage is not None and response.usage.input > 0
-    return words if counted else f"{words}; it reports no token usage, so the gauge estimates"
+    return text if counted else f"{text}; it reports no token usage, so the gauge estimates"
 
 
 def _tool_call_problem(response: ModelResponse | None) -> str:
     """What is wrong with the answer to the wish for a call; empty when it is the call that was wanted."""
     if response is None or not response.calls:
-        said = ellipsize(" ".join(response.text.split()), _EXCERPT_CHARS) if response is not None else ""
-        return f"It answered in words: {said}" if said else "It answered with nothing."
+        excerpt = ellipsize(" ".join(response.text.split()), _EXCERPT_CHARS) if response is not None else ""
+        return f"It answered in words: {excerpt}" if excerpt else "It answered with nothing."
     call = response.calls[0]
     try:
         arguments = json.loads(call.arguments or "{}")
     except ValueError:
         return "Its arguments are no JSON."
-    named = call.name == _TOOL.name and isinstance(arguments, dict) and "word" in arguments
-    return "" if named else f"It called {call.name} with {ellipsize(call.arguments, _EXCERPT_CHARS)}."
+    is_expected = call.name == _TOOL.name and isinstance(arguments, dict) and "word" in arguments
+    return "" if is_expected else f"It called {call.name} with {ellipsize(call.arguments, _EXCERPT_CHARS)}."

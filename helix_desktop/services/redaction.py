@@ -49,8 +49,8 @@ async def preview_redaction(
 ) -> RedactionMatches:
     """Where it stands, in the store and beside it; changes nothing. Raises InputUnusable."""
     redaction = Redaction(request, workspace.clock())
-    finds = await workspace.store.redaction.preview(request, on_progress)
-    return await _add_outside_store(app_data, workspace.id, redaction, finds)
+    matches = await workspace.store.redaction.preview(request, on_progress)
+    return await _add_outside_store(app_data, workspace.id, redaction, matches)
 
 
 async def redact_workspace(
@@ -71,20 +71,21 @@ async def redact_workspace(
             "What it holds in memory would be written again.",
             "Forget it in that window, or close that and try again.",
         )
-    beside = await _add_outside_store(app_data, workspace.id, redaction, RedactionMatches())
-    finds = await redact(workspace, request, on_progress)
-    if beside.rules:
+    outside = await _add_outside_store(app_data, workspace.id, redaction, RedactionMatches())
+    matches = await redact(workspace, request, on_progress)
+    if outside.rules:
         rules = app_data.registry.get(workspace.id).rules
-        clean = tuple(one for one in rules if redaction.redact_text(one.subject) == one.subject)
+        clean = tuple(rule for rule in rules if redaction.redact_text(rule.subject) == rule.subject)
         app_data.registry.change(workspace.id, rules=clean)
-    if beside.servers:
+    if outside.servers:
         servers = tuple(
-            _redact_server(one, redaction.redact_text) for one in app_data.registry.get(workspace.id).servers
+            _redact_server(server, redaction.redact_text)
+            for server in app_data.registry.get(workspace.id).servers
         )
         app_data.registry.change(workspace.id, servers=servers)
-    for name in beside.logs:
+    for name in outside.logs:
         await asyncio.to_thread(_redact_log, app_data.data.logs_dir / name, redaction)
-    return msgspec.structs.replace(finds, rules=beside.rules, logs=beside.logs, servers=beside.servers)
+    return msgspec.structs.replace(matches, rules=outside.rules, logs=outside.logs, servers=outside.servers)
 
 
 async def _add_outside_store(
@@ -92,9 +93,9 @@ async def _add_outside_store(
 ) -> RedactionMatches:
     if not redaction.needles:
         return matches
-    said, record = redaction.redact_text, app_data.registry.get(workspace_id)
-    rules = (said(one.text) for one in record.rules if said(one.subject) != one.subject)
-    servers = tuple(one.name for one in record.servers if _redact_server(one, said) != one)
+    redact_text, record = redaction.redact_text, app_data.registry.get(workspace_id)
+    rules = (redact_text(rule.text) for rule in record.rules if redact_text(rule.subject) != rule.subject)
+    servers = tuple(server.name for server in record.servers if _redact_server(server, redact_text) != server)
     logs = await asyncio.to_thread(_logs_containing, app_data.data.logs_dir, redaction)
     return msgspec.structs.replace(matches, rules=tuple(rules), logs=logs, servers=servers)
 
@@ -113,14 +114,14 @@ def _redact_server(entry: McpServerConfig, redact_text: Callable[[str], str]) ->
 
 
 def _logs_containing(folder: Path, redaction: Redaction) -> tuple[str, ...]:
-    found = []
+    names = []
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         try:
             if path.is_file() and redaction.matches(path.read_bytes()):
-                found.append(path.name)
+                names.append(path.name)
         except OSError as error:
             log.warning("a log could not be looked through: %s", error)
-    return tuple(found)
+    return tuple(names)
 
 
 def _redact_log(path: Path, redaction: Redaction) -> None:

@@ -29,10 +29,10 @@ def with_sample_python(environ: Mapping[str, str]) -> dict[str, str]:
     if not is_frozen():
         return {**environ, "PATH": os.pathsep.join((path, str(Path(sys.executable).parent)))}
     program = own_command()[0]
-    places = (str(resources_dir() / "demo" / "bin"), path)
+    folders = (str(resources_dir() / "demo" / "bin"), path)
     if program != sys.executable:
-        places = places[::-1]
-    return {**environ, "PATH": os.pathsep.join(places), _PROGRAM: program}
+        folders = folders[::-1]
+    return {**environ, "PATH": os.pathsep.join(folders), _PROGRAM: program}
 
 
 def run_sample_python(argv: Sequence[str]) -> int:

@@ -39,19 +39,19 @@ def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> Workspac
     that was there before is nobody's copy: each call in it is asked about. Raises HelixError when the copy
     cannot be made.
     """
-    place = folder / name
-    copied = not os.path.lexists(place)
+    path = folder / name
+    copied = not os.path.lexists(path)
     try:
         if copied:
             folder.mkdir(parents=True, exist_ok=True)
-            _copy(resources_dir() / "demo" / name, place)
+            _copy(resources_dir() / "demo" / name, path)
     except OSError as error:
         raise HelixError(
             "The sample project could not be copied.", f"{error}.", f"Make room in {folder}, or free it."
         ) from error
-    known = registry.find_by_path(place)
-    record = registry.add(place, demo=True, trusted=copied)
-    if known is None:
+    existing = registry.find_by_path(path)
+    record = registry.add(path, demo=True, trusted=copied)
+    if existing is None:
         record = registry.change(record.id, demo_calls="once" if copied else "ask", model=DEMO_MODEL)
         registry.save_policy(record.id, DEMO_POLICY)
     return record
@@ -59,9 +59,9 @@ def add_sample(registry: WorkspaceRegistry, folder: Path, name: str) -> Workspac
 
 def _copy(source: Path, place: Path) -> None:
     """Copy a folder; it is there as a whole or not at all, also when the app ends half-way."""
-    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as half:
-        made = Path(half) / place.name
-        shutil.copytree(source, made)
-        for path in (made, *made.rglob("*")):  # the program may lie where nothing may be written
+    with tempfile.TemporaryDirectory(prefix=f".{place.name}-", dir=place.parent) as staging:
+        copy = Path(staging) / place.name
+        shutil.copytree(source, copy)
+        for path in (copy, *copy.rglob("*")):  # the program may lie where nothing may be written
             path.chmod(path.stat().st_mode | (0o700 if path.is_dir() else 0o600))
-        made.rename(place)
+        copy.rename(place)

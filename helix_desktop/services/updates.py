@@ -31,27 +31,29 @@ class Release:
 
 def version_key(version: str) -> VersionKey:
     """What versions are compared by, as Semantic Versioning has it. Raises ValueError for any other text."""
-    found = _VERSION.fullmatch(version) if len(version) <= _LONGEST else None
-    if found is None:
+    match = _VERSION.fullmatch(version) if len(version) <= _LONGEST else None
+    if match is None:
         raise ValueError(version[:_LONGEST])
-    major, minor, patch, before = found.groups()
+    major, minor, patch, prerelease = match.groups()
     parts = tuple(
-        (0, int(part), "") if part.isdigit() else (1, 0, part) for part in (before or "").split(".") if part
+        (0, int(part), "") if part.isdigit() else (1, 0, part)
+        for part in (prerelease or "").split(".")
+        if part
     )
-    return (int(major), int(minor), int(patch)), 0 if before else 1, parts
+    return (int(major), int(minor), int(patch)), 0 if prerelease else 1, parts
 
 
 def parse_release(answer: str) -> Release:
     """What an answer in JSON says: `tag_name`, `html_url`, `published_at`. Raises HelixError."""
     try:
-        said = json.loads(answer)
-        version = str(said["tag_name"])
+        data = json.loads(answer)
+        version = str(data["tag_name"])
         version_key(version)
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise HelixError("the answer names no release") from error
-    page, day = str(said.get("html_url") or ""), str(said.get("published_at") or "")[:10]
-    shown = page if _PAGE.fullmatch(page) and not first_hidden(page) else ""
-    return Release(version.removeprefix("v"), shown, day if _DAY.fullmatch(day) else "")
+    page, day = str(data.get("html_url") or ""), str(data.get("published_at") or "")[:10]
+    shown_page = page if _PAGE.fullmatch(page) and not first_hidden(page) else ""
+    return Release(version.removeprefix("v"), shown_page, day if _DAY.fullmatch(day) else "")
 
 
 def update_status(release: Release, current_version: str) -> tuple[str, bool]:

@@ -21,5 +21,5 @@ class WebFetcher:
 
 async def resolve(host: str, port: int) -> Sequence[str]:
     """The numeric addresses of a host, as this system knows them. Raises OSError."""
-    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return tuple(dict.fromkeys(str(where[0]) for *_, where in found))
+    infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return tuple(dict.fromkeys(str(address[0]) for *_, address in infos))

@@ -65,21 +65,21 @@ class ToolService:
 
     async def is_sandboxed(self, workspace_id: str) -> bool:
         """Whether commands of a workspace stay in its folder and off the network."""
-        kind, cell = await self._sandbox(workspace_id)
-        return confines(kind, cell, self.grants(workspace_id).network)
+        kind, scope = await self._sandbox(workspace_id)
+        return confines(kind, scope, self.grants(workspace_id).network)
 
     async def sandbox_status(self, workspace_id: str) -> tuple[str, bool]:
         """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
-        kind, cell = await self._sandbox(workspace_id)
-        said = describe_sandbox(kind, self.grants(workspace_id).network, cell.contains_home)
+        kind, scope = await self._sandbox(workspace_id)
+        description = describe_sandbox(kind, self.grants(workspace_id).network, scope.contains_home)
         missing = kind == "none" and self.grants(workspace_id).sandbox
-        return (f"{said} {NO_SANDBOX_ADVICE}" if missing else said), kind != "none"
+        return (f"{description} {NO_SANDBOX_ADVICE}" if missing else description), kind != "none"
 
     async def _sandbox(self, workspace_id: str) -> tuple[SandboxKind, SandboxScope]:
         root = await asyncio.to_thread(Path(self._registry.get(workspace_id).path).resolve)
-        cell = await asyncio.to_thread(self.sandboxes.scope_for, root, root)
+        scope = await asyncio.to_thread(self.sandboxes.scope_for, root, root)
         kind = (await self.sandboxes.detect()).kind if self.grants(workspace_id).sandbox else "none"
-        return kind, cell
+        return kind, scope
 
     def grants(self, workspace_id: str) -> ToolGrants:
         """What holds in a workspace now."""

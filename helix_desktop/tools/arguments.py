@@ -26,21 +26,21 @@ def parse(tool: str, text: str, kind: type[Args]) -> Args:
     Raises ToolError that names the argument and what it should be.
     """
     try:
-        given = msgspec.json.decode(text or "{}")
-        if isinstance(given, dict):
-            given = _without_nulls(given)
-        return msgspec.convert(given, kind, strict=False)
+        args = msgspec.json.decode(text or "{}")
+        if isinstance(args, dict):
+            args = _without_nulls(args)
+        return msgspec.convert(args, kind, strict=False)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
-        said = str(error).replace("`$.", "`").replace(" - at `$`", "")
+        message = str(error).replace("`$.", "`").replace(" - at `$`", "")
         raise ToolError(
-            f"{tool} was called with wrong arguments.", f"{said}.", f"It takes {_signature(kind)}."
+            f"{tool} was called with wrong arguments.", f"{message}.", f"It takes {_signature(kind)}."
         ) from error
 
 
 def _without_nulls(args: dict[str, Any]) -> dict[str, Any]:
     """The arguments that are not left out, also of the objects in lists."""
     return {
-        name: [_without_nulls(one) if isinstance(one, dict) else one for one in value]
+        name: [_without_nulls(item) if isinstance(item, dict) else item for item in value]
         if isinstance(value, list)
         else value
         for name, value in args.items()
@@ -71,8 +71,8 @@ def _json_type(hint: Any, descriptions: Mapping[str, str]) -> dict[str, Any]:
     if get_origin(hint) is Annotated:
         meta = hint.__metadata__[0]
         bounds = {"minimum": meta.ge, "maximum": meta.le, "minItems": meta.min_length}
-        known = {name: bound for name, bound in bounds.items() if bound is not None}
-        return _json_type(hint.__origin__, descriptions) | known
+        constraints = {name: bound for name, bound in bounds.items() if bound is not None}
+        return _json_type(hint.__origin__, descriptions) | constraints
     if get_origin(hint) is tuple:
         return {"type": "array", "items": _json_type(hint.__args__[0], descriptions)}
     if isinstance(hint, type) and issubclass(hint, msgspec.Struct):

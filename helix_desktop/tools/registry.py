@@ -40,8 +40,8 @@ class ToolRegistry:
     """Tools by their names; `descriptions` holds one Markdown file per tool."""
 
     def __init__(self, tools: Sequence[RegisteredTool[Any]], descriptions: Path) -> None:
-        self._tools = {slot.name: slot for slot in tools}
-        self._specs = tuple(spec_of(slot.name, slot.arguments_type, descriptions) for slot in tools)
+        self._tools = {tool.name: tool for tool in tools}
+        self._specs = tuple(spec_of(tool.name, tool.arguments_type, descriptions) for tool in tools)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -72,14 +72,14 @@ class ToolRegistry:
 
 def spec_of(name: str, arguments_type: type[Arguments], descriptions: Path) -> ToolSpec:
     """A tool as the model is told of it."""
-    told, said = parse_description(description_of(name, descriptions))
-    return ToolSpec(name, told, schema(arguments_type, said))
+    description, argument_descriptions = parse_description(description_of(name, descriptions))
+    return ToolSpec(name, description, schema(arguments_type, argument_descriptions))
 
 
 def description_of(name: str, folder: Path, windows: bool = os.name == "nt") -> str:
     """The text of a tool's description file; some tools have another one for Windows."""
-    other = folder / f"{name}-windows.md"
-    path = other if windows and other.is_file() else folder / f"{name}.md"
+    windows_path = folder / f"{name}-windows.md"
+    path = windows_path if windows and windows_path.is_file() else folder / f"{name}.md"
     return path.read_text(encoding="utf-8")
 
 
@@ -87,5 +87,5 @@ def parse_description(text: str) -> tuple[str, dict[str, str]]:
     """A tool's description file: what it says of the tool, and of each argument (lines `- name: text`)."""
     lines = [line.strip() for line in text.splitlines()]
     pairs = [line[2:].partition(": ") for line in lines if line.startswith("- ") and ": " in line]
-    told = " ".join(line for line in lines if line and not line.startswith("- "))
-    return told, {name: said for name, _, said in pairs}
+    description = " ".join(line for line in lines if line and not line.startswith("- "))
+    return description, {name: argument_text for name, _, argument_text in pairs}

@@ -57,11 +57,11 @@ class WorkspaceTools(ToolRegistry):
         access = access or ToolAccess()
         environment = clean_environment(os.environ if environ is None else environ)
         jail = open_jail(root, protected)
-        ground = CommandContext(
+        command_context = CommandContext(
             root.resolve(), jail, access.sandbox_provider, access.current_grants, ScratchDir()
         )
         ripgrep = Ripgrep(find_ripgrep(), environment)
-        slots = (
+        tools = (
             RegisteredTool("read_file", ReadFileArguments, ReadFile(jail)),
             RegisteredTool("list_directory", ListDirectoryArguments, ListDirectory(jail)),
             RegisteredTool("find_files", FindFilesArguments, FindFiles(jail, ripgrep)),
@@ -69,7 +69,7 @@ class WorkspaceTools(ToolRegistry):
             RegisteredTool("write_file", WriteFileArguments, WriteFile(jail)),
             RegisteredTool("edit_file", Edit, EditFile(jail)),
             RegisteredTool("multi_edit", MultiEditArguments, MultiEdit(jail)),
-            RegisteredTool("run_command", RunCommandArguments, RunCommand(ground, environment)),
+            RegisteredTool("run_command", RunCommandArguments, RunCommand(command_context, environment)),
             RegisteredTool("todo", TodoArguments, Todo()),
             *(
                 (RegisteredTool(FETCH, FetchUrlArguments, FetchUrl(*access.web, access.current_grants)),)
@@ -78,7 +78,7 @@ class WorkspaceTools(ToolRegistry):
             ),
         )
         self._current_grants = access.current_grants
-        super().__init__((*slots, *cache_tools(store, count_tokens, ripgrep)), descriptions)
+        super().__init__((*tools, *cache_tools(store, count_tokens, ripgrep)), descriptions)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

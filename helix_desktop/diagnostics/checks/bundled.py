@@ -41,10 +41,10 @@ async def resources() -> str:
 async def prompts() -> str:
     """What models are told, of tools too, and what is published of models."""
     from helix_desktop.config.model_catalog import ModelCatalog
-    from helix_desktop.config.prompts import load_prompts as told
+    from helix_desktop.config.prompts import load_prompts
     from helix_desktop.tools.registry import parse_description
 
-    texts = {name: text.strip() for name, text in told().items()}
+    texts = {name: text.strip() for name, text in load_prompts().items()}
     files = sorted((resources_dir() / "prompts" / "tools").glob("*.md"))
     tools = {file.stem: parse_description(file.read_text(encoding="utf-8"))[0] for file in files}
     empty = [name for name, text in {**texts, **tools}.items() if not text]
@@ -65,12 +65,12 @@ async def demo() -> str:
 
     folder = resources_dir() / "demo"
     scripts = read_scripts(folder)
-    if SAMPLES[0] not in {one.name for one in scripts}:
+    if SAMPLES[0] not in {script.name for script in scripts}:
         raise HelixError(f"There is no script for {SAMPLES[0]}.", fix=_AGAIN)
     files = {name: sum(1 for file in (folder / name).rglob("*") if file.is_file()) for name in SAMPLES}
-    bare = [name for name, count in files.items() if not count]
-    if bare:
-        raise HelixError(f"The sample project {', '.join(bare)} has no files.", fix=_AGAIN)
+    empty = [name for name, count in files.items() if not count]
+    if empty:
+        raise HelixError(f"The sample project {', '.join(empty)} has no files.", fix=_AGAIN)
     return f"{len(scripts)} script, {sum(files.values())} files in {len(files)} projects"
 
 
@@ -91,8 +91,8 @@ async def licences() -> str:
     """Name, terms and their whole text of every part."""
     from helix_desktop.config.licenses import all_components
 
-    parts = await asyncio.to_thread(all_components)
-    lacking = [one.name for one in parts if not one.is_complete]
-    if lacking:
-        raise HelixError(f"The terms of {', '.join(lacking)} are missing.", fix=_AGAIN)
-    return f"{len(parts)} parts, each with its terms in full"
+    components = await asyncio.to_thread(all_components)
+    incomplete = [component.name for component in components if not component.is_complete]
+    if incomplete:
+        raise HelixError(f"The terms of {', '.join(incomplete)} are missing.", fix=_AGAIN)
+    return f"{len(components)} parts, each with its terms in full"

@@ -18,21 +18,21 @@ async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
     """Where a key was kept and deleted again. Raises HelixError when the keychain does not do all of it."""
     value = f"probe-{os.getpid()}-{secrets.token_hex(8)}"
     # Each knows nothing but what is kept when it asks.
-    giver, reader, looker = (SecretStore({}, find) for _ in range(3))
+    writer, reader, checker = (SecretStore({}, find) for _ in range(3))
     try:
-        kept = await giver.set(PROBE, value)
-        if kept.source == THIS_RUN_SOURCE:
+        saved = await writer.set(PROBE, value)
+        if saved.source == THIS_RUN_SOURCE:
             raise HelixError(
-                f"The keychain does not take a key: {giver.problem}.", fix="Unlock it, or start one."
+                f"The keychain does not take a key: {writer.problem}.", fix="Unlock it, or start one."
             )
-        back = await reader.get(PROBE)
+        read_back = await reader.get(PROBE)
         await reader.delete(PROBE)
-        left = await looker.get(PROBE)
+        remaining = await checker.get(PROBE)
     finally:
-        for one in (giver, reader, looker):
-            one.close()
-    if back.value != value:
+        for secret_store in (writer, reader, checker):
+            secret_store.close()
+    if read_back.value != value:
         raise HelixError("The keychain gave back another key than it was given.")
-    if left.value:
+    if remaining.value:
         raise HelixError("The keychain does not let go of a key.")
-    return f"a key was stored, read back and deleted ({kept.source})"
+    return f"a key was stored, read back and deleted ({saved.source})"

@@ -25,14 +25,14 @@ async def store() -> str:
     from helix_desktop.domain.store.entries import Content
     from helix_desktop.store.leveldb_store import LevelDbStore
 
-    data, identity = os.urandom(100_000), "00000000-0000-4000-8000-000000000000"
-    with tempfile.TemporaryDirectory() as place:
+    data, workspace_id = os.urandom(100_000), "00000000-0000-4000-8000-000000000000"
+    with tempfile.TemporaryDirectory() as folder:
         for _ in range(2):
-            kept = await LevelDbStore.open(Path(place) / "store", identity)
-            await kept.commit("self-check", contents=[Content(digest_of(data), data)])
-            back = await kept.get(digest_of(data))
-            await kept.close()
-            if back != data:
+            database = await LevelDbStore.open(Path(folder) / "store", workspace_id)
+            await database.commit("self-check", contents=[Content(digest_of(data), data)])
+            read_back = await database.get(digest_of(data))
+            await database.close()
+            if read_back != data:
                 raise HelixError("LevelDB gave back other bytes than it was given.")
     return "100,000 bytes written, closed, read back and verified"
 
@@ -41,18 +41,20 @@ async def search() -> str:
     """Ripgrep runs; SQLite finds parts of words."""
     from helix_desktop.tools.process.ripgrep import find_ripgrep
 
-    found = find_ripgrep()
-    if found is None:
+    program = find_ripgrep()
+    if program is None:
         raise HelixError("ripgrep is missing.", fix="Install Helix Desktop again.")
     child = await asyncio.create_subprocess_exec(
-        *(found, "--version"), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE
+        *(program, "--version"), stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE
     )
     async with asyncio.timeout(_RG_S):
-        said, _ = await child.communicate()
-    if child.returncode or not said.startswith(b"ripgrep "):
-        raise HelixError(f"{found} does not run.", f"It ended with {child.returncode}.", "Install it again.")
+        output, _ = await child.communicate()
+    if child.returncode or not output.startswith(b"ripgrep "):
+        raise HelixError(
+            f"{program} does not run.", f"It ended with {child.returncode}.", "Install it again."
+        )
     await asyncio.to_thread(_check_text_index)
-    return f"{said.decode().splitlines()[0]} at {found}; SQLite with trigrams"
+    return f"{output.decode().splitlines()[0]} at {program}; SQLite with trigrams"
 
 
 def _check_text_index() -> None:
@@ -73,8 +75,8 @@ async def sandbox() -> str:
     from helix_desktop.tools.shell.sandbox_detect import find_sandbox
 
     kind = (await asyncio.to_thread(find_sandbox)).kind
-    said = describe_sandbox(kind, network=kind == "none")
-    return f"{said} {NO_SANDBOX_ADVICE}" if kind == "none" else said
+    description = describe_sandbox(kind, network=kind == "none")
+    return f"{description} {NO_SANDBOX_ADVICE}" if kind == "none" else description
 
 
 async def certificates() -> str:
@@ -98,11 +100,13 @@ def _count_authorities(context: ssl.SSLContext) -> int:
     """How many authorities a context trusts: those it has loaded, and those it would load from a folder."""
     # The store is attached when a connection is prepared, not before.
     context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
-    inner = vars(context).get("_ctx", context)  # truststore's context tells nothing of what it holds
-    loaded = len(inner.get_ca_certs()) or len(ssl.create_default_context().get_ca_certs())
+    openssl_context = vars(context).get(
+        "_ctx", context
+    )  # truststore's context tells nothing of what it holds
+    loaded = len(openssl_context.get_ca_certs()) or len(ssl.create_default_context().get_ca_certs())
     folder = ssl.get_default_verify_paths().capath
-    lying = [name for name in os.listdir(folder) if _HASHED.fullmatch(name)] if folder else []
-    return loaded or len(lying)
+    hashed_files = [name for name in os.listdir(folder) if _HASHED.fullmatch(name)] if folder else []
+    return loaded or len(hashed_files)
 
 
 def data(data_dir: DataDir) -> Callable[[], Awaitable[str]]:
@@ -119,9 +123,11 @@ async def keys() -> str:
     """The keychain, asked without writing to it; none is no fault of the installation."""
     from helix_desktop.config.secrets import SecretStore
 
-    known = SecretStore(os.environ)
+    secret_store = SecretStore(os.environ)
     try:
-        name = await known.keychain_name()
+        name = await secret_store.keychain_name()
     finally:
-        known.close()
-    return name or f"no keychain ({known.problem}); keys come from the environment, or last for one run"
+        secret_store.close()
+    return (
+        name or f"no keychain ({secret_store.problem}); keys come from the environment, or last for one run"
+    )

@@ -25,20 +25,20 @@ def run_render_checks() -> int:
     from PySide6.QtWidgets import QApplication
 
     app = QApplication(sys.argv[:1])
-    tried: dict[str, Callable[[], str]] = {
+    checks: dict[str, Callable[[], str]] = {
         "fonts": _fonts,
         "window": lambda: _window(app.platformName()),
         "icons": _icons,
         "pictures": _pictures,
         "translations": _translations,
     }
-    found: dict[str, tuple[bool, str]] = {}
-    for name, check in tried.items():
+    results: dict[str, tuple[bool, str]] = {}
+    for name, check in checks.items():
         try:
-            found[name] = True, check()
+            results[name] = True, check()
         except (HelixError, OSError) as error:
-            found[name] = False, str(error)
-    sys.stdout.write(json.dumps(found))
+            results[name] = False, str(error)
+    sys.stdout.write(json.dumps(results))
     return 0
 
 
@@ -47,8 +47,8 @@ def _window(platform: str) -> str:
 
     label = QLabel("Helix Desktop")
     picture = label.grab().toImage()
-    inks = {picture.pixel(x, y) for x in range(picture.width()) for y in range(picture.height())}
-    if len(inks) <= 1:  # the ground alone
+    colors = {picture.pixel(x, y) for x in range(picture.width()) for y in range(picture.height())}
+    if len(colors) <= 1:  # the ground alone
         raise HelixError("No letter is painted.", "The fonts are not found, or Qt is damaged.", _AGAIN)
     return f"painted on {platform}"
 
@@ -87,9 +87,9 @@ def _icons() -> str:
 def _pictures() -> str:
     from PySide6.QtGui import QImageReader
 
-    known = {bytes(one.data()).decode() for one in QImageReader.supportedImageFormats()}
-    if not known >= _PICTURES:
-        raise HelixError(f"Qt cannot read {', '.join(sorted(_PICTURES - known))}.", fix=_AGAIN)
+    supported = {bytes(image_format.data()).decode() for image_format in QImageReader.supportedImageFormats()}
+    if not supported >= _PICTURES:
+        raise HelixError(f"Qt cannot read {', '.join(sorted(_PICTURES - supported))}.", fix=_AGAIN)
     return ", ".join(sorted(_PICTURES))
 
 

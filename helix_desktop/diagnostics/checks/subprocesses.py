@@ -58,10 +58,10 @@ class RenderCheckProcess:
         async def check() -> str:
             if self._results is None:
                 await self._run()
-            works, words = (self._results or {}).get(name, (False, self._failure))
+            works, text = (self._results or {}).get(name, (False, self._failure))
             if not works:
-                raise HelixError(words)
-            return words
+                raise HelixError(text)
+            return text
 
         return check
 
@@ -74,33 +74,35 @@ class RenderCheckProcess:
             stderr=_PIPE,
         )
         try:
-            said, complaint = await _communicate(child, "The painting")
+            output, errors = await _communicate(child, "The painting")
         except HelixError as error:
             self._failure = str(error)
             return
         try:
-            self._results = {name: (bool(one[0]), str(one[1])) for name, one in json.loads(said).items()}
+            self._results = {
+                name: (bool(result[0]), str(result[1])) for name, result in json.loads(output).items()
+            }
         except ValueError:
-            why = " ".join(complaint.decode(errors="replace").split())
+            why = " ".join(errors.decode(errors="replace").split())
             self._failure = f"Qt cannot paint. {why or f'It ended with {child.returncode}.'}"
 
 
 async def mcp() -> str:
     """The cache server, started as other programs start it, answers their first request."""
-    with tempfile.TemporaryDirectory() as place:
-        folder, data = await asyncio.to_thread(_create_workspace, Path(place))
+    with tempfile.TemporaryDirectory() as temp_dir:
+        folder, data = await asyncio.to_thread(_create_workspace, Path(temp_dir))
         child = await asyncio.create_subprocess_exec(
             *own_command("mcp", "--data-dir", str(data), "--workspace", str(folder)),
             stdin=_PIPE, stdout=_PIPE, stderr=_PIPE,
         )  # fmt: skip
-        said, complaint = await _communicate(
+        output, errors = await _communicate(
             child, "The cache server", json.dumps(_INITIALIZE).encode() + b"\n"
         )
     try:
-        answer = json.loads(said.splitlines()[0])["result"]
+        answer = json.loads(output.splitlines()[0])["result"]
         return f"the cache server answers, protocol {answer['protocolVersion']}"
     except (IndexError, ValueError, KeyError, TypeError):
-        why = " ".join(complaint.decode(errors="replace").split())
+        why = " ".join(errors.decode(errors="replace").split())
         raise HelixError(
             "The cache server gives no answer.", why or f"It ended with {child.returncode}."
         ) from None
@@ -132,18 +134,18 @@ def _create_workspace(place: Path) -> tuple[Path, Path]:
 
 async def sample() -> str:
     """A sample project's tests run on the Python that its commands find."""
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place, "tidewatch")
+    with tempfile.TemporaryDirectory() as temp_dir:
+        folder = Path(temp_dir, "tidewatch")
         await asyncio.to_thread(shutil.copytree, resources_dir() / "demo" / "tidewatch", folder)
         child = await asyncio.create_subprocess_shell(
             "python3 -m unittest" if os.name != "nt" or is_frozen() else "python -m unittest",
             cwd=folder, env=with_sample_python(os.environ),
             stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE, stderr=asyncio.subprocess.STDOUT,
         )  # fmt: skip
-        said = (await _communicate(child, "The sample's Python"))[0].decode(errors="replace")
-    ran = _RAN.search(said)
+        output = (await _communicate(child, "The sample's Python"))[0].decode(errors="replace")
+    ran = _RAN.search(output)
     if ran is None:
-        raise HelixError("The sample's tests do not run.", " ".join(said.split())[-_OUTPUT_CHARS:])
+        raise HelixError("The sample's tests do not run.", " ".join(output.split())[-_OUTPUT_CHARS:])
     return f"Python runs the sample's {ran[1]} tests"
 
 
@@ -151,13 +153,13 @@ async def children() -> str:
     """A program that is started sees the person's own environment, and nothing of ours."""
     command = ("cmd", "/d", "/u", "/c", "set") if os.name == "nt" else ("env", "-0")
     child = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE)
-    said, _ = await child.communicate()
-    text, end = (said.decode("utf-16-le"), "\r\n") if os.name == "nt" else (os.fsdecode(said), "\0")
-    seen = dict(line.split("=", 1) for line in text.split(end) if "=" in line[1:])
-    wrong = leaked_variables(seen, bundle_dir())
-    if wrong:
-        raise HelixError(f"Programs that are started see {', '.join(wrong)} of Helix Desktop.")
-    return f"{len(seen)} variables, all of them the person's own"
+    output, _ = await child.communicate()
+    text, end = (output.decode("utf-16-le"), "\r\n") if os.name == "nt" else (os.fsdecode(output), "\0")
+    variables = dict(line.split("=", 1) for line in text.split(end) if "=" in line[1:])
+    leaked = leaked_variables(variables, bundle_dir())
+    if leaked:
+        raise HelixError(f"Programs that are started see {', '.join(leaked)} of Helix Desktop.")
+    return f"{len(variables)} variables, all of them the person's own"
 
 
 def bundle_dir() -> Path | None:

@@ -52,9 +52,9 @@ class CacheEndpoints:
 
     def stdio_command(self, workspace_id: str) -> tuple[str, ...]:
         """What another program runs to have a workspace's cache served through its pipes."""
-        usual = DataDir.locate(None, {}).root == self._data_dir
-        place = () if usual else ("--data-dir", str(self._data_dir))
-        return own_command("mcp", *place, "--workspace", self._registry.get(workspace_id).path)
+        is_default = DataDir.locate(None, {}).root == self._data_dir
+        options = () if is_default else ("--data-dir", str(self._data_dir))
+        return own_command("mcp", *options, "--workspace", self._registry.get(workspace_id).path)
 
     async def start(self, workspace_id: str) -> None:
         """Start the endpoint of a workspace that has it switched on."""
@@ -68,9 +68,9 @@ class CacheEndpoints:
         if not enabled:
             self._registry.change(workspace_id, share_port=0)
             return
-        shared = await self._start_serving(workspace_id, 0)
-        if shared.url:
-            self._registry.change(workspace_id, share_port=shared.port)
+        state = await self._start_serving(workspace_id, 0)
+        if state.url:
+            self._registry.change(workspace_id, share_port=state.port)
 
     async def rotate_token(self, workspace_id: str) -> None:
         """Make a new token: who holds the former one is shut out."""
@@ -87,8 +87,8 @@ class CacheEndpoints:
 
     async def close(self) -> None:
         """End all endpoints."""
-        for identity in tuple(self._scopes):
-            await self.stop(identity)
+        for workspace_id in tuple(self._scopes):
+            await self.stop(workspace_id)
 
     async def _start_serving(self, workspace_id: str, port: int) -> SharingState:
         """Serve, and wait until it does or cannot."""
@@ -97,9 +97,9 @@ class CacheEndpoints:
             token = secrets.token_urlsafe(32)
             await self._token_secrets.set(_secret_name(workspace_id), token)
         scope = self._scopes[workspace_id] = TaskScope()
-        begun: asyncio.Future[SharingState] = asyncio.get_running_loop().create_future()
-        scope.start(self._serve(workspace_id, port, token, begun), f"share cache {workspace_id}")
-        self._states[workspace_id] = await begun
+        ready: asyncio.Future[SharingState] = asyncio.get_running_loop().create_future()
+        scope.start(self._serve(workspace_id, port, token, ready), f"share cache {workspace_id}")
+        self._states[workspace_id] = await ready
         return self._states[workspace_id]
 
     async def _serve(

@@ -54,26 +54,24 @@ def is_secret_name(name: str) -> bool:
 
 def _from_line(line: str, used_names: tuple[str, ...]) -> ServerDraft:
     try:
-        words = shlex.split(line)
+        argv = shlex.split(line)
     except ValueError as error:
         raise InvalidInput("This command line cannot be read.", f"{error}.", "Close every quote.") from None
     pairs: dict[str, str] = {}
-    while words and (found := _ASSIGNED.fullmatch(words[0])):
-        pairs[found[1]] = found[2]
-        words = words[1:]
-    if not words:
+    while argv and (match := _ASSIGNED.fullmatch(argv[0])):
+        pairs[match[1]] = match[2]
+        argv = argv[1:]
+    if not argv:
         raise InvalidInput("There is no command.", "Only variables are set.", "Add what is to be started.")
-    return _build_draft(
-        _guess_name(words), {"command": words[0], "args": words[1:], "env": pairs}, used_names
-    )
+    return _build_draft(_guess_name(argv), {"command": argv[0], "args": argv[1:], "env": pairs}, used_names)
 
 
 def _from_json(text: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ...]:
     try:
-        found = json.loads(text if text.startswith("{") else f"{{{text}}}")
+        data = json.loads(text if text.startswith("{") else f"{{{text}}}")
     except ValueError as error:
         raise InvalidInput("This is no valid JSON.", f"{error}.", "Paste the whole block.") from None
-    servers = _servers_in(found)
+    servers = _servers_in(data)
     if not servers or len(servers) > MAX_SERVERS:
         raise InvalidInput(
             "No server is described here.",
@@ -81,9 +79,11 @@ def _from_json(text: str, used_names: tuple[str, ...]) -> tuple[ServerDraft, ...
             'Paste the block that begins with "mcpServers".',
         )
     drafts: list[ServerDraft] = []
-    for name, given in servers.items():
-        others = (*used_names, *(one.entry.name for one in drafts))
-        drafts.append(_build_draft(name or _guess_name([str(given.get("command", ""))]), given, others))
+    for name, config in servers.items():
+        taken_names = (*used_names, *(draft.entry.name for draft in drafts))
+        drafts.append(
+            _build_draft(name or _guess_name([str(config.get("command", ""))]), config, taken_names)
+        )
     return tuple(drafts)
 
 
@@ -94,7 +94,9 @@ def _servers_in(data: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
             break
     if "command" in data or any(key in data for key in _URLS):
         return {str(data.get("name", "")): dict(data)}
-    return {str(name): given for name, given in data.items() if isinstance(given, dict) and _is_server(given)}
+    return {
+        str(name): config for name, config in data.items() if isinstance(config, dict) and _is_server(config)
+    }
 
 
 def _is_server(config: Mapping[str, Any]) -> bool:
@@ -111,7 +113,7 @@ def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ..
     url = next((str(config[key]) for key in _URLS if isinstance(config.get(key), str)), "")
     pairs = _string_pairs(config.get("headers" if url else "env"), name)
     secrets = {key: _literal_secret(value) for key, value in pairs.items() if is_secret_name(key)}
-    open_ones = {key: value for key, value in pairs.items() if key not in secrets}
+    plain = {key: value for key, value in pairs.items() if key not in secrets}
     args = config.get("args", [])
     if not isinstance(args, list | tuple):
         raise InvalidInput(f'The "args" of {name} are no list.', fix="Write them as a list of texts.")
@@ -119,11 +121,11 @@ def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ..
         name=suggest_name(name, used_names),
         command="" if url else str(config.get("command", "")),
         args=() if url else tuple(map(str, args)),
-        env={} if url else open_ones,
+        env={} if url else plain,
         secret_env=() if url else tuple(secrets),
         cwd=str(config.get("cwd") or ""),
         url=url,
-        headers=open_ones if url else {},
+        headers=plain if url else {},
         secret_headers=tuple(secrets) if url else (),
         enabled=not config.get("disabled", False),
     )
@@ -138,7 +140,7 @@ def _literal_secret(value: str) -> str:
 def _string_pairs(pairs: Any, name: str) -> dict[str, str]:
     if pairs is None:
         return {}
-    if not isinstance(pairs, dict) or any(isinstance(one, dict | list) for one in pairs.values()):
+    if not isinstance(pairs, dict) or any(isinstance(item, dict | list) for item in pairs.values()):
         raise InvalidInput(
             f"The variables or headers of {name} cannot be read.", fix="Give names with texts."
         )

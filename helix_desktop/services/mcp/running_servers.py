@@ -36,8 +36,8 @@ class RunningServers:
 
         None of them starts before `begin` or `settled`.
         """
-        ground = ServerContext(root, self._inherited_env, self._secrets_of(workspace_id).load)
-        hub = self._hubs[workspace_id] = Hub(ground, self._scope.start, lambda: self._notify(workspace_id))
+        context = ServerContext(root, self._inherited_env, self._secrets_of(workspace_id).load)
+        hub = self._hubs[workspace_id] = Hub(context, self._scope.start, lambda: self._notify(workspace_id))
         tools = Toolset(own_tools, hub)
         hub.on_tools_changed = tools.refresh
         return tools
@@ -61,8 +61,8 @@ class RunningServers:
 
     async def close(self) -> None:
         """End all servers."""
-        for identity in tuple(self._hubs):
-            await self.stop(identity)
+        for workspace_id in tuple(self._hubs):
+            await self.stop(workspace_id)
         await self._scope.close()
 
     def _secrets_of(self, workspace_id: str) -> ServerSecrets:

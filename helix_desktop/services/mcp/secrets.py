@@ -17,10 +17,10 @@ class ServerSecrets:
 
     async def load(self, entry: McpServerConfig) -> dict[str, str]:
         """The values that are known of an entry's secrets, by name."""
-        found = {
+        keys = {
             name: await self._secrets.get(self._key_name(entry.name, name)) for name in entry.secret_names
         }
-        return {name: key.value for name, key in found.items() if key.value}
+        return {name: key.value for name, key in keys.items() if key.value}
 
     async def save(self, draft: ServerDraft) -> None:
         """Keep the values that a draft has."""

@@ -48,32 +48,32 @@ class McpServerService(RunningServers):
 
     async def add(self, workspace_id: str, drafts: Sequence[ServerDraft]) -> None:
         """Add servers and start them: who adds one has seen what it starts. Raises HelixError."""
-        known = self.entries(workspace_id)
-        if len(known) + len(drafts) > MAX_SERVERS:
+        entries = self.entries(workspace_id)
+        if len(entries) + len(drafts) > MAX_SERVERS:
             raise InvalidInput(f"A workspace can have {MAX_SERVERS} servers.", fix="Remove some first.")
         for draft in drafts:
-            _check(draft.entry, tuple(one.name for one in known))
+            _check(draft.entry, tuple(entry.name for entry in entries))
             await self._secrets_of(workspace_id).save(draft)
-            known = (*known, _with_consent(draft.entry))
-        await self._save(workspace_id, known)
+            entries = (*entries, _with_consent(draft.entry))
+        await self._save(workspace_id, entries)
 
     async def change(self, workspace_id: str, name: str, draft: ServerDraft) -> None:
         """Change a server and start it so: who saves one has seen what it starts. Secrets left empty stay."""
-        known = self.entries(workspace_id)
-        _check(draft.entry, tuple(one.name for one in known if one.name != name))
-        former = self._entry(workspace_id, name)
-        values = await self._secrets_of(workspace_id).load(former)
-        kept = {key: draft.secrets.get(key) or values.get(key, "") for key in draft.entry.secret_names}
-        gone = [
+        entries = self.entries(workspace_id)
+        _check(draft.entry, tuple(entry.name for entry in entries if entry.name != name))
+        previous = self._entry(workspace_id, name)
+        values = await self._secrets_of(workspace_id).load(previous)
+        secrets = {key: draft.secrets.get(key) or values.get(key, "") for key in draft.entry.secret_names}
+        removed = [
             key
-            for key in former.secret_names
+            for key in previous.secret_names
             if name != draft.entry.name or key not in draft.entry.secret_names
         ]
-        await self._secrets_of(workspace_id).delete(name, gone)
-        await self._secrets_of(workspace_id).save(ServerDraft(draft.entry, kept))
-        changed = _with_consent(replace(draft.entry, off=former.off, enabled=former.enabled))
+        await self._secrets_of(workspace_id).delete(name, removed)
+        await self._secrets_of(workspace_id).save(ServerDraft(draft.entry, secrets))
+        changed = _with_consent(replace(draft.entry, off=previous.off, enabled=previous.enabled))
         await self._save(
-            workspace_id, [changed if one.name == name else one for one in known], draft.entry.name
+            workspace_id, [changed if entry.name == name else entry for entry in entries], draft.entry.name
         )
 
     async def consent(self, workspace_id: str, name: str, fingerprint: str) -> None:
@@ -102,44 +102,45 @@ class McpServerService(RunningServers):
         before = self.entries(workspace_id)
         entry = self._entry(workspace_id, name)
         values = await self._secrets_of(workspace_id).load(entry)
-        await self._save(workspace_id, [one for one in before if one.name != name])
+        await self._save(workspace_id, [server for server in before if server.name != name])
         await self._secrets_of(workspace_id).delete(name, entry.secret_names)
 
-        async def put_back() -> None:
+        async def restore() -> None:
             now = self.entries(workspace_id)
-            if any(one.name == name for one in now):
+            if any(server.name == name for server in now):
                 raise InvalidInput(
                     f"There is a server called {name} by now.", fix="Rename or remove it first."
                 )
             await self._secrets_of(workspace_id).save(ServerDraft(entry, dict(values)))
-            at = min(before.index(entry), len(now))
-            await self._save(workspace_id, (*now[:at], entry, *now[at:]))
+            index = min(before.index(entry), len(now))
+            await self._save(workspace_id, (*now[:index], entry, *now[index:]))
 
-        return put_back
+        return restore
 
     async def _save_entry(self, workspace_id: str, entry: McpServerConfig) -> None:
         await self._save(
-            workspace_id, [entry if one.name == entry.name else one for one in self.entries(workspace_id)]
+            workspace_id,
+            [entry if server.name == entry.name else server for server in self.entries(workspace_id)],
         )
 
     def _entry(self, workspace_id: str, name: str) -> McpServerConfig:
-        for one in self.entries(workspace_id):
-            if one.name == name:
-                return one
+        for entry in self.entries(workspace_id):
+            if entry.name == name:
+                return entry
         raise InvalidInput(f"There is no server called {name}.", fix="It was removed; add it again.")
 
     async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
         """How the servers of a workspace are doing, in order."""
-        hub, found = self._hubs.get(workspace_id), []
+        hub, statuses = self._hubs.get(workspace_id), []
         if hub is not None and hub.entries != self.entries(
             workspace_id
         ):  # somebody else has changed the record
             await self._apply(workspace_id)
         for entry in self.entries(workspace_id):
-            kept = await self._secrets_of(workspace_id).load(entry)
-            missing = tuple(name for name in entry.secret_names if name not in kept)
-            found.append(await self._status_builder.build(hub, entry, missing))
-        return tuple(found)
+            values = await self._secrets_of(workspace_id).load(entry)
+            missing = tuple(name for name in entry.secret_names if name not in values)
+            statuses.append(await self._status_builder.build(hub, entry, missing))
+        return tuple(statuses)
 
     async def secret_storage_text(self) -> str:
         """Where secrets are kept, for people."""
@@ -154,10 +155,10 @@ class McpServerService(RunningServers):
         entry = _with_consent(replace(draft.entry, enabled=True))
         _check(entry)
         values = await self._secrets_of(workspace_id).load(replace(entry, name=name)) if name else {}
-        given = {**values, **{key: value for key, value in draft.secrets.items() if value}}
+        merged = {**values, **{key: value for key, value in draft.secrets.items() if value}}
 
         async def secrets(_: McpServerConfig) -> Mapping[str, str]:
-            return given
+            return merged
 
         scope = TaskScope()
         root = Path(self._registry.get(workspace_id).path)

@@ -40,9 +40,9 @@ class McpServerStatus(msgspec.Struct, frozen=True):
     @property
     def exposed_tools(self) -> tuple[McpToolStatus, ...]:
         """The tools that the model is told of."""
-        return tuple(one for one in self.tools if one.is_enabled and not one.refusal)
+        return tuple(tool for tool in self.tools if tool.is_enabled and not tool.refusal)
 
     @property
     def tokens(self) -> int:
         """What its tools cost in every request, in tokens by our count."""
-        return sum(one.tokens for one in self.exposed_tools)
+        return sum(tool.tokens for tool in self.exposed_tools)

@@ -38,15 +38,15 @@ class StatusBuilder:
         )
 
     async def _tool_statuses(self, actor: ServerActor, entry: McpServerConfig) -> tuple[McpToolStatus, ...]:
-        texts = [json.dumps(msgspec.to_builtins(one.spec)) for one in actor.tools]
+        texts = [json.dumps(msgspec.to_builtins(tool.spec)) for tool in actor.tools]
         new = [text for text in texts if text not in self._token_counts]
         self._token_counts.update(zip(new, await self._counter.count(new), strict=True))
         return tuple(
             McpToolStatus(
-                *(one.tool, one.spec.description.partition("] ")[2], self._token_counts[text]),
-                is_enabled=one.tool not in entry.off,
-                is_read_only=one.claims_read_only,
-                refusal=one.rejection,
+                *(tool.tool, tool.spec.description.partition("] ")[2], self._token_counts[text]),
+                is_enabled=tool.tool not in entry.off,
+                is_read_only=tool.claims_read_only,
+                refusal=tool.rejection,
             )
-            for one, text in zip(actor.tools, texts, strict=True)
+            for tool, text in zip(actor.tools, texts, strict=True)
         )

@@ -62,12 +62,12 @@ class ListCachedContent(UnguardedTool):
         return ToolResult(f"{text}\n".encode(), target=escape_hidden_name(_about(args)))
 
     async def _page(self, args: ListCacheArguments) -> EntryPage:
-        said = args.cursor.strip().strip("\"'`")
-        wanted = EntryFilter(tool=args.tool, target=args.path, kinds=_LISTED_KINDS)
+        cursor = args.cursor.strip().strip("\"'`")
+        entry_filter = EntryFilter(tool=args.tool, target=args.path, kinds=_LISTED_KINDS)
         try:
-            if said and _CURSOR.fullmatch(said) is None:
-                raise ValueError(said)
-            return await self._cache.page(said, args.limit, _ORDERS[args.order], entry_filter=wanted)
+            if cursor and _CURSOR.fullmatch(cursor) is None:
+                raise ValueError(cursor)
+            return await self._cache.page(cursor, args.limit, _ORDERS[args.order], entry_filter=entry_filter)
         except ValueError as error:
             raise ToolError(
                 f"{args.cursor[:80]!r} is not a cursor of this list.",
@@ -82,20 +82,26 @@ def _about(args: ListCacheArguments) -> str:
 
 def _head(args: ListCacheArguments, page: EntryPage) -> str:
     count = len(page.entries)
-    what = f"{count} {'entry' if count == 1 else 'entries'}" if count else "No entries"
-    asked = f" of {args.tool[:_MAX_NAME]!r}" if args.tool else ""
-    path = f" about {args.path[:_MAX_NAME]!r}" if args.path else ""
-    return f"{what}{asked}{path}, {args.order} first:" if count else f"{what}{asked}{path}."
+    count_text = f"{count} {'entry' if count == 1 else 'entries'}" if count else "No entries"
+    tool_text = f" of {args.tool[:_MAX_NAME]!r}" if args.tool else ""
+    path_text = f" about {args.path[:_MAX_NAME]!r}" if args.path else ""
+    return (
+        f"{count_text}{tool_text}{path_text}, {args.order} first:"
+        if count
+        else f"{count_text}{tool_text}{path_text}."
+    )
 
 
 def _line(entry: CacheEntry) -> str:
-    named = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part)) or entry.kind
-    about = named if len(named) <= _MAX_NAME else f"{named[:_MAX_NAME]}…"
-    at = datetime.fromtimestamp(entry.created / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-    first = (
+    name = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part)) or entry.kind
+    label = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
+    created = datetime.fromtimestamp(entry.created / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+    quote = (
         f', "{ellipsize(escape_hidden_name(entry.first_line), _MAX_FIRST_LINE)}"' if entry.first_line else ""
     )
-    return f"{entry.digest} {about}, {format_bytes(entry.size)}, {entry.tokens:,} tokens, {at} UTC{first}"
+    return (
+        f"{entry.digest} {label}, {format_bytes(entry.size)}, {entry.tokens:,} tokens, {created} UTC{quote}"
+    )
 
 
 def _foot(args: ListCacheArguments, page: EntryPage, total: int) -> str:

@@ -102,8 +102,8 @@ class Paginator:
         cuts = self._cuts(tokens, (1, 0))
         if (line, char) not in cuts:
             cuts = self._cuts(tokens, (line, min(char, max(len(self._lines[line - 1]) - 1, 0))))
-        at = cuts.index((line, char)) if (line, char) in cuts else 0
-        return self._page(cuts, at)
+        index = cuts.index((line, char)) if (line, char) in cuts else 0
+        return self._page(cuts, index)
 
     async def _tokens_by_line(self) -> list[int]:
         estimated = await asyncio.to_thread(self._estimate)

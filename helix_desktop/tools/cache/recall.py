@@ -57,15 +57,17 @@ class RecallCachedContent(UnguardedTool):
         about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
         image = identify_image(data, digest, entry.target) if len(data) <= MAX_IMAGE_BYTES else None
         if image is not None:
-            shown = f"{_name(entry)}: {image.summary}."
-            return ToolResult(data, target=about, model_text=shown, recalled=digest, image=image)
+            model_text = f"{_name(entry)}: {image.summary}."
+            return ToolResult(data, target=about, model_text=model_text, recalled=digest, image=image)
         lines = await asyncio.to_thread(decode_lines, data)
-        choose = self._matching_lines if args.pattern else self._page_of_lines
+        select_lines = self._matching_lines if args.pattern else self._page_of_lines
         try:
-            shown = await choose(lines, entry, args) if lines else f"{_name(entry)} is empty (0 bytes)."
+            model_text = (
+                await select_lines(lines, entry, args) if lines else f"{_name(entry)} is empty (0 bytes)."
+            )
         finally:
             await asyncio.to_thread(release_lines, lines)
-        return ToolResult(data, target=about, model_text=shown, recalled=digest)
+        return ToolResult(data, target=about, model_text=model_text, recalled=digest)
 
     async def _resolve(self, text: str) -> str:
         prefix = text.strip().strip("\"'`").rstrip("….").lower()
@@ -75,12 +77,12 @@ class RecallCachedContent(UnguardedTool):
                 "A hash is the 64 hex digits in a [CACHED] marker, or at least its first 8.",
                 "Copy it from the marker.",
             )
-        found = await self._cache.find(prefix, _MAX_NEAR + 1)
-        if len(found) == 1:
-            return found[0]
-        if not found and len(prefix) == HEX_DIGITS:
+        digests = await self._cache.find(prefix, _MAX_NEAR + 1)
+        if len(digests) == 1:
+            return digests[0]
+        if not digests and len(prefix) == HEX_DIGITS:
             await self._check_redacted(prefix)
-        raise await self._lookup_error(prefix, found)
+        raise await self._lookup_error(prefix, digests)
 
     async def _check_redacted(self, digest: str) -> None:
         """Raises ToolError for what the person had removed, naming what an index entry became without it."""
@@ -105,14 +107,14 @@ class RecallCachedContent(UnguardedTool):
         )
 
     async def _describe(self, digests: Sequence[str]) -> str:
-        said = []
+        descriptions = []
         for digest in digests:
             try:
                 entry = await self._cache.entry(digest)
             except StoreError:
                 continue
-            said.append(f"{digest} ({entry.tool} {entry.target}, {format_bytes(entry.size)})")
-        return "; ".join(said)
+            descriptions.append(f"{digest} ({entry.tool} {entry.target}, {format_bytes(entry.size)})")
+        return "; ".join(descriptions)
 
     async def _page_of_lines(self, lines: list[str], entry: CacheEntry, args: RecallArguments) -> str:
         first, last = _line_range(lines, args)
@@ -124,21 +126,21 @@ class RecallCachedContent(UnguardedTool):
 
     async def _matching_lines(self, lines: list[str], entry: CacheEntry, args: RecallArguments) -> str:
         first, last = _line_range(lines, args)
-        asked = f"{args.pattern!r} in lines {first}-{last}"
-        found = await find_lines(self._ripgrep, _part(lines, first, last), first, args.pattern)
-        if not found.count:
-            return f"{_name(entry)}: no line matches {asked}."
+        query = f"{args.pattern!r} in lines {first}-{last}"
+        matches = await find_lines(self._ripgrep, _part(lines, first, last), first, args.pattern)
+        if not matches.count:
+            return f"{_name(entry)}: no line matches {query}."
         page = await Paginator(
-            [row.text for row in found.lines], args.max_tokens, self._count_tokens
+            [row.text for row in matches.lines], args.max_tokens, self._count_tokens
         ).page_at(1, 0)
         # A row that is cut inside is shown as far as the page goes: to begin with it again would not end.
-        left = found.lines[page.next_line - (0 if page.next_char else 1) :] if page.next_line else []
-        following = next((row.number for row in left if row.number), 0)
-        end = f", end_line={args.end_line}" if args.end_line else ""
-        cut = f" Next: start_line={following}{end}." if following else ""
-        over = "" if found.is_complete else "over "
-        said = f"{over}{found.count:,} matching line{'s' * (found.count != 1)}"
-        return f"{_name(entry)}: {said} for {asked}.{cut}\n{page.text}"
+        remaining = matches.lines[page.next_line - (0 if page.next_char else 1) :] if page.next_line else []
+        following = next((row.number for row in remaining if row.number), 0)
+        end_text = f", end_line={args.end_line}" if args.end_line else ""
+        next_text = f" Next: start_line={following}{end_text}." if following else ""
+        over_text = "" if matches.is_complete else "over "
+        count_text = f"{over_text}{matches.count:,} matching line{'s' * (matches.count != 1)}"
+        return f"{_name(entry)}: {count_text} for {query}.{next_text}\n{page.text}"
 
 
 def _line_range(lines: list[str], args: RecallArguments) -> tuple[int, int]:
@@ -163,8 +165,8 @@ def _name(entry: CacheEntry) -> str:
 
 
 def _where(page: TextPage, args: RecallArguments) -> str:
-    end = f", end_line={args.end_line}" if args.end_line else ""
-    at = f", start_char={page.next_char}" if page.next_char else ""
-    follows = f"; next: start_line={page.next_line}{at}{end}" if page.next_line else ""
-    inside = f" from character {page.first_char}" if page.first_char else ""
-    return f"Lines {page.first}-{page.last}{inside}, page {page.number} of {page.count}{follows}."
+    end_text = f", end_line={args.end_line}" if args.end_line else ""
+    char_text = f", start_char={page.next_char}" if page.next_char else ""
+    next_text = f"; next: start_line={page.next_line}{char_text}{end_text}" if page.next_line else ""
+    first_char_text = f" from character {page.first_char}" if page.first_char else ""
+    return f"Lines {page.first}-{page.last}{first_char_text}, page {page.number} of {page.count}{next_text}."

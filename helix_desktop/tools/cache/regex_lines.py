@@ -43,37 +43,37 @@ async def find_lines(ripgrep: Ripgrep, lines: Sequence[str], first: int, pattern
 
     Raises ToolError when the pattern is wrong.
     """
-    feed = await asyncio.to_thread(_encoded, lines)
+    stdin_data = await asyncio.to_thread(_encoded, lines)
     options = [f"--context={_CONTEXT_LINES}", "--column", "--text", f"--regexp={pattern}", "--", "-"]
-    ran = await ripgrep.run(options, ".", feed)
-    return await asyncio.to_thread(_read, ran, lines, first)
+    result = await ripgrep.run(options, ".", stdin_data)
+    return await asyncio.to_thread(_read, result, lines, first)
 
 
 def _encoded(lines: Sequence[str]) -> bytes:
     """The text, encoded part by part: one call would hold up all other threads until it is through."""
-    parts = ("".join(lines[at : at + _ENCODED]).encode() for at in range(0, len(lines), _ENCODED))
+    parts = ("".join(lines[start : start + _ENCODED]).encode() for start in range(0, len(lines), _ENCODED))
     return b"".join(parts)
 
 
 def _read(result: ProcessResult, lines: Sequence[str], first: int) -> LineMatches:
     count, rows = 0, list[MatchedLine]()
-    for said in result.output.split(b"\n"):
-        found = _ROW.match(said)
-        if found is None:
+    for output_line in result.output.split(b"\n"):
+        match = _ROW.match(output_line)
+        if match is None:
             # Behind the place where the middle of the output was dropped, numbers may be cut.
             break
-        count += found[2] is not None
+        count += match[2] is not None
         if len(rows) < _MAX_ROWS:
-            rows.append(_row(found, lines, first))
+            rows.append(_row(match, lines, first))
     return LineMatches(count, not result.dropped_bytes, rows)
 
 
 def _row(match: re.Match[bytes], lines: Sequence[str], first: int) -> MatchedLine:
     if match[1] is None:
         return MatchedLine(0, "--\n")
-    at, column = int(match[1]) - 1, match[2]
-    shown = _excerpt(lines[at], int(column) - 1 if column else 0)
-    return MatchedLine(first + at, f"{first + at}{':' if column else '-'}{shown}\n")
+    index, column = int(match[1]) - 1, match[2]
+    excerpt = _excerpt(lines[index], int(column) - 1 if column else 0)
+    return MatchedLine(first + index, f"{first + index}{':' if column else '-'}{excerpt}\n")
 
 
 def _excerpt(line: str, byte_offset: int) -> str:

@@ -67,54 +67,58 @@ class SearchCachedContent(UnguardedTool):
     ) -> ToolResult:
         """The hits with their hashes and lines, and how far it has looked. Raises ToolError."""
         try:
-            found = await self._search(args)
+            results = await self._search(args)
             total = (await self._cache.totals()).entries
-            tools = await self._cache.tools() if args.tool and not found.hits else ()
+            tools = await self._cache.tools() if args.tool and not results.hits else ()
         except (StoreError, InvalidInput) as error:
             raise ToolError(error.what, error.why, error.fix) from error
-        shown, cursor = await self._fit_hits(found)
-        answer = SearchResultText(
-            args.query, args.tool, bool(args.cursor), shown, found.unreadable, tools, cursor
+        hits, cursor = await self._fit_hits(results)
+        result_text = SearchResultText(
+            args.query, args.tool, bool(args.cursor), hits, results.unreadable, tools, cursor
         )
-        about = f"{args.query} in {args.tool}" if args.tool else args.query
-        return ToolResult(answer.text(total).encode(), target=escape_hidden_name(about))
+        target = f"{args.query} in {args.tool}" if args.tool else args.query
+        return ToolResult(result_text.text(total).encode(), target=escape_hidden_name(target))
 
     async def _search(self, args: SearchCacheArguments) -> SearchResults:
-        said = args.cursor.strip().strip("\"'`")
-        if said and _CURSOR.fullmatch(said) is None:
+        cursor = args.cursor.strip().strip("\"'`")
+        if cursor and _CURSOR.fullmatch(cursor) is None:
             raise _invalid_cursor(args.cursor)
         # Its own answers hold every word that was ever searched: they are found when they are asked for.
-        wanted = EntryFilter(tool=args.tool, besides=() if args.tool else (NAME,), kinds=_SEARCHED_KINDS)
+        entry_filter = EntryFilter(
+            tool=args.tool, besides=() if args.tool else (NAME,), kinds=_SEARCHED_KINDS
+        )
         try:
-            return await self._cache.search(args.query, wanted, args.limit, said, self._should_continue())
+            return await self._cache.search(
+                args.query, entry_filter, args.limit, cursor, self._should_continue()
+            )
         except ValueError as error:
             raise _invalid_cursor(args.cursor) from error
 
     def _should_continue(self) -> Callable[[int], bool]:
         """Says whether another content of so many bytes is looked at."""
-        deadline, left = self._clock() + self._limits.max_seconds, [self._limits.max_bytes]
+        deadline, remaining_bytes = self._clock() + self._limits.max_seconds, [self._limits.max_bytes]
 
-        def going(size: int) -> bool:
-            left[0] -= size
-            return left[0] >= 0 and self._clock() < deadline
+        def should_continue(size: int) -> bool:
+            remaining_bytes[0] -= size
+            return remaining_bytes[0] >= 0 and self._clock() < deadline
 
-        return going
+        return should_continue
 
     async def _fit_hits(self, results: SearchResults) -> tuple[list[str], str]:
         """The hits there is room for, and where to go on; the first loses lines rather than wait for ever."""
-        told: list[str] = []
-        room, cursor = self._limits.max_tokens, ""
+        hits: list[str] = []
+        remaining_tokens, cursor = self._limits.max_tokens, ""
         for hit in results.hits:
             lines = hit_lines(hit.entry, hit.sighting)
             counts = await self._count_tokens([f"{line}\n" for line in lines])
-            if told and sum(counts) > room:
-                return told, cursor
-            while len(counts) > 1 and sum(counts) > room:
+            if hits and sum(counts) > remaining_tokens:
+                return hits, cursor
+            while len(counts) > 1 and sum(counts) > remaining_tokens:
                 counts = counts[:-1]
-            told.append("\n".join(lines[: len(counts)]))
-            room -= sum(counts)
+            hits.append("\n".join(lines[: len(counts)]))
+            remaining_tokens -= sum(counts)
             cursor = hit.cursor
-        return told, results.cursor
+        return hits, results.cursor
 
 
 def _invalid_cursor(text: str) -> ToolError:

@@ -35,9 +35,11 @@ class SearchResultText:
         return "\n".join([self._head(), *self.hits, self._foot(total)]) + "\n"
 
     def _head(self) -> str:
-        asked = _quoted(self.query) + (f" among the outputs of {_quoted(self.tool)}" if self.tool else "")
+        query_text = _quoted(self.query) + (
+            f" among the outputs of {_quoted(self.tool)}" if self.tool else ""
+        )
         hits = len(self.hits)
-        return f"{_pluralize(hits, 'hit')} for {asked}:" if hits else f"Nothing found for {asked}."
+        return f"{_pluralize(hits, 'hit')} for {query_text}:" if hits else f"Nothing found for {query_text}."
 
     def _foot(self, total: int) -> str:
         if not total:
@@ -45,29 +47,29 @@ class SearchResultText:
         what = f"outputs of {_quoted(self.tool)}" if self.tool else "outputs"
         older = "older " if self.is_continued else ""
         if self.cursor:
-            said = [f"There are {what} still to be searched; to go on: cursor={self.cursor!r}."]
+            sentences = [f"There are {what} still to be searched; to go on: cursor={self.cursor!r}."]
         else:
-            said = [f"All {older}{what} were searched, newest first, among {total:,} entries."]
+            sentences = [f"All {older}{what} were searched, newest first, among {total:,} entries."]
         if self.unreadable:
-            said.append(f"{self.unreadable:,} skipped as damaged.")
+            sentences.append(f"{self.unreadable:,} skipped as damaged.")
         if self.tool and self.tool not in self.tools and self.tools:
-            known = [escape_hidden_name(tool)[:_MAX_NAME] for tool in self.tools[:_MAX_TOOLS] if tool]
-            said.append(f"There are outputs of {', '.join(known)}.")
-        return " ".join(said)
+            tool_names = [escape_hidden_name(tool)[:_MAX_NAME] for tool in self.tools[:_MAX_TOOLS] if tool]
+            sentences.append(f"There are outputs of {', '.join(tool_names)}.")
+        return " ".join(sentences)
 
 
 def hit_lines(entry: CacheEntry, sighting: MatchSummary) -> list[str]:
     """A hit: its hash, name, size and count of lines, then the best of these with their numbers."""
-    named = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part))
-    about = named if len(named) <= _MAX_NAME else f"{named[:_MAX_NAME]}…"
-    said = _pluralize(sighting.lines, "matching line") if sighting.lines else "found in its name only"
-    named_size = ", ".join(part for part in (about, format_bytes(entry.size)) if part)
-    return [f"{entry.digest} {named_size}: {said}", *map(_line, sighting.best)]
+    name = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part))
+    short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
+    match_text = _pluralize(sighting.lines, "matching line") if sighting.lines else "found in its name only"
+    name_and_size = ", ".join(part for part in (short_name, format_bytes(entry.size)) if part)
+    return [f"{entry.digest} {name_and_size}: {match_text}", *map(_line, sighting.best)]
 
 
 def _line(spot: MatchingLine) -> str:
-    at = f"{spot.line}, start_char={spot.char}" if spot.char else f"{spot.line}"
-    return f"  {at}: {spot.excerpt}"
+    position = f"{spot.line}, start_char={spot.char}" if spot.char else f"{spot.line}"
+    return f"  {position}: {spot.excerpt}"
 
 
 def _pluralize(count: int, noun: str) -> str:

@@ -33,8 +33,8 @@ class FileChange:
         if self.before == self.after:
             return self.note
         was = f"{_lines(self.before)} -> " if self.before is not None else ""
-        digest = f"{_digest(self.before)} -> " if self.before is not None else ""
-        return f"{self.note}\nLines: {was}{_lines(self.after)}. SHA-256: {digest}{_digest(self.after)}."
+        hash_before = f"{_digest(self.before)} -> " if self.before is not None else ""
+        return f"{self.note}\nLines: {was}{_lines(self.after)}. SHA-256: {hash_before}{_digest(self.after)}."
 
 
 class ChangeWriter:
@@ -47,12 +47,12 @@ class ChangeWriter:
         """The question, with one diff of all."""
         detail = "".join(unified_diff(change.path, change.before, change.after) for change in changes)
         paths = [change.path for change in changes]
-        named = escape_hidden_name(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
-        offers = suggest_edit_rules(*paths)
+        files_text = escape_hidden_name(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
+        rules = suggest_edit_rules(*paths)
         return ApprovalRequest(
-            *(call_id, self._tool, paths[0], f"{verb} {named}", detail, offers[0]),
+            *(call_id, self._tool, paths[0], f"{verb} {files_text}", detail, rules[0]),
             kind="edit",
-            suggested_rules=offers,
+            suggested_rules=rules,
             other_paths=tuple(paths[1:]),
         )
 
@@ -84,9 +84,11 @@ class ChangeWriter:
 
     def _rolled_back_error(self, done: Sequence[FileChange], error: ToolError) -> ToolError:
         """The error, once what was written before it stands as it was."""
-        kept = [change.path for change in done if not self._undo(change)]
-        if kept:
-            why = f"{error.why} These were written before, and could not be put back: {', '.join(kept)}."
+        not_undone = [change.path for change in done if not self._undo(change)]
+        if not_undone:
+            why = (
+                f"{error.why} These were written before, and could not be put back: {', '.join(not_undone)}."
+            )
             return ToolError(error.what, why.strip(), error.fix)
         why = f"{error.why} Nothing was changed." if done else error.why
         return ToolError(error.what, why.strip(), error.fix)

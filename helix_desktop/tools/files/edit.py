@@ -60,16 +60,16 @@ class WriteFile:
 
     def _change(self, args: WriteFileArguments) -> FileChange:
         rel, before, stamp = self._writer.read_current(args.path)
-        after, stays = reencode(before, args.content)
+        after, preserved = reencode(before, args.content)
         if len(after) > MAX_BYTES:
             raise ToolError("The content is over 16 MB.", fix="Write a program that makes the file.")
         if before == after:
-            said = f"{rel} already had exactly this content ({len(after):,} bytes); nothing was written."
+            note = f"{rel} already had exactly this content ({len(after):,} bytes); nothing was written."
         else:
-            was = "new file" if before is None else f"replaced {len(before):,} bytes"
-            was += f", {stays} kept" if stays else ""
-            said = f"Wrote {len(after):,} bytes to {rel} ({was})."
-        return FileChange(rel, before, stamp, after, said)
+            before_text = "new file" if before is None else f"replaced {len(before):,} bytes"
+            before_text += f", {preserved} kept" if preserved else ""
+            note = f"Wrote {len(after):,} bytes to {rel} ({before_text})."
+        return FileChange(rel, before, stamp, after, note)
 
 
 class EditFile:
@@ -110,27 +110,27 @@ class MultiEdit:
 
 def apply_edits(writer: ChangeWriter, edits: tuple[Edit, ...]) -> list[FileChange]:
     """What each file becomes by some edits, one after the other; blocks. Raises ToolError."""
-    made: dict[str, FileChange] = {}
+    changes: dict[str, FileChange] = {}
     for number, edit in enumerate(edits, 1):
         try:
             rel, before, stamp = writer.read_current(edit.path)
             if before is None:
                 raise ToolError(f"There is no file {rel}.", fix="Use write_file to make one.")
-            first = made.get(rel)
+            first = changes.get(rel)
             after, count, line = replace_text(rel, first.after if first else before, edit)
         except ToolError as error:
             if len(edits) == 1:
                 raise
             raise ToolError(f"Edit {number} of {len(edits)}: {error.what}", error.why, error.fix) from error
-        many = f"{count:,} replacements, the first" if count > 1 else "1 replacement"
-        places = f"{first.note}; {many} at line {line}" if first else f"{many} at line {line}"
-        made[rel] = FileChange(
-            rel, first.before if first else before, first.stamp if first else stamp, after, places
+        count_text = f"{count:,} replacements, the first" if count > 1 else "1 replacement"
+        note = f"{first.note}; {count_text} at line {line}" if first else f"{count_text} at line {line}"
+        changes[rel] = FileChange(
+            rel, first.before if first else before, first.stamp if first else stamp, after, note
         )
-    return [_with_note(change) for change in made.values()]
+    return [_with_note(change) for change in changes.values()]
 
 
 def _with_note(change: FileChange) -> FileChange:
     sizes = f"{len(change.before or b''):,} -> {len(change.after):,} bytes"
-    said = f"Edited {change.path}: {change.note} ({sizes})."
-    return FileChange(change.path, change.before, change.stamp, change.after, said)
+    note = f"Edited {change.path}: {change.note} ({sizes})."
+    return FileChange(change.path, change.before, change.stamp, change.after, note)

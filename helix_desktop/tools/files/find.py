@@ -36,20 +36,20 @@ class FindFiles(UnguardedTool):
         self, call_id: str, args: FindFilesArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
         """The paths. Raises ToolError."""
-        wanted = _compile_glob(args.pattern)
-        held = self._jail.hold_folder(args.path)
-        place = await asyncio.to_thread(held.__enter__)
+        regex = _compile_glob(args.pattern)
+        search_root = self._jail.hold_folder(args.path)
+        root = await asyncio.to_thread(search_root.__enter__)
         try:
-            if place.file_name:
+            if root.file_name:
                 raise ToolError(f"{args.path} is a file.", fix="path names a folder to look in.")
-            options = ["--files", "--null", *gitignore_options(), *hidden_globs(self._jail, place), "."]
-            ran = await self._ripgrep.run(options, place.cwd)
+            options = ["--files", "--null", *gitignore_options(), *hidden_globs(self._jail, root), "."]
+            result = await self._ripgrep.run(options, root.cwd)
         finally:
-            await release_folder(held)
-        text = await asyncio.to_thread(_list_matches, ran.output, wanted, place.path, args.pattern)
-        if ran.dropped_bytes:
+            await release_folder(search_root)
+        text = await asyncio.to_thread(_list_matches, result.output, regex, root.path, args.pattern)
+        if result.dropped_bytes:
             text += "(there are too many files to look at all of them; name a folder as path)\n"
-        return ToolResult(text.encode(), target=f"{args.pattern} in {place.path or '.'}")
+        return ToolResult(text.encode(), target=f"{args.pattern} in {root.path or '.'}")
 
 
 def _compile_glob(pattern: str) -> re.Pattern[str]:
@@ -71,20 +71,20 @@ def _part_regex(token: str) -> str:
         inside = token[1:-1].replace("\\", "\\\\").replace("[", "\\[")
         return f"[^{inside[1:]}]" if inside.startswith("!") else f"[{inside.replace('^', chr(92) + '^')}]"
     if token.startswith("{") and len(token) > 1:
-        choices = ("".join(map(_part_regex, _TOKEN.findall(one))) for one in token[1:-1].split(","))
+        choices = ("".join(map(_part_regex, _TOKEN.findall(choice))) for choice in token[1:-1].split(","))
         return f"(?:{'|'.join(choices)})"
     return re.escape(token)
 
 
 def _list_matches(output: bytes, regex: re.Pattern[str], folder: str, pattern: str) -> str:
     names = (normalize_path(name.decode(errors="replace")) for name in output.split(b"\0") if name)
-    found = sorted(name for name in names if regex.fullmatch(name))
+    matches = sorted(name for name in names if regex.fullmatch(name))
     where = folder or "the workspace"
-    if not found:
+    if not matches:
         return f"No file matches {pattern!r} in {where}; files ignored by git are not looked at.\n"
     shown = [
-        escape_hidden_name("/".join(part for part in (folder, name) if part)) for name in found[:_MAX_FILES]
+        escape_hidden_name("/".join(part for part in (folder, name) if part)) for name in matches[:_MAX_FILES]
     ]
-    left = len(found) - len(shown)
-    more = [f"(… {left:,} more files; narrow the pattern or the path)"] if left else []
-    return "\n".join([f"{len(found):,} file{'s' * (len(found) != 1)}:", *shown, *more]) + "\n"
+    omitted = len(matches) - len(shown)
+    more = [f"(… {omitted:,} more files; narrow the pattern or the path)"] if omitted else []
+    return "\n".join([f"{len(matches):,} file{'s' * (len(matches) != 1)}:", *shown, *more]) + "\n"

@@ -128,9 +128,9 @@ class PosixJail:
                 raise ToolError(f"{rel or 'The workspace'} is a folder.", fix="Use list_directory.")
             _refuse_unless_file(rel, os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False))
             with os.fdopen(os.open(walk.last, _FILE, dir_fd=walk.folder), "rb") as file:
-                found = os.fstat(file.fileno())
-                _refuse_unless_file(rel, found)
-                yield OpenFile(rel, file, FileStamp.of(found))
+                file_stat = os.fstat(file.fileno())
+                _refuse_unless_file(rel, file_stat)
+                yield OpenFile(rel, file, FileStamp.of(file_stat))
 
     def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
         """A folder's path in the workspace and what is in it, unsorted."""
@@ -146,8 +146,8 @@ class PosixJail:
         """Hold a folder, or a file's folder, to search in."""
         with os_errors_as_tool_errors("search", path), self._walk(path) as walk:
             if walk.last:
-                found = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
-                _refuse_unless_file("/".join(walk.parts), found)
+                file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+                _refuse_unless_file("/".join(walk.parts), file_stat)
             rel = "/".join(walk.names)
             # Only Linux can enter a folder by a descriptor that has no path.
             cwd = f"/proc/self/fd/{walk.folder}" if sys.platform == "linux" else str(self._root / rel)
@@ -191,10 +191,10 @@ class PosixJail:
         if not walk.last:
             raise ToolError(f"{rel} is a folder.", fix="Name a file in it.")
         with suppress(FileNotFoundError):
-            found = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
-            _refuse_unless_file(rel, found)
-            if found.st_nlink > 1:
-                raise hard_link_refused(rel, found.st_nlink)
+            file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+            _refuse_unless_file(rel, file_stat)
+            if file_stat.st_nlink > 1:
+                raise hard_link_refused(rel, file_stat.st_nlink)
 
     def _replace(self, walk: _Walk, data: bytes, stamp: FileStamp | None) -> None:
         part = f".{secrets.token_hex(8)}.part"
@@ -214,13 +214,13 @@ class PosixJail:
     @staticmethod
     def _refuse_if_changed(walk: _Walk, stamp: FileStamp | None, descriptor: int) -> None:
         try:
-            found = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
+            file_stat = os.stat(walk.last, dir_fd=walk.folder, follow_symlinks=False)
         except FileNotFoundError:
-            found = None
-        if (FileStamp.of(found) if found else None) != stamp:
+            file_stat = None
+        if (FileStamp.of(file_stat) if file_stat else None) != stamp:
             raise changed_file_refused("/".join(walk.parts))
-        if found:
-            os.fchmod(descriptor, stat.S_IMODE(found.st_mode))
+        if file_stat:
+            os.fchmod(descriptor, stat.S_IMODE(file_stat.st_mode))
 
 
 def _refuse_unless_file(rel: str, file_stat: os.stat_result) -> None:
@@ -237,11 +237,11 @@ def _refuse_unless_file(rel: str, file_stat: os.stat_result) -> None:
 
 def _dir_entry(name: str, folder: int) -> DirEntry:
     try:
-        found = os.stat(name, dir_fd=folder, follow_symlinks=False)
-        if stat.S_ISLNK(found.st_mode):
+        entry_stat = os.stat(name, dir_fd=folder, follow_symlinks=False)
+        if stat.S_ISLNK(entry_stat.st_mode):
             return DirEntry(name, "link", link_target=os.readlink(name, dir_fd=folder))
     except OSError:  # gone since the folder was read, or not ours to look at
         return DirEntry(name, "other")
-    is_file = stat.S_ISREG(found.st_mode)
-    kind: EntryKind = "file" if is_file else "folder" if stat.S_ISDIR(found.st_mode) else "other"
-    return DirEntry(name, kind, found.st_size if is_file else 0)
+    is_file = stat.S_ISREG(entry_stat.st_mode)
+    kind: EntryKind = "file" if is_file else "folder" if stat.S_ISDIR(entry_stat.st_mode) else "other"
+    return DirEntry(name, kind, entry_stat.st_size if is_file else 0)

@@ -49,9 +49,9 @@ class WindowsJail:
             target, rel = self._resolve(path)
             _refuse_unless_file(rel, target.stat())
             with target.open("rb") as file:
-                found = os.fstat(file.fileno())
-                self._refuse_swapped(path, target, found)
-                yield OpenFile(rel, file, FileStamp.of(found))
+                file_stat = os.fstat(file.fileno())
+                self._refuse_swapped(path, target, file_stat)
+                yield OpenFile(rel, file, FileStamp.of(file_stat))
 
     def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
         """A folder's path in the workspace and what is in it, unsorted."""
@@ -60,9 +60,9 @@ class WindowsJail:
             if target.exists() and not target.is_dir():
                 raise ToolError(f"{rel} is not a folder.", fix="Use read_file for a file.")
             with os.scandir(target) as entries:
-                found = [_dir_entry(entry) for entry in entries]
+                dir_entries = [_dir_entry(entry) for entry in entries]
             self._resolve(path)
-            return rel, found
+            return rel, dir_entries
 
     @contextmanager
     def hold_folder(self, path: str) -> Iterator[SearchRoot]:
@@ -108,9 +108,9 @@ class WindowsJail:
             raise path_refused(path, "its links lead round in a circle.") from error
         if not target.is_relative_to(self._root):
             raise path_refused(path, "a link on the way leads out of the workspace.")
-        found = target.relative_to(self._root).parts
-        self.limits.check_read(path, found)
-        return target, "/".join(found)
+        relative = target.relative_to(self._root).parts
+        self.limits.check_read(path, relative)
+        return target, "/".join(relative)
 
     def _target(self, path: str) -> tuple[Path, str]:
         target, rel = self._resolve(path)
@@ -118,10 +118,10 @@ class WindowsJail:
         if target.is_dir():
             raise ToolError(f"{rel} is a folder.", fix="Name a file in it.")
         with suppress(FileNotFoundError):
-            found = target.stat()
-            _refuse_unless_file(rel, found)
-            if found.st_nlink > 1:
-                raise hard_link_refused(rel, found.st_nlink)
+            file_stat = target.stat()
+            _refuse_unless_file(rel, file_stat)
+            if file_stat.st_nlink > 1:
+                raise hard_link_refused(rel, file_stat.st_nlink)
         return target, rel
 
     def _refuse_swapped(self, path: str, target: Path, opened: os.stat_result) -> None:
@@ -132,8 +132,8 @@ class WindowsJail:
 
     @staticmethod
     def _refuse_if_changed(rel: str, target: Path, stamp: FileStamp | None) -> None:
-        found = FileStamp.of(target.stat()) if target.exists() else None
-        if found != stamp:
+        current = FileStamp.of(target.stat()) if target.exists() else None
+        if current != stamp:
             raise changed_file_refused(rel)
 
 

@@ -32,8 +32,10 @@ def startup_files(home: Path) -> tuple[Path, ...]:
 
 def normalized_name(name: str) -> str:
     """A name as the most forgiving file system compares it: no case, no invisible signs, no trailing dots."""
-    seen = "".join(sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf")
-    return seen.split(":", 1)[0].casefold().rstrip(". ")
+    visible = "".join(
+        sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf"
+    )
+    return visible.split(":", 1)[0].casefold().rstrip(". ")
 
 
 def parts_of(path: str, roots: Iterable[Path], windows: bool = os.name == "nt") -> tuple[str, ...]:
@@ -68,8 +70,8 @@ def is_git_internal(parts: Sequence[str]) -> bool:
 def relative_parts(paths: Iterable[Path], root: Path) -> tuple[tuple[str, ...], ...]:
     """Those of `paths` that lie below `root`, as components relative to it."""
     forms = (form for path in paths for form in (path, path.resolve()))
-    found = (form.relative_to(root).parts for form in forms if form != root and form.is_relative_to(root))
-    return tuple(dict.fromkeys(found))
+    relative = (form.relative_to(root).parts for form in forms if form != root and form.is_relative_to(root))
+    return tuple(dict.fromkeys(relative))
 
 
 def _refuse_hidden_characters(path: str) -> None:

@@ -118,12 +118,12 @@ def _read_range(
         raise ToolError(f"end_line ({last_line}) is before start_line ({first_line}).")
     if open_file.stamp.size > _RANGE_CAP:
         raise ToolError(f"{open_file.path} is over 256 MB.", fix="Use search_text or run_command on it.")
-    chosen, total = _select_lines(lines, first_line, last_line)
-    if not chosen:
+    selected, total = _select_lines(lines, first_line, last_line)
+    if not selected:
         raise ToolError(f"{open_file.path} has {total:,} lines; start_line {first_line} is past its end.")
-    end = first_line + len(chosen) - 1
+    end = first_line + len(selected) - 1
     head = f"Lines {first_line}-{end} of {total} of {open_file.path}:\n".encode()
-    body = b"".join(chosen)
+    body = b"".join(selected)
     if len(body) > _WHOLE_CAP - len(head):
         raise ToolError(
             f"Lines {first_line}-{end} of {open_file.path} are over 64 MB.", fix="Ask for fewer lines."
@@ -132,11 +132,11 @@ def _read_range(
 
 
 def _select_lines(lines: Iterable[bytes], first_line: int, last_line: int | None) -> tuple[list[bytes], int]:
-    chosen, number = [], 0
+    selected, number = [], 0
     for number, line in enumerate(lines, 1):
         if number >= first_line and (last_line is None or number <= last_line):
-            chosen.append(line)
-    return chosen, number
+            selected.append(line)
+    return selected, number
 
 
 _DEFAULT_DEPTH, _MAX_DEPTH, _MAX_ITEMS = 2, 6, 1_000

@@ -61,16 +61,16 @@ def reencode(previous: bytes | None, content: str) -> tuple[bytes, str]:
     """A file's new content in the encoding and with the line ends of its old one, and what was kept."""
     if not previous:
         return content.encode(), ""
-    encoding, found = utf16_encoding(previous), []
+    encoding, preserved = utf16_encoding(previous), []
     if _is_crlf(previous, encoding) and "\r" not in content:
         content = content.replace("\n", "\r\n")
-        found.append("CRLF line ends")
+        preserved.append("CRLF line ends")
     if encoding:
-        return (_BOM + content.removeprefix(_BOM)).encode(encoding), " and ".join([*found, "UTF-16"])
+        return (_BOM + content.removeprefix(_BOM)).encode(encoding), " and ".join([*preserved, "UTF-16"])
     if previous.startswith(codecs.BOM_UTF8) and not content.startswith(_BOM):
         content = _BOM + content
-        found.append("byte order mark")
-    return content.encode(), " and ".join(found)
+        preserved.append("byte order mark")
+    return content.encode(), " and ".join(preserved)
 
 
 def _utf16_to_utf8(rel: str, data: bytes, encoding: str) -> bytes:
@@ -94,18 +94,18 @@ def _as_in_file(data: bytes, text: str) -> bytes:
 
 
 def _line_numbers(data: bytes, old: bytes) -> list[int]:
-    found: list[int] = []
-    at = data.find(old)
-    while at >= 0 and len(found) < _SHOWN_LINES:
-        found.append(data.count(b"\n", 0, at) + 1)
-        at = data.find(old, at + len(old))
-    return found
+    numbers: list[int] = []
+    offset = data.find(old)
+    while offset >= 0 and len(numbers) < _SHOWN_LINES:
+        numbers.append(data.count(b"\n", 0, offset) + 1)
+        offset = data.find(old, offset + len(old))
+    return numbers
 
 
 def _similar_text_hint(data: bytes, old: str) -> str:
     squeeze: Callable[[str], str] = lambda line: "".join(line.split())  # noqa: E731 - one use, two places
-    wanted = next((squeeze(line) for line in old.splitlines() if line.strip()), "")
+    expected = next((squeeze(line) for line in old.splitlines() if line.strip()), "")
     for number, line in enumerate(data.decode(errors="replace").split("\n"), 1):
-        if wanted and squeeze(line) == wanted:
+        if expected and squeeze(line) == expected:
             return f"Line {number} is like its first line, but spaces or what follows differ."
     return ""

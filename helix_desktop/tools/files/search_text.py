@@ -41,15 +41,15 @@ class SearchText(UnguardedTool):
         """The matching lines with their numbers. Raises ToolError."""
         if not args.pattern:
             raise ToolError("pattern is empty.", fix="Give the text or regular expression to look for.")
-        held = self._jail.hold_folder(args.path)
-        place = await asyncio.to_thread(held.__enter__)
+        search_root = self._jail.hold_folder(args.path)
+        root = await asyncio.to_thread(search_root.__enter__)
         try:
-            ran = await self._ripgrep.run(self._options(args, place), place.cwd)
+            result = await self._ripgrep.run(self._options(args, root), root.cwd)
         finally:
-            await release_folder(held)
-        where = "/".join(part for part in (place.path, place.file_name) if part)
-        named = where or "the workspace"
-        data = await asyncio.to_thread(_grouped, ran.output, place.path, args.pattern, named)
+            await release_folder(search_root)
+        where = "/".join(part for part in (root.path, root.file_name) if part)
+        where_text = where or "the workspace"
+        data = await asyncio.to_thread(_grouped, result.output, root.path, args.pattern, where_text)
         return ToolResult(data, target=f"{args.pattern} in {where or '.'}")
 
     def _options(self, args: SearchTextArguments, root: SearchRoot) -> list[str]:
@@ -85,8 +85,8 @@ def _grouped(output: bytes, rel: str, pattern: str, where: str) -> bytes:
     lines: list[str] = []
     files, matches, current = 0, 0, ""
     for line in output.decode(errors="replace").split("\n"):
-        name, found, rest = line.partition("\0")
-        if not found:
+        name, separator, rest = line.partition("\0")
+        if not separator:
             lines += ["  --"] if line == "--" else []
             continue
         digits = len(rest) - len(rest.lstrip("0123456789"))

@@ -30,14 +30,14 @@ def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
 
     Where PyInstaller kept what the person had (NAME_ORIG), that is put back.
     """
-    kept = {
+    cleaned = {
         name: value
         for name, value in environ.items()
         if not _SECRET.search(name) and not _OWN_VARIABLES.fullmatch(name)
     }
     for name in ("LD_LIBRARY_PATH", "LD_PRELOAD"):
         original = environ.get(name + _ORIGINAL)
-        kept.pop(name + _ORIGINAL, None)
+        cleaned.pop(name + _ORIGINAL, None)
         if original:
-            kept[name] = original
-    return kept | _NON_INTERACTIVE
+            cleaned[name] = original
+    return cleaned | _NON_INTERACTIVE

@@ -67,21 +67,21 @@ def _carries(pid: int, env_tag: str) -> bool:
 
 def _name(pid: int) -> str:
     try:
-        words = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
+        argv = Path(f"/proc/{pid}/cmdline").read_bytes().rstrip(b"\0").split(b"\0")
     except OSError:
         return "a process that has ended since"
-    first = os.path.basename(words[0].decode(errors="replace"))
-    rest = [word.decode(errors="replace") for word in words[1:]]
-    return escape_hidden_name(" ".join([first, *rest]))[:_NAME_CAP]
+    program = os.path.basename(argv[0].decode(errors="replace"))
+    args = [arg.decode(errors="replace") for arg in argv[1:]]
+    return escape_hidden_name(" ".join([program, *args]))[:_NAME_CAP]
 
 
 def _kill(pid: int, env_tag: str) -> None:
     if sys.platform != "linux":
         return
     with suppress(OSError):
-        held = os.pidfd_open(pid)
+        pid_fd = os.pidfd_open(pid)
         try:
             if _carries(pid, env_tag):  # by now the number may be another one's
-                signal.pidfd_send_signal(held, signal.SIGKILL)
+                signal.pidfd_send_signal(pid_fd, signal.SIGKILL)
         finally:
-            os.close(held)
+            os.close(pid_fd)

@@ -29,9 +29,9 @@ def find_ripgrep() -> Path | None:
     frozen = getattr(sys, "_MEIPASS", "")
     if frozen:
         folders[:0] = [Path(frozen), Path(frozen) / "bin"]
-    for place in (*(folder / _NAME for folder in folders), *_installed()):
-        if place.is_file():
-            return place
+    for path in (*(folder / _NAME for folder in folders), *_installed()):
+        if path.is_file():
+            return path
     system = shutil.which("rg")
     return Path(system) if system else None
 
@@ -69,13 +69,13 @@ class Ripgrep:
             )
         command = [str(self._binary), *_OPTIONS, *args]
         try:
-            launch = ProcessSpec(command, cwd, self._environment, stdin_data, join_errors=False)
-            ran = await run_process(launch, _TIMEOUT_S, _CAP)
+            spec = ProcessSpec(command, cwd, self._environment, stdin_data, join_errors=False)
+            result = await run_process(spec, _TIMEOUT_S, _CAP)
         except OSError as error:
             raise ToolError("Text search could not be started.", f"{error.strerror}.") from error
-        if ran.exit_code is None:
+        if result.exit_code is None:
             raise ToolError("The search took over 30 s and was ended.", fix="Search a smaller folder.")
-        if ran.exit_code >= _TROUBLE and not ran.output:
-            said = ran.errors.decode(errors="replace").strip().removeprefix("rg: ")
-            raise ToolError("The search failed.", said[:600], "Correct the pattern or the glob.")
-        return ran
+        if result.exit_code >= _TROUBLE and not result.output:
+            message = result.errors.decode(errors="replace").strip().removeprefix("rg: ")
+            raise ToolError("The search failed.", message[:600], "Correct the pattern or the glob.")
+        return result

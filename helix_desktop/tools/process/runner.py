@@ -168,46 +168,48 @@ async def run_process(
     large. When the task is cancelled, or the time is over, the program and all it started are ended first; a
     cancel with the message STOPPED gives what there is so far. Raises OSError when it cannot be started.
     """
-    mark = secrets.token_hex(16) if spec.is_guarded else ""
-    with _guard(spec, mark) as (guarded, stdin):
+    env_tag = secrets.token_hex(16) if spec.is_guarded else ""
+    with _guard(spec, env_tag) as (guarded, stdin):
         loop = asyncio.get_running_loop()
-        return await _run(guarded, stdin, timeout_s, _Watcher(loop, cap, on_output, spill_path), mark)
+        return await _run(guarded, stdin, timeout_s, _Watcher(loop, cap, on_output, spill_path), env_tag)
 
 
 @contextmanager
 def _guard(spec: ProcessSpec, env_tag: str) -> Iterator[tuple[ProcessSpec, int]]:
     """The launch, guarded if it wants that, and its standard input; leaving the block lets the guard go."""
-    plain = subprocess.DEVNULL if spec.stdin_data is None else subprocess.PIPE
+    stdin = subprocess.DEVNULL if spec.stdin_data is None else subprocess.PIPE
     if not spec.is_guarded or os.name != "posix" or isinstance(spec.command, str):
-        yield spec, plain
+        yield spec, stdin
         return
-    far, near = os.pipe()
+    read_end, write_end = os.pipe()
     try:
-        yield replace(spec, command=["/bin/sh", "-c", _GUARD, "sh", env_tag, *spec.command]), far
+        yield replace(spec, command=["/bin/sh", "-c", _GUARD, "sh", env_tag, *spec.command]), read_end
     finally:
-        os.close(far)
-        os.close(near)
+        os.close(read_end)
+        os.close(write_end)
 
 
 async def _run(
     spec: ProcessSpec, stdin: int, timeout_s: float, watcher: _Watcher, env_tag: str
 ) -> ProcessResult:
     transport = await _start(asyncio.get_running_loop(), spec, stdin, watcher)
-    left: tuple[str, ...] = ()
+    orphan_names: tuple[str, ...] = ()
     try:
         _write_stdin(transport, spec.stdin_data)
-        how = await _wait(watcher, timeout_s)
-        exit_code = transport.get_returncode() if how == "ended" else None
-        if how == "ended":
-            left = await _find_orphans(watcher, env_tag)
+        ending = await _wait(watcher, timeout_s)
+        exit_code = transport.get_returncode() if ending == "ended" else None
+        if ending == "ended":
+            orphan_names = await _find_orphans(watcher, env_tag)
     finally:
         await _end(transport, watcher)
         if env_tag:
             await asyncio.shield(asyncio.to_thread(orphans.kill_orphans, env_tag))
     await watcher.settle()
-    out, errors, aside = watcher.streams[1], watcher.streams[2], watcher.spill
-    size, whole = (aside.size, aside.is_complete) if aside else (0, True)
-    return ProcessResult(exit_code, out.joined(), errors.joined(), out.dropped, left, how, size, whole)
+    output, errors, spill = watcher.streams[1], watcher.streams[2], watcher.spill
+    size, is_complete = (spill.size, spill.is_complete) if spill else (0, True)
+    return ProcessResult(
+        exit_code, output.joined(), errors.joined(), output.dropped, orphan_names, ending, size, is_complete
+    )
 
 
 async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
@@ -227,8 +229,8 @@ async def _find_orphans(watcher: _Watcher, env_tag: str) -> tuple[str, ...]:
     if sys.platform == "win32":
         names = watcher.job.names
     else:
-        found = await asyncio.to_thread(orphans.find_orphans, env_tag) if env_tag else []
-        names = tuple(one.name for one in found)
+        processes = await asyncio.to_thread(orphans.find_orphans, env_tag) if env_tag else []
+        names = tuple(process.name for process in processes)
     return names or (() if done else ("a process",))
 
 

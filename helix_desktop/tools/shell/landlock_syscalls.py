@@ -79,16 +79,16 @@ def open_ruleset(abi: int, network: bool) -> int:
 def allow(ruleset: int, path: str, rights: int) -> None:
     """Allow rights on what lies at a path; nothing happens when it is gone. Raises OSError."""
     try:
-        held = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
+        path_fd = os.open(path, os.O_PATH | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return
     try:
-        if not stat.S_ISDIR(os.fstat(held).st_mode):
+        if not stat.S_ISDIR(os.fstat(path_fd).st_mode):
             rights &= _OF_FILES
-        rule = _PathBeneath(rights, held)
+        rule = _PathBeneath(rights, path_fd)
         _checked(_libc().syscall(_ADD, ruleset, _BENEATH, ctypes.byref(rule), ctypes.c_uint32(0)))
     finally:
-        os.close(held)
+        os.close(path_fd)
 
 
 def create_restriction(ruleset: int, network: bool) -> Callable[[], None]:

@@ -62,17 +62,17 @@ class RunCommand:
         _check_visible(args.folder or ".")
         refuse_multiline(args.command)
         sandbox, network = await self._active_sandbox(args)
-        cell = await asyncio.to_thread(
+        scope = await asyncio.to_thread(
             self._context.sandbox_provider.scope_for, self._context.root, self._context.root
         )
-        confined = confines(sandbox.kind, cell, network)
+        confined = confines(sandbox.kind, scope, network)
         subject = args.command
         if args.folder.strip("./") and not confined:
             subject = f"{cd_command(args.folder)} && {subject}"
         if network and sandbox.kind != "none":
             subject = f"{subject}  # with network"
         where = f" in {args.folder}" if args.folder.strip("./") else " in the workspace"
-        summary = f"Run a command{where}. {describe_sandbox(sandbox.kind, network, cell.contains_home)}"
+        summary = f"Run a command{where}. {describe_sandbox(sandbox.kind, network, scope.contains_home)}"
         offers = suggest_command_rules(subject, confined)
         return ApprovalRequest(
             *(call_id, "run_command", subject, summary, args.command, offers[0]),
@@ -94,16 +94,16 @@ class RunCommand:
                 "Tell the person; nothing can be run here until the folder is back.",
             )
         sandbox, network = await self._active_sandbox(args)
-        held = self._prepared(args, sandbox, network)
+        prepared = self._prepared(args, sandbox, network)
         try:
-            launch, aside = await asyncio.to_thread(held.__enter__)
+            spec, spill_path = await asyncio.to_thread(prepared.__enter__)
             try:
-                ran = await run_process(launch, args.timeout_s, on_output=on_output, spill_path=aside)
+                result = await run_process(spec, args.timeout_s, on_output=on_output, spill_path=spill_path)
             finally:
-                await asyncio.to_thread(held.__exit__, None, None, None)
+                await asyncio.to_thread(prepared.__exit__, None, None, None)
         except OSError as error:
             raise ToolError("The command could not be started.", f"{error.strerror}.") from error
-        return self._result(args, ran, sandbox, network, aside)
+        return self._result(args, result, sandbox, network, spill_path)
 
     async def _active_sandbox(self, args: RunCommandArguments) -> tuple[Sandbox, bool]:
         """The sandbox that holds now, and whether the network is open in it."""
@@ -118,15 +118,15 @@ class RunCommand:
         self, args: RunCommandArguments, sandbox: Sandbox, network: bool
     ) -> Iterator[tuple[ProcessSpec, Path]]:
         """How to start it, good inside the block, and a file for output that is too large; blocks."""
-        ground = self._context
-        with ground.jail.hold_folder(args.folder or ".") as place:
-            if place.file_name:
+        context = self._context
+        with context.jail.hold_folder(args.folder or ".") as folder:
+            if folder.file_name:
                 raise ToolError(f"{args.folder} is a file.", fix="folder names a folder to run in.")
             command = args.command if os.name == "nt" else [_shell(), "-c", args.command]
-            launch = ProcessSpec(command, place.cwd, self._environment, is_guarded=True)
-            cell = ground.sandbox_provider.scope_for(ground.root, ground.scratch.folder())
-            with sandbox.wrap(launch, cell, network) as confined:
-                yield confined, ground.scratch.new_file()
+            spec = ProcessSpec(command, folder.cwd, self._environment, is_guarded=True)
+            scope = context.sandbox_provider.scope_for(context.root, context.scratch.folder())
+            with sandbox.wrap(spec, scope, network) as confined:
+                yield confined, context.scratch.new_file()
 
     def _result(
         self,
@@ -136,11 +136,11 @@ class RunCommand:
         network: bool,
         spill_path: Path,
     ) -> ToolResult:
-        seen = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
-        walls = (
+        shown_path = Path("/tmp", spill_path.name) if sandbox.kind == "bubblewrap" else spill_path
+        sandbox_text = (
             "not sandboxed" if sandbox.kind == "none" else "sandboxed" if network else "sandboxed, no network"
         )
-        head = describe_result(process_result, args.timeout_s, walls, str(seen)).encode()
+        head = describe_result(process_result, args.timeout_s, sandbox_text, str(shown_path)).encode()
         return ToolResult(
             head + process_result.output,
             process_result.exit_code == 0,

@@ -90,8 +90,8 @@ def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = Fal
 
 def sandbox_environment(environment: Mapping[str, str], temp_dir: str) -> dict[str, str]:
     """The environment of a command in a sandbox: no ways to other programs, a place for passing files."""
-    kept = {name: value for name, value in environment.items() if name not in _REMOVED_VARIABLES}
-    return kept | _temp_environment(temp_dir) | {"XDG_CACHE_HOME": f"{temp_dir}/.cache"}
+    cleaned = {name: value for name, value in environment.items() if name not in _REMOVED_VARIABLES}
+    return cleaned | _temp_environment(temp_dir) | {"XDG_CACHE_HOME": f"{temp_dir}/.cache"}
 
 
 def _temp_environment(folder: str) -> dict[str, str]:
@@ -107,17 +107,17 @@ def find_git_paths(root: Path) -> tuple[Path, ...]:
 
     Looks four levels deep, and blocks.
     """
-    found: list[Path] = []
-    todo, seen = [(root, 0)], 0
-    while todo and seen < _MAX_FOLDERS:
-        folder, depth = todo.pop(0)
-        seen += 1
+    git_paths: list[Path] = []
+    pending, visited = [(root, 0)], 0
+    while pending and visited < _MAX_FOLDERS:
+        folder, depth = pending.pop(0)
+        visited += 1
         for entry in _entries(folder):
             if entry.name == ".git":
-                found += [Path(entry.path), *_modules(Path(entry.path))]
+                git_paths += [Path(entry.path), *_modules(Path(entry.path))]
             elif depth < _MAX_DEPTH and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False):
-                todo.append((Path(entry.path), depth + 1))
-    return tuple(found)
+                pending.append((Path(entry.path), depth + 1))
+    return tuple(git_paths)
 
 
 def _modules(git: Path) -> list[Path]:

@@ -41,10 +41,10 @@ def find_bwrap() -> Bubblewrap | None:
         "/dev",
     ]
     try:
-        ran = subprocess.run([*command, "/bin/true"], capture_output=True, timeout=_PROBE_S, check=False)
+        probe = subprocess.run([*command, "/bin/true"], capture_output=True, timeout=_PROBE_S, check=False)
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return Bubblewrap(program) if ran.returncode == 0 else None
+    return Bubblewrap(program) if probe.returncode == 0 else None
 
 
 _NAMESPACE_OPTIONS = (

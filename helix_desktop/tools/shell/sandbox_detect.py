@@ -45,10 +45,12 @@ class SandboxProvider:
 
     def scope_for(self, root: Path, scratch: Path) -> SandboxScope:
         """What commands of the workspace at `root` may touch; blocks."""
-        places = (*secret_paths(self._home), *escape_sockets(), *existing_paths(self._hidden))
-        hidden = tuple(path for path in places if path != root)
-        obeyed = existing_paths(path for path in startup_files(self._home) if path.is_relative_to(root))
-        frozen = tuple(path for path in obeyed if not any(path.is_relative_to(one) for one in hidden))
+        candidates = (*secret_paths(self._home), *escape_sockets(), *existing_paths(self._hidden))
+        hidden = tuple(path for path in candidates if path != root)
+        startup = existing_paths(path for path in startup_files(self._home) if path.is_relative_to(root))
+        frozen = tuple(
+            path for path in startup if not any(path.is_relative_to(hidden_path) for hidden_path in hidden)
+        )
         return SandboxScope(root, scratch, hidden, frozen, self._home)
 
 

@@ -30,8 +30,8 @@ _RESOLVER_PATHS = (
 
 def find_landlock() -> Landlock | None:
     """The Landlock of this kernel; None when it has none."""
-    known = abi_version()
-    return Landlock(known) if known else None
+    abi = abi_version()
+    return Landlock(abi) if abi else None
 
 
 class Landlock:
@@ -65,19 +65,19 @@ class Landlock:
 
 def readable_paths(scope: SandboxScope) -> list[Path]:
     """The widest folders, and the files beside them, that hold nothing hidden; without the workspace."""
-    closed = {*scope.hidden, _SHARED}
-    above = {parent for path in closed for parent in path.parents}
-    found: list[Path] = []
-    todo = [Path("/")]
-    while todo:
-        path = todo.pop()
-        if path in closed or path == scope.root:
+    hidden = {*scope.hidden, _SHARED}
+    parents = {parent for path in hidden for parent in path.parents}
+    readable: list[Path] = []
+    pending = [Path("/")]
+    while pending:
+        path = pending.pop()
+        if path in hidden or path == scope.root:
             continue
-        if path not in above:
-            found.append(path)
+        if path not in parents:
+            readable.append(path)
         else:
-            todo += _entries(path)
-    return found
+            pending += _entries(path)
+    return readable
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -53,9 +53,11 @@ class ScratchDir:
 def _private(base: Path) -> Path:
     """The folder if it is this user's alone, else a new one: in a shared folder others could own its name."""
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
-    found = base.lstat()
-    ours = not hasattr(os, "getuid") or (found.st_uid == os.getuid() and not found.st_mode & 0o077)
-    if ours and stat.S_ISDIR(found.st_mode):
+    base_stat = base.lstat()
+    is_private = not hasattr(os, "getuid") or (
+        base_stat.st_uid == os.getuid() and not base_stat.st_mode & 0o077
+    )
+    if is_private and stat.S_ISDIR(base_stat.st_mode):
         return base
     return Path(os.path.realpath(tempfile.mkdtemp(prefix="helix-desktop-")))
 

@@ -39,5 +39,5 @@ def escape_sockets() -> tuple[Path, ...]:
 
 def existing_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
     """Those of some paths that are there, links resolved, each once."""
-    found = (Path(os.path.realpath(path)) for path in paths if os.path.lexists(path))
-    return tuple(dict.fromkeys(path for path in found if path.exists()))
+    resolved = (Path(os.path.realpath(path)) for path in paths if os.path.lexists(path))
+    return tuple(dict.fromkeys(path for path in resolved if path.exists()))

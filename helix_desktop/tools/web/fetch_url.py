@@ -70,12 +70,12 @@ class FetchUrl:
         """May this host be spoken to? Raises ToolError."""
         self._require_enabled()
         address = parse_url(args.url)
-        offers = suggest_fetch_rules(NAME, address.url, address.host)
-        shown = escape_hidden_name(address.url)
+        rules = suggest_fetch_rules(NAME, address.url, address.host)
+        visible_url = escape_hidden_name(address.url)
         return ApprovalRequest(
-            *(call_id, NAME, address.url, f"Fetch a page from {address.host}", shown, offers[0]),
+            *(call_id, NAME, address.url, f"Fetch a page from {address.host}", visible_url, rules[0]),
             kind="fetch",
-            suggested_rules=offers,
+            suggested_rules=rules,
             host=address.host,
         )
 
@@ -110,29 +110,29 @@ class FetchUrl:
         raise ToolError(f"{address.url} leads from one redirect to the next.", "It was given up.")
 
     async def _fetch(self, address: CheckedUrl) -> HttpReply:
-        numbers = await self._public_addresses(address)
-        trouble = ""
-        for number in numbers[:_MAX_ADDRESSES]:
+        addresses = await self._public_addresses(address)
+        failure = ""
+        for numeric in addresses[:_MAX_ADDRESSES]:
             try:
-                return await self._fetcher.get(address.url, number, _MAX_BYTES)
+                return await self._fetcher.get(address.url, numeric, _MAX_BYTES)
             except OSError as error:
-                trouble = str(error)
-        raise ToolError(f"{address.host} could not be reached.", f"{trouble}.")
+                failure = str(error)
+        raise ToolError(f"{address.host} could not be reached.", f"{failure}.")
 
     async def _public_addresses(self, address: CheckedUrl) -> Sequence[str]:
         """The machines behind a host, all of them public; these very ones are then spoken to."""
         try:
-            numbers = await self._resolve(address.host, address.port)
+            addresses = await self._resolve(address.host, address.port)
         except OSError as error:
             raise ToolError(f"There is no host {address.host}.", f"{error.strerror or error}.") from error
-        private = next((number for number in numbers if not is_public(number)), "")
-        if private or not numbers:
+        private = next((numeric for numeric in addresses if not is_public(numeric)), "")
+        if private or not addresses:
             raise ToolError(
                 f"{address.host} was refused: it leads to {private or 'no address'}.",
                 "Only machines on the open internet are spoken to.",
                 "Use run_command for a server on this machine, if the person allows it.",
             )
-        return numbers
+        return addresses
 
 
 def _checked_redirect(url: CheckedUrl, location: str) -> CheckedUrl:
@@ -164,8 +164,8 @@ def _result_text(url: CheckedUrl, reply: HttpReply, raw: bool) -> str:
 
 def _decode(reply: HttpReply) -> str:
     start = reply.body[:_SNIFF].decode("ascii", "replace")
-    named = _CHARSET.search(reply.headers.get("content-type", "")) or _CHARSET.search(start)
+    charset = _CHARSET.search(reply.headers.get("content-type", "")) or _CHARSET.search(start)
     try:
-        return reply.body.decode(named.group(1) if named else "utf-8", "replace")
+        return reply.body.decode(charset.group(1) if charset else "utf-8", "replace")
     except LookupError:
         return reply.body.decode("utf-8", "replace")

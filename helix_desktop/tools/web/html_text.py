@@ -58,14 +58,14 @@ def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
         if close < begin:
             close = html.find(">", begin)
             close = len(html) if close < 0 else close
-        found = _TAG.match(html, begin) if close - begin <= _MAX_TAG else None
-        if found is None:
+        match = _TAG.match(html, begin) if close - begin <= _MAX_TAG else None
+        if match is None:
             yield "", "", "<"
             at = begin + 1
             continue
         end = _end_of(html, begin, close)
-        tag = found.group(1).lower()
-        yield tag, html[found.end() : end], ""
+        tag = match.group(1).lower()
+        yield tag, html[match.end() : end], ""
         at = _skip_element(html, tag, end + 1) if tag in _HIDDEN_TAGS else end + 1
 
 
@@ -84,8 +84,8 @@ def _end_of(html: str, begin: int, close: int) -> int:
 
 def _skip_element(html: str, tag: str, offset: int) -> int:
     """Behind the end of what nobody sees; the end of the page when it is never closed."""
-    found = re.compile(f"</{tag}[^>]{{0,100}}>", re.IGNORECASE).search(html, offset)
-    return found.end() if found else len(html)
+    match = re.compile(f"</{tag}[^>]{{0,100}}>", re.IGNORECASE).search(html, offset)
+    return match.end() if match else len(html)
 
 
 class _Reader:
@@ -180,7 +180,7 @@ class _Reader:
 
 def _attribute(name: str, attributes: str) -> str:
     """The value of an attribute; empty when it is not there."""
-    found = re.search(
+    match = re.search(
         rf"""(?:^|\s){name}\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", attributes, re.IGNORECASE
     )
-    return unescape(next((part for part in found.groups() if part), "")) if found else ""
+    return unescape(next((part for part in match.groups() if part), "")) if match else ""

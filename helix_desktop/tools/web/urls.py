@@ -58,16 +58,16 @@ def resolve_redirect(base: CheckedUrl, location: str) -> CheckedUrl:
 def is_public(address: str) -> bool:
     """Whether a numeric address belongs to the open internet, also the one that another is wrapped around."""
     try:
-        found = ipaddress.ip_address(address.partition("%")[0])
+        ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
         return False
-    if isinstance(found, ipaddress.IPv6Address):
-        inside = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
-        if found in _NAT64:
-            inside = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+    if isinstance(ip, ipaddress.IPv6Address):
+        inside = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
+        if ip in _NAT64:
+            inside = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inside is not None:
             return is_public(str(inside))
-    return found.is_global and not (found.is_multicast or found.is_reserved or found.is_unspecified)
+    return ip.is_global and not (ip.is_multicast or ip.is_reserved or ip.is_unspecified)
 
 
 def _without_fragment(parts: SplitResult) -> str:
