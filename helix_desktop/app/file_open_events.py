@@ -23,7 +23,7 @@ async def open_target(
     external_open: ExternalOpenController,
     is_first: bool,
 ) -> None:
-    """Show what a start asked for, see app.targets; `fresh` says that nothing is on screen yet.
+    """Show what a start asked for, see app.launch_targets; `fresh` says that nothing is on screen yet.
 
     Raises HelixError.
     """

@@ -28,7 +28,7 @@ _FILE_SCHEME = "file:"
 def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[str]:
     """The words of a command line, with the command OPEN put before a target that stands where one would.
 
-    argparse knows commands by name only. Raises InputUnusable for a word that is neither.
+    argparse knows commands by name only. Raises InvalidInput for a word that is neither.
     """
     index = _first_positional(argv)
     if index == len(argv) or argv[index] in commands:
@@ -62,7 +62,7 @@ def is_target(text: str) -> bool:
 
 
 def parse_target(text: str) -> str:
-    """The wish of a link, an address `file:`, or a path. Raises InputUnusable."""
+    """The wish of a link, an address `file:`, or a path. Raises InvalidInput."""
     if first_hidden(text) or not text.isprintable():
         raise InvalidInput(
             f"{escape_hidden_name(text[:MAX_LENGTH])} holds signs that cannot be seen.",
@@ -84,7 +84,7 @@ def parse_target(text: str) -> str:
 
 
 def _absolute_path(path: Path) -> Path:
-    """The whole path, which a wish hands over in one line. Raises InputUnusable."""
+    """The whole path, which a wish hands over in one line. Raises InvalidInput."""
     absolute = path.absolute()
     if first_hidden(str(absolute)) or any(sign in str(absolute) for sign in "\n\r\t"):
         raise InvalidInput(
@@ -94,7 +94,7 @@ def _absolute_path(path: Path) -> Path:
 
 
 def _path_from_uri(uri: str) -> Path:
-    """The path of an address `file:`, as desktop environments hand it over. Raises InputUnusable."""
+    """The path of an address `file:`, as desktop environments hand it over. Raises InvalidInput."""
     from urllib.parse import urlsplit  # they load more than a start without an address needs
     from urllib.request import url2pathname
 
@@ -110,7 +110,7 @@ def _path_from_uri(uri: str) -> Path:
 
 
 def launch_target(args: argparse.Namespace) -> str:
-    """What a command line wishes to see. Raises InputUnusable when it wishes for two things."""
+    """What a command line wishes to see. Raises InvalidInput when it wishes for two things."""
     targets = [
         *([SAMPLE_TARGET] if args.demo else []),
         *([str(_absolute_path(args.workspace))] if args.workspace else []),

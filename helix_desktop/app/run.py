@@ -48,7 +48,7 @@ def run(
 ) -> int:
     """Run a window that is on screen until it is closed; the exit code.
 
-    `trace` marks the data directory as taken while the window is open; `wish` is one of app.targets;
+    `trace` marks the data directory as taken while the window is open; `wish` is one of app.launch_targets;
     `early` holds what the system named besides.
     """
     instance = SingleInstance(data_dir.root)

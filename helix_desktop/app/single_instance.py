@@ -34,7 +34,7 @@ class SingleInstance(QObject):
     """Claims a data directory for this process, or tells the process that has it."""
 
     activated = Signal(str)
-    """Another start asked for the window; its wish, see app.targets."""
+    """Another start asked for the window; its wish, see app.launch_targets."""
 
     def __init__(self, data_dir: Path, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
         """`patience_s` is how long another window may take to answer."""
@@ -53,7 +53,7 @@ class SingleInstance(QObject):
     def send(self, launch_target: str) -> bool:
         """Hand a wish to the process that has the data directory; False when this one has it now.
 
-        Raises WindowSilent when that process lives and does not answer. What it was told stays with it.
+        Raises InstanceNotResponding when that process lives and does not answer; it keeps the target.
         """
         deadline_s = time.monotonic() + self._timeout_s
         while not self._deliver(launch_target, deadline_s):

@@ -74,7 +74,7 @@ def backup(args: argparse.Namespace) -> int:
 
 
 def _archive_path(path: Path) -> Path:
-    """Where an export is written. Raises InputUnusable for a name that ends in something else."""
+    """Where an export is written. Raises InvalidInput for a name that ends in something else."""
     if path.suffix not in ("", SUFFIX):
         raise InvalidInput(
             f"{path.name} does not end in {SUFFIX}.",

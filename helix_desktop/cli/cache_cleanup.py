@@ -93,7 +93,7 @@ async def trash(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
 
 
 async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    """`cache restore`: bring back from the trash. Raises DigestUnknown, DigestAmbiguous, InputUnusable."""
+    """`cache restore`: bring back from the trash. Raises DigestUnknown, DigestAmbiguous, InvalidInput."""
     retention = workspace.store.retention
     trash_contents = await retention.trash()
     candidates = [
@@ -136,7 +136,7 @@ def _match_prefix(candidates: Sequence[str], prefix: str) -> str:
 
 
 async def forget(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    """`cache forget`: show where it stands, or remove it for good. Raises InputUnusable, DigestUnknown."""
+    """`cache forget`: show where it stands, or remove it for good. Raises InvalidInput, DigestUnknown."""
     if args.lift:
         return await _allow_again(args, workspace)
     text = _strip_newline(sys.stdin.read()) if args.stdin else ""

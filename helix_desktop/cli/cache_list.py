@@ -84,7 +84,7 @@ async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[C
 
 
 async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFilter:
-    """What the command line lets pass. Raises InputUnusable when no session, or several, fit."""
+    """What the command line lets pass. Raises InvalidInput when no session, or several, fit."""
     now = now_ms()
     return EntryFilter(
         prefix=args.prefix or "",

@@ -61,7 +61,7 @@ async def _serve_http(port: int, tools: CacheServerTools, name: str) -> None:
 
 
 def _token() -> tuple[str, bool]:
-    """The token that requests must carry, and whether it was made now. Raises InputUnusable."""
+    """The token that requests must carry, and whether it was made now. Raises InvalidInput."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:
         return secrets.token_urlsafe(32), True

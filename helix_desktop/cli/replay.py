@@ -23,7 +23,7 @@ PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 
 
 def replay(args: argparse.Namespace) -> int:
-    """Measure recordings; the figures on standard output. Raises RecordingUnusable, InputUnusable."""
+    """Measure recordings; the figures on standard output. Raises InvalidRecording, InvalidInput."""
     create_replayer = partial(Replayer, policy=load_policy(args.policy), window=args.window)
     default_rate = DEFAULT_RATE if args.recalls else None
     rate = default_rate if args.recall_rate is None else args.recall_rate
@@ -40,7 +40,7 @@ def replay(args: argparse.Namespace) -> int:
 
 
 def load_policy(name_or_path: str) -> ContextPolicy:
-    """The profile of that name, or the policy in that TOML file. Raises InputUnusable."""
+    """The profile of that name, or the policy in that TOML file. Raises InvalidInput."""
     if name_or_path in PROFILES:
         return PROFILES[name_or_path]
     fix = f"Give {', '.join(PROFILES)}, or a TOML file."

@@ -70,7 +70,7 @@ def run_turn(args: argparse.Namespace) -> int:
 
 
 def require_chosen_model(conversation: Conversation) -> None:
-    """Raise InputUnusable if the model that was chosen for a session is not set up: nobody else is asked."""
+    """Raise InvalidInput if the model that was chosen for a session is not set up: nobody else is asked."""
     chosen_label = conversation.session.transcript.chosen_model
     if chosen_label and conversation.model.label != chosen_label:
         raise InvalidInput(
@@ -103,7 +103,7 @@ async def _turn(conversation: Conversation, message: str, printer: TurnPrinter) 
 
 
 async def _requested_model(services: AppServices, args: argparse.Namespace) -> Model | None:
-    """The model that the command line names; None: the workspace's own. Raises InputUnusable."""
+    """The model that the command line names; None: the workspace's own. Raises InvalidInput."""
     if not (args.base_url or args.model or args.window):
         return None
     try:
@@ -118,7 +118,7 @@ async def _requested_model(services: AppServices, args: argparse.Namespace) -> M
 
 
 async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conversation:
-    """The named session, the last one, or a new one. Raises InputUnusable when none or several fit."""
+    """The named session, the last one, or a new one. Raises InvalidInput when none or several fit."""
     if not session_prefix:
         return await workspace.create_session()
     latest = [session.id for session in await workspace.sessions()][:1]

@@ -57,7 +57,7 @@ def _run_tour(out: Path, every_screen: bool) -> int:
 def _empty_data_dir(out: Path) -> DataDir:
     """An empty data directory under `out`; only what a former run left there makes way.
 
-    Raises InputUnusable, DataDirUnusable.
+    Raises InvalidInput, DataDirUnavailable.
     """
     marker = out / _MARKER_FILE
     foreign = [] if marker.is_file() else [name for name in _OWN_NAMES if os.path.lexists(out / name)]

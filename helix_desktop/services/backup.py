@@ -42,19 +42,19 @@ class BackupService:
     async def export(
         self, workspace_id: str, path: Path, on_progress: Progress = no_progress
     ) -> ExportResult:
-        """Write a workspace to a file. Raises ArchiveNotWritten, StoreError, WorkspaceMissing."""
+        """Write a workspace to a file. Raises ArchiveWriteFailed, StoreError, WorkspaceMissing."""
         record = self._registry.get(workspace_id)
         async with self._borrow_store(workspace_id) as store:
             return await store.export_to(path, record.name, on_progress)
 
     async def inspect(self, path: Path) -> ArchiveInfo:
-        """What a file says of itself. Raises ArchiveUnusable."""
+        """What a file says of itself. Raises InvalidArchive."""
         return await asyncio.to_thread(read_info, path)
 
     async def import_file(
         self, workspace_id: str, path: Path, on_progress: Progress = no_progress
     ) -> ImportResult:
-        """Merge a file into a workspace. Raises ArchiveUnusable, StoreError, WorkspaceMissing."""
+        """Merge a file into a workspace. Raises InvalidArchive, StoreError, WorkspaceMissing."""
         async with self._borrow_store(workspace_id) as store:
             return await store.import_from(path, on_progress)
 

@@ -55,7 +55,7 @@ class BuildInfoService:
 
 
 async def _fetch(address: str) -> str:
-    """One question; a redirect is followed on the same host only. Raises HelixError, HttpFault."""
+    """One question; a redirect is followed on the same host only. Raises HelixError, HttpError."""
     url = address
     for _ in range(_HOPS):
         if urlsplit(url).scheme != "https" and not is_loopback(url):

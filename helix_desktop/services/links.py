@@ -45,7 +45,7 @@ def is_link(text: str) -> bool:
 
 
 def parse_link(text: str) -> Link:
-    """What a link leads to. Raises InputUnusable for anything that is not exactly one."""
+    """What a link leads to. Raises InvalidInput for anything that is not exactly one."""
     if len(text) > MAX_LENGTH:
         raise InvalidInput("This link is too long.", f"A link has at most {MAX_LENGTH} characters.", _FIX)
     if first_hidden(text) or not text.isprintable():

@@ -134,7 +134,7 @@ class ModelService:
         return self._create_model(provider, info, self._secrets.from_variables(variables).value, advice)
 
     def _require_provider(self, label: str) -> None:
-        """Raise InputUnusable for a typed label of a provider that is not set up."""
+        """Raise InvalidInput for a typed label of a provider that is not set up."""
         name = label.partition("/")[0].strip()
         if not name or label == DEMO_LABEL or self._settings().provider(name) is not None:
             return

@@ -47,7 +47,7 @@ async def preview_redaction(
     request: RedactionRequest,
     on_progress: OnProgress = _no_progress,
 ) -> RedactionMatches:
-    """Where it stands, in the store and beside it; changes nothing. Raises InputUnusable."""
+    """Where it stands, in the store and beside it; changes nothing. Raises InvalidInput."""
     redaction = Redaction(request, workspace.clock())
     matches = await workspace.store.redaction.preview(request, on_progress)
     return await _add_outside_store(app_data, workspace.id, redaction, matches)
@@ -61,7 +61,7 @@ async def redact_workspace(
 ) -> RedactionMatches:
     """Remove it for good, from the store and beside it; what was changed. The room's turns are ended.
 
-    Raises InputUnusable, StoreWriteFailed; StoreLocked when another process owns the store.
+    Raises InvalidInput, StoreWriteFailed; StoreLocked when another process owns the store.
     """
     redaction = Redaction(request, workspace.clock())
     if isinstance(workspace.store, RemoteStore):  # its owner's open conversations would go on saying it
@@ -140,9 +140,9 @@ class WorkspaceRedaction:
         self._app_data, self._workspace = app_data, workspace
 
     async def preview(self, request: RedactionRequest, on_progress: OnProgress) -> RedactionMatches:
-        """Where it stands; changes nothing. Raises InputUnusable."""
+        """Where it stands; changes nothing. Raises InvalidInput."""
         return await preview_redaction(self._app_data, self._workspace, request, on_progress)
 
     async def carry_out(self, request: RedactionRequest, on_progress: OnProgress) -> RedactionMatches:
-        """Remove it for good; what was changed. Raises InputUnusable, StoreWriteFailed."""
+        """Remove it for good; what was changed. Raises InvalidInput, StoreWriteFailed."""
         return await redact_workspace(self._app_data, self._workspace, request, on_progress)

@@ -1,1 +1,1 @@
-"""What the agent can do inside a workspace."""
+"""The tools of the agent."""

@@ -1,4 +1,4 @@
-"""How far the tools of a workspace reach beyond its files: commands and what holds them back, and the web."""
+"""The access that a workspace's tools have beyond its files: sandboxed commands and the web."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helix_desktop.tools.web.fetch_url import Fetcher, Resolve
 
 @dataclass(frozen=True)
 class ToolAccess:
-    """`granted` says what holds now; `web` is what pages are fetched with, without it no tool fetches."""
+    """The sandbox, the current grants, and the fetcher of web pages; without `web` there is no fetch tool."""
 
     sandbox_provider: SandboxProvider = field(default_factory=no_sandbox_provider)
     current_grants: CurrentGrants = ToolGrants

@@ -1,4 +1,4 @@
-"""Arguments of tools: from a model's JSON to typed values, and from the types to the schema it is told."""
+"""Tool arguments: parse a model's JSON into typed values, and build the JSON schema that it is sent."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ _KINDS = {str: "string", int: "integer", bool: "boolean"}
 
 
 class Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The root of all tools' arguments; a field with a default may be left out."""
+    """The base class of all tool arguments; a field with a default may be left out."""
 
 
 Args = TypeVar("Args", bound=Arguments)
 
 
 def parse(tool: str, text: str, kind: type[Args]) -> Args:
-    """A call's JSON as typed arguments; null counts as left out, "12" as 12.
+    """Parse a call's JSON into typed arguments; null counts as left out, "12" as 12.
 
-    Raises ToolError that names the argument and what it should be.
+    Raises ToolError, which names the argument and the expected type.
     """
     try:
         args = msgspec.json.decode(text or "{}")
@@ -38,7 +38,7 @@ def parse(tool: str, text: str, kind: type[Args]) -> Args:
 
 
 def _without_nulls(args: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that are not left out, also of the objects in lists."""
+    """Drop the arguments that are null, also in the objects of lists."""
     return {
         name: [_without_nulls(item) if isinstance(item, dict) else item for item in value]
         if isinstance(value, list)
@@ -49,7 +49,7 @@ def _without_nulls(args: dict[str, Any]) -> dict[str, Any]:
 
 
 def schema(kind: type[msgspec.Struct], descriptions: Mapping[str, str]) -> dict[str, Any]:
-    """The JSON schema of the arguments; `said` describes each by name."""
+    """Return the JSON schema of the arguments; `descriptions` is by argument name."""
     hints = get_type_hints(kind, include_extras=True)
     properties: dict[str, Any] = {}
     for field in msgspec.structs.fields(kind):

@@ -1,4 +1,4 @@
-"""What the agent is told when the system says no, in one wording for all tools."""
+"""Turns system errors into tool errors, with one wording for all tools."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WHY = {
 
 
 def path_refused(path: str, why: str) -> ToolError:
-    """The refusal of a path that leads, or might lead, out of the workspace."""
+    """Return the error for a path that leads, or might lead, out of the workspace."""
     return ToolError(
         f"{path!r} was refused: {why}",
         fix="Use a path inside the workspace, relative to its top folder, such as src/main.py.",
@@ -33,7 +33,7 @@ def path_refused(path: str, why: str) -> ToolError:
 
 @contextmanager
 def os_errors_as_tool_errors(action: str, path: str) -> Iterator[None]:
-    """Turn an OSError of the block into the ToolError "cannot <doing> <path>"."""
+    """Turn an OSError of the block into the ToolError "Cannot <action> <path>"."""
     try:
         yield
     except OSError as error:

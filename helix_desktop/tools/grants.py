@@ -1,4 +1,4 @@
-"""What a workspace lets its agent's tools do beyond its files."""
+"""The grants of a workspace: what its tools may do beyond its files."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class ToolGrants:
-    """`sandbox`: commands run in one where the system has any; `network`: they may use the network from it.
+    """What tools may do: `sandbox`: commands run in a sandbox if the system has one; `network`: with network.
 
-    `fetch`: there is a tool that fetches web pages, each host asked for.
+    `fetch`: there is a tool that fetches web pages; each host needs approval.
     """
 
     sandbox: bool = True
@@ -19,4 +19,4 @@ class ToolGrants:
 
 
 CurrentGrants = Callable[[], ToolGrants]
-"""What holds now: the person may change it at any time."""
+"""Returns the grants that hold now: the user may change them at any time."""

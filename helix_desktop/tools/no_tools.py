@@ -1,4 +1,4 @@
-"""The tools of a workspace whose folder is not there: none."""
+"""The empty set of tools, for a workspace whose folder is missing."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResu
 
 
 class NoTools:
-    """Tells of no tool and refuses every call, so that such a workspace can only be read."""
+    """Exposes no tools and refuses every call, so that the workspace is read-only."""
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """Nothing."""
+        """Return no tools."""
         return ()
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """Refuse. Raises ToolError."""
+        """Raise ToolError, always."""
         raise _refusal()
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Refuse. Raises ToolError."""
+        """Raise ToolError, always."""
         raise _refusal()
 
 

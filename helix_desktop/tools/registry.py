@@ -1,4 +1,4 @@
-"""A box of tools behind one door: told to the model, asked about, run."""
+"""A registry of tools: describes them to the model, asks for approval, runs them."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ Args = TypeVar("Args", bound=Arguments)
 
 @dataclass(frozen=True)
 class RegisteredTool(Generic[Args]):
-    """A tool under its name, with the type of its arguments."""
+    """A tool with its name and the type of its arguments."""
 
     name: str
     arguments_type: type[Args]
     tool: Tool[Args]
 
     async def approval_request(self, call: ToolCall) -> ApprovalRequest | None:
-        """The tool's question for this call."""
+        """Return the tool's approval request for this call, or None."""
         return await self.tool.approval_request(
             call.id, parse(self.name, call.arguments, self.arguments_type)
         )
 
     async def run(self, call: ToolCall, on_output: OutputCallback) -> ToolResult:
-        """The tool's answer to this call."""
+        """Run the tool and return its result."""
         return await self.tool.run(call.id, parse(self.name, call.arguments, self.arguments_type), on_output)
 
 
@@ -45,20 +45,20 @@ class ToolRegistry:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them, always in the same order."""
+        """The tool specs sent to the model, always in the same order."""
         return self._specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """The question a call raises before it may run; None when it needs no approval.
+        """Return the approval request of a call; None when it needs no approval.
 
-        Raises ToolError when the call is refused whatever the person says.
+        Raises ToolError when the call is refused whatever the user decides.
         """
         return await self._find(call).approval_request(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+        """Run a call; `on_output` gets its output. Raises ToolError with the text for the agent.
 
-        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        Cancelling ends what was started; with the message STOPPED, the result may be the output so far.
         """
         return await self._find(call).run(call, on_output)
 
@@ -71,20 +71,20 @@ class ToolRegistry:
 
 
 def spec_of(name: str, arguments_type: type[Arguments], descriptions: Path) -> ToolSpec:
-    """A tool as the model is told of it."""
+    """Return the spec of a tool, with its description file and its argument schema."""
     description, argument_descriptions = parse_description(description_of(name, descriptions))
     return ToolSpec(name, description, schema(arguments_type, argument_descriptions))
 
 
 def description_of(name: str, folder: Path, windows: bool = os.name == "nt") -> str:
-    """The text of a tool's description file; some tools have another one for Windows."""
+    """Return the text of a tool's description file; some tools have another one for Windows."""
     windows_path = folder / f"{name}-windows.md"
     path = windows_path if windows and windows_path.is_file() else folder / f"{name}.md"
     return path.read_text(encoding="utf-8")
 
 
 def parse_description(text: str) -> tuple[str, dict[str, str]]:
-    """A tool's description file: what it says of the tool, and of each argument (lines `- name: text`)."""
+    """Parse a description file into the tool's text and each argument's (lines `- name: text`)."""
     lines = [line.strip() for line in text.splitlines()]
     pairs = [line[2:].partition(": ") for line in lines if line.startswith("- ") and ": " in line]
     description = " ".join(line for line in lines if line and not line.startswith("- "))

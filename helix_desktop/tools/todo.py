@@ -1,4 +1,4 @@
-"""The agent's list of what it has to do: written anew as a whole each time, shown to the person."""
+"""The agent's todo list: replaced as a whole by each call, shown to the user."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _STATUS_MARKS = {"done": "x", "in_progress": ">", "pending": " "}
 
 
 class TodoArguments(Arguments, frozen=True):
-    """What todo takes."""
+    """The arguments of todo."""
 
     items: Annotated[tuple[TodoItem, ...], msgspec.Meta(min_length=1, max_length=_MAX_ITEMS)]
 
 
 class Todo(UnguardedTool):
-    """Answers with the list as it stands now, so that the newest one is in the window."""
+    """Returns the current list, so that the newest one is in the window."""
 
     async def run(
         self, call_id: str, args: TodoArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """The list. Raises ToolError for items that are empty, too long, or all begun at once."""
+        """Return the list. Raises ToolError for items that are empty, too long, or in progress together."""
         for item in args.items:
             if not item.content.strip() or len(item.content) > _MAX_LENGTH:
                 raise ToolError("An item is empty or over 300 characters.", fix="Say each in a few words.")

@@ -1,4 +1,4 @@
-"""What every tool is."""
+"""The interface of tools."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ class Tool(Protocol[Args_contra]):
     """One thing the agent can do."""
 
     async def approval_request(self, call_id: str, args: Args_contra) -> ApprovalRequest | None:
-        """The question a call raises before it may run; None when it needs none. Raises ToolError."""
+        """Return the approval request of a call; None when it needs none. Raises ToolError."""
         ...
 
     async def run(self, call_id: str, args: Args_contra, on_output: OutputCallback) -> ToolResult:
-        """Do it; `told` hears the output while it comes. Raises ToolError."""
+        """Run the call; `on_output` gets the output while it arrives. Raises ToolError."""
         ...
 
 
@@ -26,5 +26,5 @@ class UnguardedTool:
     """A tool that changes nothing and needs no approval."""
 
     async def approval_request(self, call_id: str, args: Arguments) -> ApprovalRequest | None:
-        """Nothing to ask."""
+        """Return None: no approval is needed."""
         return None

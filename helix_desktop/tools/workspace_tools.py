@@ -1,4 +1,4 @@
-"""The agent's tools of one workspace, behind one door: told, asked about, run."""
+"""The registry of the agent's tools in one workspace."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ from helix_desktop.tools.web.fetch_url import FetchUrl, FetchUrlArguments
 class WorkspaceTools(ToolRegistry):
     """The tools of the workspace at `root`.
 
-    `descriptions` holds one Markdown file per tool; `count` counts tokens of texts; `protected` paths are
+    `descriptions` holds one Markdown file per tool; `count_tokens` counts tokens; `protected` paths are
     neither read nor written (the program's own data). Files that the system obeys unasked, such as
     `.git/hooks`, are never written. `environ` (the process's own by default) is what commands inherit,
-    cleaned of secrets; `reach` says what holds them back (nothing by default) and what fetches pages.
+    cleaned of secrets; `access` holds the sandbox (none by default) and the fetcher of pages.
     """
 
     def __init__(
@@ -82,13 +82,13 @@ class WorkspaceTools(ToolRegistry):
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them, always in the same order; no fetching where that is off."""
+        """The tool specs sent to the model, always in the same order; no fetch_url where it is off."""
         fetch = self._current_grants().fetch
         return tuple(spec for spec in super().specs if fetch or spec.name != FETCH)
 
 
 def open_jail(root: Path, protected: tuple[Path, ...] = ()) -> Jail:
-    """The strictest jail that this system offers for a workspace folder."""
+    """Return the strictest jail that this system offers for a workspace folder."""
     unwritable = startup_files(Path.home())
     if os.open in os.supports_dir_fd and os.scandir in os.supports_fd:
         return PosixJail(root, protected, unwritable)

@@ -36,7 +36,7 @@ class ServerDraft(msgspec.Struct, frozen=True):
 
 
 def parse_server_configs(text: str, used_names: tuple[str, ...] = ()) -> tuple[ServerDraft, ...]:
-    """The servers that a text describes, under names unlike those `taken`. Raises InputUnusable."""
+    """The servers that a text describes, under names unlike those `taken`. Raises InvalidInput."""
     text = text.strip()
     if not text:
         raise InvalidInput("There is nothing to add.", fix="Paste a command line, a URL, or a JSON block.")

@@ -77,7 +77,7 @@ class McpServerService(RunningServers):
         )
 
     async def consent(self, workspace_id: str, name: str, fingerprint: str) -> None:
-        """Let a server start as the person has just seen it. Raises InputUnusable if it is another by now."""
+        """Let a server start as the person has just seen it. Raises InvalidInput if it is another by now."""
         entry = self._entry(workspace_id, name)
         if entry.fingerprint != fingerprint:
             raise InvalidInput(f"{name} was changed meanwhile.", fix="Look at it again.")

@@ -1,4 +1,4 @@
-"""list_cached_content: what a workspace's cache holds, page by page."""
+"""list_cached_content: lists a workspace's cache, page by page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _ORDERS: dict[str, EntryOrder] = {
 
 
 class ListCacheArguments(Arguments, frozen=True):
-    """What list_cached_content takes; `limit` is in entries, `path` a part of what an entry is about."""
+    """The arguments of list_cached_content; `limit` is in entries, `path` a part of an entry's target."""
 
     tool: str = ""
     path: str = ""
@@ -46,13 +46,13 @@ class ListCacheArguments(Arguments, frozen=True):
 
 
 class ListCachedContent(UnguardedTool):
-    """Lists the entries of a cache; it knows no store but its workspace's."""
+    """Lists the entries of a cache; it has access to its workspace's store only."""
 
     def __init__(self, cache: Cache) -> None:
         self._cache = cache
 
     async def run(self, call_id: str, args: ListCacheArguments, on_output: OutputCallback) -> ToolResult:
-        """A page of entries with their hashes, and how to go on. Raises ToolError."""
+        """Return a page of entries with their hashes, and the next cursor. Raises ToolError."""
         try:
             page = await self._page(args)
             total = (await self._cache.totals()).entries

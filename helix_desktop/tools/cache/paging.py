@@ -22,11 +22,11 @@ LinePosition = tuple[int, int]
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text with their line ends, cut at newlines only, so that they join to the text again."""
+    """Split a text into lines with their line ends, at newlines only, so that they join to the same text."""
     lines: list[str] = []
     start = 0
     while start < len(text):
-        # One piece after the other: a match holds up all other threads until it is through.
+        # Chunk by chunk: a match blocks all other threads until it is done.
         end = text.find("\n", start + _CHUNK_CHARS) + 1 or len(text)
         lines += _LINE.findall(text, start, end)
         start = end
@@ -34,13 +34,13 @@ def split_lines(text: str) -> list[str]:
 
 
 def decode_lines(data: bytes, chunk_size: int = _CHUNK_BYTES) -> list[str]:
-    """The lines of bytes in UTF-8, as `lines_of` gives them, with U+FFFD for what is no UTF-8.
+    """Split UTF-8 bytes into lines as `split_lines` does, with U+FFFD for what is not UTF-8.
 
-    Read `piece` bytes at a time: decoding, too, holds up all other threads until it is through.
+    Decode `chunk_size` bytes at a time: decoding, too, blocks all other threads until it is done.
     """
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     lines: list[str] = []
-    begun: list[str] = []  # pieces of a line whose end has not come yet
+    begun: list[str] = []  # chunks of a line whose end has not come yet
     for start in range(0, len(data), chunk_size):
         text = decoder.decode(data[start : start + chunk_size], start + chunk_size >= len(data))
         first, *others = text.split("\n")
@@ -75,7 +75,7 @@ class TextPage:
 
     @property
     def is_only(self) -> bool:
-        """Whether it is the only page."""
+        """Return True if it is the only page."""
         return self.count <= 1
 
 
@@ -91,9 +91,9 @@ class Paginator:
         self._lines, self._max_tokens, self._count = lines, max_tokens, count_tokens
 
     async def page_at(self, line: int, char: int) -> TextPage:
-        """The page that begins at a line (from 1) and a character in it (from 0).
+        """Return the page that begins at a line (from 1) and a character in it (from 0).
 
-        It is numbered among the pages of the whole when one begins there, else among those from there on.
+        Its number counts all pages of the text if one begins there, else the pages from there on.
         """
         tokens = await self._tokens_by_line()
         return await asyncio.to_thread(self._page_at, tokens, line, char)
@@ -110,7 +110,7 @@ class Paginator:
         return estimated or await self._count(self._lines)
 
     def _estimate(self) -> list[int]:
-        """An estimate for each line where counting would take too long; else nothing."""
+        """Return an estimate for each line if counting would take too long; else an empty list."""
         left = _MAX_COUNTED
         for line in self._lines:
             left -= len(line)

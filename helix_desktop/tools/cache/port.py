@@ -1,4 +1,4 @@
-"""What the tools on a workspace's cache need of its store."""
+"""The interface that the cache tools need of a workspace's store."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from helix_desktop.domain.store.entries import (
 )
 
 CountTokens = Callable[[Sequence[str]], Awaitable[list[int]]]
-"""The tokens of each text."""
+"""Returns the token count of each text."""
 
 
 class Cache(Protocol):
-    """The store of one workspace; it knows no other."""
+    """The store of one workspace; it has access to no other."""
 
     async def get(self, digest: str) -> bytes:
-        """The bytes of a full digest, verified. Raises StoreError."""
+        """Return the bytes of a full digest, verified. Raises StoreError."""
         ...
 
     async def entry(self, digest: str) -> CacheEntry:
-        """What is known of a content. Raises StoreError."""
+        """Return the metadata of a content. Raises StoreError."""
         ...
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """The digests that begin with `prefix`, in order."""
+        """Return the digests that begin with `prefix`, in order."""
         ...
 
     async def search(
@@ -42,7 +42,7 @@ class Cache(Protocol):
         cursor: str = "",
         should_continue: Callable[[int], bool] = lambda _: True,
     ) -> SearchResults:
-        """The newest contents that hold all words. Raises StoreError, InputUnusable, ValueError."""
+        """Return the newest contents that contain all words. Raises StoreError, InvalidInput, ValueError."""
         ...
 
     async def page(
@@ -53,13 +53,13 @@ class Cache(Protocol):
         prefix: str = "",
         entry_filter: EntryFilter = DEFAULT_FILTER,
     ) -> EntryPage:
-        """Entries that pass, in an order, from a cursor on. Raises StoreError, ValueError."""
+        """Return a page of the matching entries, from a cursor on. Raises StoreError, ValueError."""
         ...
 
     async def tools(self) -> tuple[str, ...]:
-        """The tools by whose name something is stored. Raises StoreError."""
+        """Return the names of the tools that have stored contents. Raises StoreError."""
         ...
 
     async def totals(self) -> StoreTotals:
-        """How much is stored. Raises StoreError."""
+        """Return how much is stored. Raises StoreError."""
         ...

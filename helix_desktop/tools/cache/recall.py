@@ -1,4 +1,4 @@
-"""recall_cached_content: getting back what a marker stands for.
+"""recall_cached_content: returns the content that a marker stands for.
 
 A regex is run by ripgrep on its standard input: its engine is linear in the text, so no pattern can hang. A
 thread with a time limit could only hide a hanging match, as Python cannot end one.
@@ -29,7 +29,7 @@ _MAX_NEAR, _NEAR_PREFIX = 5, 4
 
 
 class RecallArguments(Arguments, frozen=True):
-    """What recall_cached_content takes; lines count from 1, start_char counts inside start_line from 0."""
+    """The arguments of recall_cached_content; lines count from 1, start_char in start_line from 0."""
 
     hash: str
     start_line: Line | None = None
@@ -40,7 +40,7 @@ class RecallArguments(Arguments, frozen=True):
 
 
 class RecallCachedContent(UnguardedTool):
-    """Gives cached content back: whole, lines, or what a regex finds; long content in pages."""
+    """Returns cached content: all of it, lines, or regex matches; long content in pages."""
 
     def __init__(self, cache: Cache, count_tokens: CountTokens, ripgrep: Ripgrep) -> None:
         self._cache, self._count_tokens, self._ripgrep = cache, count_tokens, ripgrep
@@ -48,7 +48,7 @@ class RecallCachedContent(UnguardedTool):
     async def run(
         self, call_id: str, args: RecallArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """The content, or a page of it. Raises ToolError."""
+        """Return the content, or a page of it. Raises ToolError."""
         digest = await self._resolve(args.hash)
         try:
             data, entry = await self._cache.get(digest), await self._cache.entry(digest)
@@ -85,7 +85,7 @@ class RecallCachedContent(UnguardedTool):
         raise await self._lookup_error(prefix, digests)
 
     async def _check_redacted(self, digest: str) -> None:
-        """Raises ToolError for what the person had removed, naming what an index entry became without it."""
+        """Raise ToolError if the user had it removed, with the new hash of an index entry that named it."""
         try:
             await self._cache.get(digest)
         except ContentRedacted as error:
@@ -133,7 +133,7 @@ class RecallCachedContent(UnguardedTool):
         page = await Paginator(
             [row.text for row in matches.lines], args.max_tokens, self._count_tokens
         ).page_at(1, 0)
-        # A row that is cut inside is shown as far as the page goes: to begin with it again would not end.
+        # A row cut in the middle is shown up to the end of the page: restarting at it would loop.
         remaining = matches.lines[page.next_line - (0 if page.next_char else 1) :] if page.next_line else []
         following = next((row.number for row in remaining if row.number), 0)
         end_text = f", end_line={args.end_line}" if args.end_line else ""
@@ -144,7 +144,7 @@ class RecallCachedContent(UnguardedTool):
 
 
 def _line_range(lines: list[str], args: RecallArguments) -> tuple[int, int]:
-    """The first and the last line that are asked for. Raises ToolError when there are none."""
+    """Return the first and the last requested line. Raises ToolError when there are none."""
     first, last = args.start_line or 1, min(args.end_line or len(lines), len(lines))
     if first > len(lines) or last < first:
         raise ToolError(
@@ -155,7 +155,7 @@ def _line_range(lines: list[str], args: RecallArguments) -> tuple[int, int]:
 
 
 def _part(lines: list[str], first_line: int, last_line: int) -> list[str]:
-    """Some lines, from 1 on; all of them are not copied."""
+    """Return a range of lines, counted from 1; the full range is not copied."""
     return lines if (first_line, last_line) == (1, len(lines)) else lines[first_line - 1 : last_line]
 
 

@@ -1,6 +1,6 @@
-"""The lines of a text that a regular expression finds, with those around them.
+"""Find the lines of a text that match a regular expression, with their context.
 
-ripgrep says which lines; what is shown of them is taken from the text itself, so that nothing in a line can
+ripgrep gives the line numbers; the text shown comes from the content itself, so that nothing in a line can
 pass for a line number.
 """
 
@@ -31,7 +31,7 @@ class MatchedLine:
 
 @dataclass(frozen=True)
 class LineMatches:
-    """How many lines match, whether all were counted, and the first rows with two lines round each match."""
+    """The number of matching lines, whether all were counted, the first rows with two lines of context."""
 
     count: int
     is_complete: bool
@@ -39,9 +39,9 @@ class LineMatches:
 
 
 async def find_lines(ripgrep: Ripgrep, lines: Sequence[str], first: int, pattern: str) -> LineMatches:
-    """What a pattern finds in lines, the first of which has the number `first`.
+    """Find a pattern in lines, the first of which has the number `first`.
 
-    Raises ToolError when the pattern is wrong.
+    Raises ToolError when the pattern is invalid.
     """
     stdin_data = await asyncio.to_thread(_encoded, lines)
     options = [f"--context={_CONTEXT_LINES}", "--column", "--text", f"--regexp={pattern}", "--", "-"]
@@ -50,7 +50,7 @@ async def find_lines(ripgrep: Ripgrep, lines: Sequence[str], first: int, pattern
 
 
 def _encoded(lines: Sequence[str]) -> bytes:
-    """The text, encoded part by part: one call would hold up all other threads until it is through."""
+    """Encode the text part by part: a single call would block all other threads until it is done."""
     parts = ("".join(lines[start : start + _ENCODED]).encode() for start in range(0, len(lines), _ENCODED))
     return b"".join(parts)
 
@@ -60,7 +60,7 @@ def _read(result: ProcessResult, lines: Sequence[str], first: int) -> LineMatche
     for output_line in result.output.split(b"\n"):
         match = _ROW.match(output_line)
         if match is None:
-            # Behind the place where the middle of the output was dropped, numbers may be cut.
+            # After the gap where the middle of the output was dropped, numbers may be cut.
             break
         count += match[2] is not None
         if len(rows) < _MAX_ROWS:
@@ -77,7 +77,7 @@ def _row(match: re.Match[bytes], lines: Sequence[str], first: int) -> MatchedLin
 
 
 def _excerpt(line: str, byte_offset: int) -> str:
-    """A line, or the part of a long one round the character at a byte, with the place where it begins."""
+    """Return a line, or the part of a long line around a byte offset, with the character it starts at."""
     line = line.removesuffix("\n").removesuffix("\r")
     if len(line) <= _MAX_LINE:
         return line

@@ -1,4 +1,4 @@
-"""The tools on a workspace's cache: our own agent has them, and other programs through MCP."""
+"""The tools on a workspace's cache, for our own agent, and for other programs through MCP."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _ARGUMENT_TYPES: dict[str, type[Arguments]] = {
 
 
 def cache_tools(store: Cache, count_tokens: CountTokens, ripgrep: Ripgrep) -> tuple[RegisteredTool[Any], ...]:
-    """The tools on one workspace's cache; `count` counts tokens of texts."""
+    """Return the tools on one workspace's cache; `count_tokens` counts the tokens of texts."""
     return (
         RegisteredTool(_RECALL, RecallArguments, RecallCachedContent(store, count_tokens, ripgrep)),
         RegisteredTool(_SEARCH, SearchCacheArguments, SearchCachedContent(store, count_tokens)),
@@ -34,11 +34,11 @@ def cache_tools(store: Cache, count_tokens: CountTokens, ripgrep: Ripgrep) -> tu
 
 
 def cache_specs(descriptions: Path) -> tuple[ToolSpec, ...]:
-    """The same tools as a model is told of them."""
+    """Return the specs of the same tools, as they are sent to a model."""
     return tuple(spec_of(name, kind, descriptions) for name, kind in _ARGUMENT_TYPES.items())
 
 
 def cache_registry(store: Cache, descriptions: Path, count_tokens: CountTokens) -> ToolRegistry:
-    """The tools on one workspace's cache alone; `descriptions` holds one Markdown file per tool."""
+    """Return a registry of the cache tools alone; `descriptions` holds one Markdown file per tool."""
     ripgrep = Ripgrep(find_ripgrep(), clean_environment(os.environ))
     return ToolRegistry(cache_tools(store, count_tokens, ripgrep), descriptions)

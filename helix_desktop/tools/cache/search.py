@@ -1,7 +1,7 @@
-"""search_cached_content: finding what to recall by the words it holds.
+"""search_cached_content: finds content to recall by the words in it.
 
-The store says what holds the words, newest first, each content read to see them. One call ends at a bound;
-the answer then gives a cursor to go on from.
+The store searches newest first and reads each content. One call stops at a limit; the answer then gives a
+cursor to continue from.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SEARCHED_KINDS: tuple[ContentKind, ...] = (
 
 
 class SearchCacheArguments(Arguments, frozen=True):
-    """What search_cached_content takes; `limit` is in hits."""
+    """The arguments of search_cached_content; `limit` is in hits."""
 
     query: str
     tool: str = ""
@@ -42,7 +42,7 @@ class SearchCacheArguments(Arguments, frozen=True):
 
 @dataclass(frozen=True)
 class SearchLimits:
-    """How far one call goes: bytes read, seconds, tokens of hits. One entry is always looked at."""
+    """The limits of one call: bytes read, seconds, tokens of hits. At least one entry is always read."""
 
     max_bytes: int = 128 * 1024 * 1024
     max_seconds: float = 5.0
@@ -50,7 +50,7 @@ class SearchLimits:
 
 
 class SearchCachedContent(UnguardedTool):
-    """Finds stored outputs by words; it knows no store but its workspace's."""
+    """Finds stored outputs by words; it has access to its workspace's store only."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class SearchCachedContent(UnguardedTool):
     async def run(
         self, call_id: str, args: SearchCacheArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """The hits with their hashes and lines, and how far it has looked. Raises ToolError."""
+        """Return the hits with their hashes and lines, and how far the search went. Raises ToolError."""
         try:
             results = await self._search(args)
             total = (await self._cache.totals()).entries
@@ -83,7 +83,7 @@ class SearchCachedContent(UnguardedTool):
         cursor = args.cursor.strip().strip("\"'`")
         if cursor and _CURSOR.fullmatch(cursor) is None:
             raise _invalid_cursor(args.cursor)
-        # Its own answers hold every word that was ever searched: they are found when they are asked for.
+        # Its own answers contain every word that was ever searched: they are found only when asked for.
         entry_filter = EntryFilter(
             tool=args.tool, besides=() if args.tool else (NAME,), kinds=_SEARCHED_KINDS
         )
@@ -95,7 +95,7 @@ class SearchCachedContent(UnguardedTool):
             raise _invalid_cursor(args.cursor) from error
 
     def _should_continue(self) -> Callable[[int], bool]:
-        """Says whether another content of so many bytes is looked at."""
+        """Return a predicate: may another content of this many bytes be read?"""
         deadline, remaining_bytes = self._clock() + self._limits.max_seconds, [self._limits.max_bytes]
 
         def should_continue(size: int) -> bool:
@@ -105,7 +105,7 @@ class SearchCachedContent(UnguardedTool):
         return should_continue
 
     async def _fit_hits(self, results: SearchResults) -> tuple[list[str], str]:
-        """The hits there is room for, and where to go on; the first loses lines rather than wait for ever."""
+        """Return the hits that fit, and the next cursor; the first hit is shortened to fit."""
         hits: list[str] = []
         remaining_tokens, cursor = self._limits.max_tokens, ""
         for hit in results.hits:

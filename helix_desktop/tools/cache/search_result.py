@@ -1,4 +1,4 @@
-"""What a search of the cache tells the agent: its hits, how far it went, what it left out, how to go on."""
+"""The text of a cache search for the agent: hits, how far it went, what it skipped, how to continue."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from helix_desktop.domain.text_search import MatchingLine, MatchSummary
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
 _MAX_NAME = 100  # characters of a hit's tool and target that are shown
-_MAX_QUOTE = 80  # characters of the agent's own words that are said back
+_MAX_QUOTE = 80  # characters of the agent's query that are quoted
 _MAX_TOOLS = 12
 
 
 @dataclass(frozen=True)
 class SearchResultText:
-    """What a call found; `older` says that it went on from another, `cursor` that there is more to look at.
+    """The result of a call; `is_continued`: it continued another; `cursor`: there is more to search.
 
-    `tools` are those that a search among the outputs of one tool could have named instead.
+    `tools` are the names that a search limited to one tool's outputs could have used instead.
     """
 
     query: str
@@ -31,7 +31,7 @@ class SearchResultText:
     cursor: str
 
     def text(self, total: int) -> str:
-        """The whole answer, when so many entries are stored."""
+        """Return the full answer; `total` is the number of stored entries."""
         return "\n".join([self._head(), *self.hits, self._foot(total)]) + "\n"
 
     def _head(self) -> str:
@@ -59,7 +59,7 @@ class SearchResultText:
 
 
 def hit_lines(entry: CacheEntry, sighting: MatchSummary) -> list[str]:
-    """A hit: its hash, name, size and count of lines, then the best of these with their numbers."""
+    """Return the lines of a hit: hash, name, size and line count, then the best lines with numbers."""
     name = escape_hidden_name(" ".join(part for part in (entry.tool, entry.target) if part))
     short_name = name if len(name) <= _MAX_NAME else f"{name[:_MAX_NAME]}…"
     match_text = _pluralize(sighting.lines, "matching line") if sighting.lines else "found in its name only"
