@@ -1,4 +1,4 @@
-"""Changes of files: asked about with their exact diff, written only over what was asked about."""
+"""File changes: approved by their exact diff, and written only over the approved version."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HASH_DIGITS = 12
 
 @dataclass(frozen=True)
 class FileChange:
-    """A file before and after a change, and what shows that it is still the same file."""
+    """A file before and after a change, with the stamp that shows that it is unchanged since."""
 
     path: str
     before: bytes | None
@@ -29,7 +29,7 @@ class FileChange:
 
     @property
     def summary(self) -> str:
-        """What happened to the file, with its lines and hashes before and after."""
+        """The note on the change, with line counts and hashes before and after."""
         if self.before == self.after:
             return self.note
         was = f"{_lines(self.before)} -> " if self.before is not None else ""
@@ -38,13 +38,13 @@ class FileChange:
 
 
 class ChangeWriter:
-    """Asks with a diff, and writes what was asked about."""
+    """Builds the approval request with a diff, and writes the approved changes."""
 
     def __init__(self, jail: Jail, tool: str) -> None:
         self._jail, self._tool = jail, tool
 
     def approval_request(self, call_id: str, changes: Sequence[FileChange], verb: str) -> ApprovalRequest:
-        """The question, with one diff of all."""
+        """Return the approval request, with one diff of all changes."""
         detail = "".join(unified_diff(change.path, change.before, change.after) for change in changes)
         paths = [change.path for change in changes]
         files_text = escape_hidden_name(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
@@ -57,7 +57,7 @@ class ChangeWriter:
         )
 
     def write(self, changes: Sequence[FileChange]) -> ToolResult:
-        """Write all of them, or none, and say what happened. Raises ToolError."""
+        """Write all changes or none, and return a summary. Raises ToolError."""
         done: list[FileChange] = []
         for change in changes:
             try:
@@ -70,7 +70,7 @@ class ChangeWriter:
         return ToolResult(f"{text}\n".encode(), target=", ".join(change.path for change in changes))
 
     def read_current(self, path: str) -> tuple[str, bytes | None, FileStamp | None]:
-        """The file as it is: its path, its bytes, its stamp; None twice when there is none."""
+        """Return a file's path, bytes and stamp; the last two are None when there is no file."""
         rel = self._jail.resolve_writable(path)
         try:
             with self._jail.open_file(rel) as opened:
@@ -83,7 +83,7 @@ class ChangeWriter:
             raise
 
     def _rolled_back_error(self, done: Sequence[FileChange], error: ToolError) -> ToolError:
-        """The error, once what was written before it stands as it was."""
+        """Undo the changes written so far, and return the error to raise."""
         not_undone = [change.path for change in done if not self._undo(change)]
         if not_undone:
             why = (

@@ -1,4 +1,4 @@
-"""What a write would change, as a person reads it."""
+"""The unified diff of a write, for the user to read."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _MAX_LINES = 1_500
 
 
 def unified_diff(path: str, before: bytes | None, after: bytes) -> str:
-    """The unified diff of a file's content; `before` is None for a new file.
+    """Return the unified diff of a file's content; `before` is None for a new file.
 
-    Signs that a person would not see stand as codes. Very large or binary content is described by its sizes,
+    Invisible characters are shown as codes. Very large or binary content is described by its sizes,
     and a very long diff says how much is left out.
     """
     path, old = escape_hidden_name(path), before or b""

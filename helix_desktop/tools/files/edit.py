@@ -19,27 +19,27 @@ _MAX_EDITS = 100
 
 
 class WriteFileArguments(Arguments, frozen=True):
-    """What write_file takes."""
+    """The arguments of write_file."""
 
     path: str
     content: str
 
 
 class MultiEditArguments(Arguments, frozen=True):
-    """What multi_edit takes; edits of one file follow one another."""
+    """The arguments of multi_edit; edits of one file are applied in order."""
 
     edits: Annotated[tuple[Edit, ...], msgspec.Meta(min_length=1, max_length=_MAX_EDITS)]
 
 
 class WriteFile:
-    """Writes a whole file, but not over changes made after the person saw the diff."""
+    """Writes a whole file, but not over changes made after the user saw the diff."""
 
     def __init__(self, jail: Jail) -> None:
         self._writer = ChangeWriter(jail, "write_file")
         self._approved_stamps: dict[str, FileStamp | None] = {}
 
     async def approval_request(self, call_id: str, args: WriteFileArguments) -> ApprovalRequest:
-        """May this file be written? Raises ToolError."""
+        """Return the approval request with the diff. Raises ToolError."""
         change = await asyncio.to_thread(self._change, args)
         while len(self._approved_stamps) >= _MAX_PENDING:
             del self._approved_stamps[next(iter(self._approved_stamps))]
@@ -79,7 +79,7 @@ class EditFile:
         self._writer = ChangeWriter(jail, "edit_file")
 
     async def approval_request(self, call_id: str, args: Edit) -> ApprovalRequest:
-        """May this file be edited? Raises ToolError."""
+        """Return the approval request with the diff. Raises ToolError."""
         changes = await asyncio.to_thread(apply_edits, self._writer, (args,))
         return await asyncio.to_thread(self._writer.approval_request, call_id, changes, "Edit")
 
@@ -96,7 +96,7 @@ class MultiEdit:
         self._writer = ChangeWriter(jail, "multi_edit")
 
     async def approval_request(self, call_id: str, args: MultiEditArguments) -> ApprovalRequest:
-        """May these files be edited so? Raises ToolError."""
+        """Return the approval request with one diff of all files. Raises ToolError."""
         changes = await asyncio.to_thread(apply_edits, self._writer, args.edits)
         return await asyncio.to_thread(self._writer.approval_request, call_id, changes, "Edit")
 
@@ -109,7 +109,7 @@ class MultiEdit:
 
 
 def apply_edits(writer: ChangeWriter, edits: tuple[Edit, ...]) -> list[FileChange]:
-    """What each file becomes by some edits, one after the other; blocks. Raises ToolError."""
+    """Apply edits in order and return the change of each file; blocks. Raises ToolError."""
     changes: dict[str, FileChange] = {}
     for number, edit in enumerate(edits, 1):
         try:

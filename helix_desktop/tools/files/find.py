@@ -20,7 +20,7 @@ _TOKEN = re.compile(r"\*\*/|\*\*|\*|\?|\[!?[^\]/]+\]|\{[^{}/]*\}|.", re.DOTALL)
 
 
 class FindFilesArguments(Arguments, frozen=True):
-    """What find_files takes."""
+    """The arguments of find_files."""
 
     pattern: str
     path: str = "."
@@ -35,7 +35,7 @@ class FindFiles(UnguardedTool):
     async def run(
         self, call_id: str, args: FindFilesArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """The paths. Raises ToolError."""
+        """Return the matching paths. Raises ToolError."""
         regex = _compile_glob(args.pattern)
         search_root = self._jail.hold_folder(args.path)
         root = await asyncio.to_thread(search_root.__enter__)
@@ -63,7 +63,7 @@ def _compile_glob(pattern: str) -> re.Pattern[str]:
 
 
 def _part_regex(token: str) -> str:
-    """One part of a glob as a regular expression; `*` and `?` never match a slash."""
+    """Return one token of a glob as a regular expression; `*` and `?` never match a slash."""
     fixed = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}.get(token)
     if fixed is not None:
         return fixed

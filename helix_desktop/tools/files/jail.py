@@ -1,4 +1,4 @@
-"""The workspace's folder as the tools see it: everything inside it, nothing outside."""
+"""The jail: gives tools access to files inside the workspace's folder, and to none outside."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EntryKind = Literal["file", "folder", "link", "other"]
 
 @dataclass(frozen=True)
 class FileStamp:
-    """What shows that a file was changed: identity, size in bytes, time of change in nanoseconds."""
+    """A fingerprint to detect changes of a file: identity, size in bytes, mtime in nanoseconds."""
 
     device: int
     inode: int
@@ -27,7 +27,7 @@ class FileStamp:
 
     @classmethod
     def of(cls, stat: os.stat_result) -> FileStamp:
-        """The stamp of a stat result."""
+        """Return the stamp of a stat result."""
         return cls(stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
@@ -42,7 +42,7 @@ class OpenFile:
 
 @dataclass(frozen=True)
 class DirEntry:
-    """One thing in a folder; `size` in bytes for files, `leads_to` for links."""
+    """An entry of a folder; `size` in bytes for files, `link_target` for links."""
 
     name: str
     kind: EntryKind
@@ -54,7 +54,7 @@ class DirEntry:
 class SearchRoot:
     """A folder to start a search in: its path in the workspace, and a folder that cannot be swapped.
 
-    `name` is the file in it when a file was asked for, else empty.
+    `file_name` is the file in it when a file was requested, else empty.
     """
 
     path: str
@@ -67,7 +67,7 @@ class Jail(Protocol):
 
     @property
     def limits(self) -> PathLimits:
-        """What of the folder is out of bounds."""
+        """The paths of the folder that are out of bounds."""
         ...
 
     def open_file(self, path: str) -> AbstractContextManager[OpenFile]:
@@ -75,7 +75,7 @@ class Jail(Protocol):
         ...
 
     def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
-        """A folder's path in the workspace and what is in it, unsorted."""
+        """Return a folder's path in the workspace and its entries, unsorted."""
         ...
 
     def hold_folder(self, path: str) -> AbstractContextManager[SearchRoot]:
@@ -83,7 +83,7 @@ class Jail(Protocol):
         ...
 
     def resolve_writable(self, path: str) -> str:
-        """The path that a write would really change. Raises ToolError when it may not be written."""
+        """Return the path that a write would really change. Raises ToolError when it may not be written."""
         ...
 
     def write(self, path: str, data: bytes, stamp: FileStamp | None) -> str:
@@ -95,16 +95,16 @@ class Jail(Protocol):
 
 
 class PathLimits:
-    """What is out of bounds inside a workspace, by path components."""
+    """The paths that are out of bounds inside a workspace, by path components."""
 
     def __init__(self, root: Path, hidden: tuple[Path, ...], read_only: tuple[Path, ...]) -> None:
         self.hidden = relative_parts(hidden, root)
         self._read_only = relative_parts(read_only, root)
 
     def check_read(self, path: str, parts: tuple[str, ...]) -> None:
-        """Raises ToolError when the path holds the app's own data, of this workspace or of others.
+        """Raise ToolError when the path holds the app's own data, of this workspace or of others.
 
-        Also when a link leads to a name that is no text, which nothing could be told of.
+        Also when a link leads to a name that is not valid text, which could not be shown.
         """
         if any("\ud800" <= sign <= "\udfff" for part in parts for sign in part):
             raise path_refused(path, "a link on the way leads to a name that is not valid Unicode.")
@@ -112,7 +112,7 @@ class PathLimits:
             raise path_refused(path, "it holds this program's own data.")
 
     def check_write(self, path: str, parts: tuple[str, ...]) -> None:
-        """Raises ToolError when no tool may ever write there."""
+        """Raise ToolError when no tool may ever write there."""
         self.check_read(path, parts)
         if not parts:
             raise ToolError("The workspace itself is a folder, not a file.", fix="Name a file in it.")
@@ -123,12 +123,12 @@ class PathLimits:
 
 
 def special_file_refused(path: str, kind: str) -> ToolError:
-    """The refusal of a FIFO, socket or device."""
+    """Return the error for a FIFO, socket or device."""
     return ToolError(f"{path} was refused: it is {kind}, not a regular file.")
 
 
 def hard_link_refused(path: str, links: int) -> ToolError:
-    """The refusal to write a file that has other names, perhaps outside the workspace."""
+    """Return the error for writing a file with hard links, perhaps outside the workspace."""
     return ToolError(
         f"{path} was refused: it has {links} hard links.",
         "Its other names may lie outside the workspace.",
@@ -137,7 +137,7 @@ def hard_link_refused(path: str, links: int) -> ToolError:
 
 
 def changed_file_refused(path: str) -> ToolError:
-    """The refusal to overwrite what somebody changed since it was read."""
+    """Return the error for overwriting a file that was changed since it was read."""
     return ToolError(
         f"{path} was not written: it was changed by something else meanwhile.",
         fix="Read it again, then write.",

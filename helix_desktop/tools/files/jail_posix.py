@@ -133,7 +133,7 @@ class PosixJail:
                 yield OpenFile(rel, file, FileStamp.of(file_stat))
 
     def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
-        """A folder's path in the workspace and what is in it, unsorted."""
+        """Return a folder's path in the workspace and its entries, unsorted."""
         with (
             os_errors_as_tool_errors("list", path),
             self._folder(path) as walk,
@@ -154,13 +154,13 @@ class PosixJail:
             yield SearchRoot(rel, cwd, walk.last)
 
     def resolve_writable(self, path: str) -> str:
-        """The path that a write would really change. Raises ToolError when it may not be written."""
+        """Return the path that a write would really change. Raises ToolError when it may not be written."""
         with os_errors_as_tool_errors("write", path), self._walk(path) as walk:
             self._check_target(path, walk)
             return "/".join(walk.parts)
 
     def write(self, path: str, data: bytes, stamp: FileStamp | None) -> str:
-        """Replace a file as a whole, or make it (folders too); gives its path in the workspace."""
+        """Replace a file as a whole, or create it (folders too), and return its path in the workspace."""
         self.resolve_writable(path)
         with os_errors_as_tool_errors("write", path), self._walk(path, create=True) as walk:
             self._check_target(path, walk)

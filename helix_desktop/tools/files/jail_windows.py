@@ -54,7 +54,7 @@ class WindowsJail:
                 yield OpenFile(rel, file, FileStamp.of(file_stat))
 
     def list_entries(self, path: str) -> tuple[str, list[DirEntry]]:
-        """A folder's path in the workspace and what is in it, unsorted."""
+        """Return a folder's path in the workspace and its entries, unsorted."""
         with os_errors_as_tool_errors("list", path):
             target, rel = self._resolve(path)
             if target.exists() and not target.is_dir():
@@ -76,12 +76,12 @@ class WindowsJail:
             yield SearchRoot(rel.rpartition("/")[0], str(target.parent), target.name)
 
     def resolve_writable(self, path: str) -> str:
-        """The path that a write would really change. Raises ToolError when it may not be written."""
+        """Return the path that a write would really change. Raises ToolError when it may not be written."""
         with os_errors_as_tool_errors("write", path):
             return self._target(path)[1]
 
     def write(self, path: str, data: bytes, stamp: FileStamp | None) -> str:
-        """Replace a file as a whole, or make it (folders too); gives its path in the workspace."""
+        """Replace a file as a whole, or create it (folders too), and return its path in the workspace."""
         with os_errors_as_tool_errors("write", path):
             target, rel = self._target(path)
             target.parent.mkdir(parents=True, exist_ok=True)

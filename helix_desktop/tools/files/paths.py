@@ -1,4 +1,4 @@
-"""Paths as the agent writes them: what they may look like, and which may never be written."""
+"""Path rules: the form of the agent's paths, and the paths that may never be written."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _DEVICES = {"con", "prn", "aux", "nul", "conin$", "conout$", "clock$"} | {
 
 
 def startup_files(home: Path) -> tuple[Path, ...]:
-    """Files and folders below `home` that the system runs or obeys unasked; no tool may write them."""
+    """Return files and folders below `home` that the system runs or obeys unasked; never writable."""
     return tuple(home / name for name in _STARTUP)
 
 
 def normalized_name(name: str) -> str:
-    """A name as the most forgiving file system compares it: no case, no invisible signs, no trailing dots."""
+    """Normalize a name as the most lenient file system does: no case, invisible characters, end dots."""
     visible = "".join(
         sign for sign in unicodedata.normalize("NFKC", name) if unicodedata.category(sign) != "Cf"
     )
@@ -39,9 +39,9 @@ def normalized_name(name: str) -> str:
 
 
 def parts_of(path: str, roots: Iterable[Path], windows: bool = os.name == "nt") -> tuple[str, ...]:
-    """The components of a path inside the workspace, without dots; empty for the workspace itself.
+    """Return the components of a path inside the workspace, without dots; empty for the workspace itself.
 
-    An absolute path is taken when it begins with one of `roots`. Raises ToolError for every other absolute
+    An absolute path is accepted when it begins with one of `roots`. Raises ToolError for every other absolute
     path, for `..`, and for names that no file can have or that mean something else on Windows.
     """
     _refuse_hidden_characters(path)
@@ -57,18 +57,18 @@ def parts_of(path: str, roots: Iterable[Path], windows: bool = os.name == "nt") 
 
 
 def is_below(parts: Sequence[str], tops: Iterable[Sequence[str]]) -> bool:
-    """Whether `parts` is one of `tops` or lies below one, as a forgiving file system sees it."""
+    """Return True if `parts` is one of `tops` or below one, as a lenient file system compares them."""
     names = tuple(normalized_name(part) for part in parts)
     return any(names[: len(top)] == tuple(normalized_name(part) for part in top) for top in tops)
 
 
 def is_git_internal(parts: Sequence[str]) -> bool:
-    """Whether the path is, or lies in, a `.git`: its hooks and its config run commands unasked."""
+    """Return True if the path is, or is in, a `.git`: its hooks and config run commands unasked."""
     return any(normalized_name(part) in (".git", "git~1") for part in parts)
 
 
 def relative_parts(paths: Iterable[Path], root: Path) -> tuple[tuple[str, ...], ...]:
-    """Those of `paths` that lie below `root`, as components relative to it."""
+    """Return the `paths` below `root`, as components relative to it."""
     forms = (form for path in paths for form in (path, path.resolve()))
     relative = (form.relative_to(root).parts for form in forms if form != root and form.is_relative_to(root))
     return tuple(dict.fromkeys(relative))

@@ -32,7 +32,7 @@ _MAGIC = (
 
 
 class ReadFileArguments(Arguments, frozen=True):
-    """What read_file takes; lines count from 1, both ends included."""
+    """The arguments of read_file; lines count from 1, both ends included."""
 
     path: str
     start_line: Line | None = None
@@ -48,7 +48,7 @@ class ReadFile(UnguardedTool):
     async def run(
         self, call_id: str, args: ReadFileArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """The file. Raises ToolError."""
+        """Return the file's content. Raises ToolError."""
         return await asyncio.to_thread(self._read, args)
 
     def _read(self, args: ReadFileArguments) -> ToolResult:
@@ -65,7 +65,7 @@ class ReadFile(UnguardedTool):
 
 
 def _as_image(open_file: OpenFile) -> ToolResult | None:
-    """The file as an image that a model may be sent; None when it is none, or too large for one."""
+    """Return the file as an image for the model; None if it is not an image, or too large."""
     if open_file.stamp.size > MAX_IMAGE_BYTES:
         return None
     data = open_file.file.read(MAX_IMAGE_BYTES + 1)
@@ -102,7 +102,7 @@ def _read_all(open_file: OpenFile) -> ToolResult:
 
 
 def _read_utf16(open_file: OpenFile, encoding: str, args: ReadFileArguments) -> ToolResult:
-    """A file in UTF-16, its text given in UTF-8."""
+    """Return the text of a UTF-16 file in UTF-8."""
     data = _read_all(open_file).content
     text = data.decode(encoding, "replace").removeprefix("\ufeff").encode()
     if args.start_line is not None or args.end_line is not None:
@@ -146,7 +146,7 @@ _NOT_EXPANDED = frozenset(
 
 
 class ListDirectoryArguments(Arguments, frozen=True):
-    """What list_directory takes; depth 1 lists only the folder itself."""
+    """The arguments of list_directory; depth 1 lists only the folder itself."""
 
     path: str = "."
     depth: Line | None = None
@@ -161,7 +161,7 @@ class ListDirectory(UnguardedTool):
     async def run(
         self, call_id: str, args: ListDirectoryArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """The tree. Raises ToolError."""
+        """Return the tree. Raises ToolError."""
         return await asyncio.to_thread(self._list, args)
 
     def _list(self, args: ListDirectoryArguments) -> ToolResult:

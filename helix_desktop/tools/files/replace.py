@@ -1,4 +1,4 @@
-"""Replacing text in a file's bytes: exact, told where and how often, all other bytes as they were."""
+"""Exact text replacement in a file's bytes, with the count and the first line; other bytes stay."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class Edit(Arguments, frozen=True):
 
 
 def utf16_encoding(data: bytes) -> str:
-    """The UTF-16 that a file's first bytes say it is in; empty for all else."""
+    """Return the UTF-16 codec of a file's byte order mark; empty for all other files."""
     return next((name for mark, name in _UTF16_MARKS if data.startswith(mark)), "")
 
 
 def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, int, int]:
-    """The edited bytes, how many places changed, and the first one's line; all other bytes stay as they were.
+    """Return the edited bytes, the number of replacements, and the line of the first; other bytes stay.
 
     Encoding, byte order mark and line ends follow the file's. Raises ToolError when old_text is empty, equals
     new_text, is not there, or is there more than once without replace_all.
@@ -58,7 +58,7 @@ def replace_text(rel: str, data: bytes, edit: Edit) -> tuple[bytes, int, int]:
 
 
 def reencode(previous: bytes | None, content: str) -> tuple[bytes, str]:
-    """A file's new content in the encoding and with the line ends of its old one, and what was kept."""
+    """Encode new content with the encoding and line ends of the old one; return bytes and what was kept."""
     if not previous:
         return content.encode(), ""
     encoding, preserved = utf16_encoding(previous), []
@@ -74,7 +74,7 @@ def reencode(previous: bytes | None, content: str) -> tuple[bytes, str]:
 
 
 def _utf16_to_utf8(rel: str, data: bytes, encoding: str) -> bytes:
-    """UTF-16 as UTF-8, if that can be undone."""
+    """Convert UTF-16 to UTF-8. Raises ToolError if it is not valid UTF-16."""
     try:
         return data.decode(encoding).encode()
     except UnicodeError:

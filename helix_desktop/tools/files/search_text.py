@@ -21,7 +21,7 @@ _MAX_LINES = 2_000
 
 
 class SearchTextArguments(Arguments, frozen=True):
-    """What search_text takes; context is in lines."""
+    """The arguments of search_text; context is in lines."""
 
     pattern: str
     path: str = "."
@@ -38,7 +38,7 @@ class SearchText(UnguardedTool):
     async def run(
         self, call_id: str, args: SearchTextArguments, on_output: OutputCallback = ignore_output
     ) -> ToolResult:
-        """The matching lines with their numbers. Raises ToolError."""
+        """Return the matching lines with their numbers. Raises ToolError."""
         if not args.pattern:
             raise ToolError("pattern is empty.", fix="Give the text or regular expression to look for.")
         search_root = self._jail.hold_folder(args.path)
@@ -72,12 +72,12 @@ def hidden_globs(jail: Jail, root: SearchRoot) -> list[str]:
 
 
 def _literal(path: str) -> str:
-    """A path as a glob that matches it alone."""
+    """Return a glob that matches this path alone."""
     return re.sub(r"[*?\[\]{}]", r"[\g<0>]", path if os.name == "nt" else path.replace("\\", r"\\"))
 
 
 async def release_folder(context: AbstractContextManager[SearchRoot]) -> None:
-    """Leave a place that is held; blocks elsewhere."""
+    """Release a held folder, on another thread."""
     await asyncio.to_thread(context.__exit__, None, None, None)
 
 

@@ -1,4 +1,4 @@
-"""The environment of programs that the agent starts: the person's own, without secrets and without ours."""
+"""The environment of programs that the agent starts: the user's, without secrets and our variables."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _NON_INTERACTIVE = {
 
 
 def clean_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """`environ` without secrets and our own additions, told that nobody answers at a terminal.
+    """Return `environ` without secrets and our own variables, set for non-interactive use.
 
-    Where PyInstaller kept what the person had (NAME_ORIG), that is put back.
+    Where PyInstaller saved the user's value (NAME_ORIG), that is restored.
     """
     cleaned = {
         name: value

@@ -1,7 +1,7 @@
-"""Processes that a command leaves behind, found by a mark in their environment whatever group they are in.
+"""Processes that a command leaves behind, found by a tag in their environment, whatever their group.
 
-Only Linux tells the environment of other processes; elsewhere nothing is found, and ending the process group
-must do.
+Only Linux shows the environment of other processes; elsewhere nothing is found, and ending the process group
+has to be enough.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _SANDBOX_PROGRAMS = ("bwrap",)
 
 @dataclass(frozen=True)
 class OrphanProcess:
-    """A process that is still there."""
+    """A process that is still running."""
 
     pid: int
     name: str
 
 
 def find_orphans(env_tag: str) -> list[OrphanProcess]:
-    """The processes that carry a mark, but for the sandbox's own; blocks for some milliseconds."""
+    """Return the processes with this tag, except the sandbox's own; blocks for some milliseconds."""
     return [
         OrphanProcess(pid, name)
         for pid in _marked(env_tag)
@@ -40,7 +40,7 @@ def find_orphans(env_tag: str) -> list[OrphanProcess]:
 
 
 def kill_orphans(env_tag: str) -> None:
-    """Kill every process that carries a mark, also those it starts meanwhile."""
+    """Kill every process with this tag, also those started meanwhile."""
     for _ in range(_MAX_ROUNDS):
         pids = list(_marked(env_tag))
         if not pids:
@@ -81,7 +81,7 @@ def _kill(pid: int, env_tag: str) -> None:
     with suppress(OSError):
         pid_fd = os.pidfd_open(pid)
         try:
-            if _carries(pid, env_tag):  # by now the number may be another one's
+            if _carries(pid, env_tag):  # by now the pid may belong to another process
                 signal.pidfd_send_signal(pid_fd, signal.SIGKILL)
         finally:
             os.close(pid_fd)

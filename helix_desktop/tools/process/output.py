@@ -1,4 +1,4 @@
-"""What a program puts out, as it comes: kept under a cap, put aside in a file beyond it, heard at once."""
+"""A program's output as it arrives: capped in memory, spilled to a file beyond that, and reported live."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ _MIB = 1024 * 1024
 OUTPUT_CAP = 63 * _MIB  # leaves room for a header under the store's cap of 64 MB
 _TAIL = 1 * _MIB
 _MAX_SPILL = 1024 * _MIB
-_MAX_CHUNK = 16 * 1024  # bytes told at once at most: more than any screen shows
+_MAX_CHUNK = 16 * 1024  # bytes per callback: more than any screen shows
 _INTERVAL_S = 0.1
 
 
 class CappedOutput:
-    """Bytes as they arrive: the first part and the last MB are kept, what lies between is counted."""
+    """A capped buffer: keeps the first part and the last MB, and counts the bytes between."""
 
     def __init__(self, cap: int = OUTPUT_CAP) -> None:
         self._head_size = max(cap - _TAIL, 0)
@@ -26,7 +26,7 @@ class CappedOutput:
         self._size = 0
 
     def add(self, data: bytes) -> bytes:
-        """Take the next piece; gives what of it went beyond the first part."""
+        """Add the next chunk; return the bytes of it that are beyond the first part."""
         self._size += len(data)
         room = self._head_size - len(self._head)
         self._head += data[:room]
@@ -43,17 +43,17 @@ class CappedOutput:
 
     @property
     def dropped(self) -> int:
-        """How many bytes were not kept."""
+        """The number of bytes that were not kept."""
         return self._size - len(self._head) - min(len(self._tail), _TAIL)
 
     def joined(self) -> bytes:
-        """What was kept, with a line that says how much was dropped, if anything was."""
+        """Return the kept bytes, with a line for the number of dropped bytes, if any."""
         gap = f"\n[… {self.dropped:,} bytes of output dropped here …]\n".encode() if self.dropped else b""
         return bytes(self._head) + gap + bytes(self._tail[-_TAIL:])
 
 
 class SpillFile:
-    """A file that takes all of an output that is too large to be kept; its methods block."""
+    """A file for all of an output that is too large for memory; its methods block."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -61,7 +61,7 @@ class SpillFile:
         self.is_complete = True
 
     def write(self, data: bytes) -> None:
-        """Append; what the disk does not take, or goes beyond 1 GB, is left out."""
+        """Append; data that the disk refuses, or beyond 1 GB, is left out."""
         if self.is_complete and self.size + len(data) <= _MAX_SPILL:
             try:
                 with self._path.open("ab") as file:
@@ -74,14 +74,14 @@ class SpillFile:
             self.is_complete = False
 
     def remove(self) -> None:
-        """Delete it: everything was kept after all."""
+        """Delete the file: all of the output fitted in memory."""
         self.size = 0
         with suppress(OSError):
             self._path.unlink()
 
 
 class LiveOutput:
-    """Tells the newest output about ten times a second; of a flood only the newest part."""
+    """Reports the newest output about ten times a second; of a flood only the newest part."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, on_output: OutputCallback) -> None:
         self._loop, self._on_output = loop, on_output
@@ -90,7 +90,7 @@ class LiveOutput:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, data: bytes) -> None:
-        """Take the next piece."""
+        """Add the next chunk."""
         if self._on_output is ignore_output:
             return
         self._pending += data[-_MAX_CHUNK:]
@@ -99,7 +99,7 @@ class LiveOutput:
             self._timer = self._loop.call_later(_INTERVAL_S, self.flush)
 
     def flush(self) -> None:
-        """Tell what has not been told yet."""
+        """Report the pending output now."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

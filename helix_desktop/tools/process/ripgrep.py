@@ -37,7 +37,7 @@ def find_ripgrep() -> Path | None:
 
 
 def _installed() -> list[Path]:
-    """Where the ripgrep package says it put the program: environments may lend each other's packages."""
+    """Return where the ripgrep package installed the program: environments may share packages."""
     try:
         files = distribution("ripgrep").files or ()
     except PackageNotFoundError:
@@ -46,7 +46,7 @@ def _installed() -> list[Path]:
 
 
 def normalize_path(name: str, windows: bool = os.name == "nt") -> str:
-    """A file that ripgrep names, as this program does: from the folder searched, with slashes."""
+    """Return a path from ripgrep relative to the searched folder, with slashes."""
     return (name.replace("\\", "/") if windows else name).removeprefix("./")
 
 
@@ -57,9 +57,9 @@ class Ripgrep:
         self._binary, self._environment = binary, environment
 
     async def run(self, args: Sequence[str], cwd: str, stdin_data: bytes | None = None) -> ProcessResult:
-        """Search; `feed` is searched instead of files when given. No match is exit code 1.
+        """Search files, or `stdin_data` if it is given. No match is exit code 1.
 
-        Raises ToolError with ripgrep's own words when the pattern is wrong, and when there is no ripgrep.
+        Raises ToolError with ripgrep's own message when the pattern is wrong, and when there is no ripgrep.
         """
         if self._binary is None:
             raise ToolError(

@@ -1,4 +1,4 @@
-"""Programs run to their end: output under a cap, all they started ended on time-out or cancel.
+"""Run programs to their end: output is capped, and the whole process tree ends on timeout or cancel.
 
 Built on `loop.subprocess_exec`, which asyncio's own loop and the Qt loop both have.
 """
@@ -45,15 +45,15 @@ else's. It is nobody's child, so that no command waits for it.
 
 
 ProcessEnding = Literal["ended", "late", "stopped"]
-"""How a run came to its end: by itself, at its time limit, or because the person stopped it."""
+"""How a run ended: by itself, at its time limit, or because the user stopped it."""
 
 
 @dataclass(frozen=True)
 class ProcessSpec:
     """A program to run; a `str` command goes to the system's shell on Windows only.
 
-    `guarded`: on POSIX systems nothing of its group outlives it, nor this process, even a killed one; without
-    `feed`. On Windows that holds for every program.
+    `is_guarded`: on POSIX systems nothing of its group outlives it, nor this process, even a killed one;
+    without `stdin_data`. On Windows that holds for every program.
     `confine` is called in the new process before the program starts, and must not allocate much.
     """
 
@@ -70,8 +70,8 @@ class ProcessSpec:
 class ProcessResult:
     """How a program ended; `exit_code` is None when it was ended early.
 
-    `left` names the processes it left in the background (ended too), as far as they could be seen;
-    `dropped` bytes of the output were not kept; `aside` bytes, all of it or its beginning, stand in a file.
+    `orphan_names` are the processes it left in the background (ended too), as far as they could be found;
+    `dropped_bytes` of the output were not kept; `spilled_bytes`, all of it or its start, are in a file.
     """
 
     exit_code: int | None
@@ -127,7 +127,7 @@ class _Watcher(asyncio.SubprocessProtocol):
             self.closed.set_result(None)
 
     async def settle(self) -> None:
-        """Wait until what was put aside is on disk; a file that holds no more than was kept is removed."""
+        """Wait until the spill file is on disk; remove it if memory held all of the output."""
         self.live.flush()
         if self._writing is not None:
             await asyncio.wait([self._writing])
@@ -135,7 +135,7 @@ class _Watcher(asyncio.SubprocessProtocol):
                 await asyncio.to_thread(self.spill.remove)
 
     def _spill(self, spill: SpillFile, data: bytes) -> None:
-        # Reading rests until the disk has it, so that pieces keep their order and memory stays small.
+        # Reading pauses until the disk has it, so that chunks keep their order and memory stays small.
         pipe = self._pipe(1)
         if pipe is not None:
             pipe.pause_reading()
@@ -164,9 +164,9 @@ async def run_process(
 ) -> ProcessResult:
     """Run a program to its end, at most `timeout_s` seconds; output beyond `cap` bytes loses its middle.
 
-    `told` hears the output while it comes; `aside` names a new file that takes all of an output that is too
+    `on_output` gets the output while it arrives; `spill_path` is a new file for all of an output that is too
     large. When the task is cancelled, or the time is over, the program and all it started are ended first; a
-    cancel with the message STOPPED gives what there is so far. Raises OSError when it cannot be started.
+    cancel with the message STOPPED returns the output so far. Raises OSError when it cannot be started.
     """
     env_tag = secrets.token_hex(16) if spec.is_guarded else ""
     with _guard(spec, env_tag) as (guarded, stdin):
@@ -176,7 +176,7 @@ async def run_process(
 
 @contextmanager
 def _guard(spec: ProcessSpec, env_tag: str) -> Iterator[tuple[ProcessSpec, int]]:
-    """The launch, guarded if it wants that, and its standard input; leaving the block lets the guard go."""
+    """Yield the spec, guarded if requested, and its standard input; the guard is released after the block."""
     stdin = subprocess.DEVNULL if spec.stdin_data is None else subprocess.PIPE
     if not spec.is_guarded or os.name != "posix" or isinstance(spec.command, str):
         yield spec, stdin
@@ -223,7 +223,7 @@ async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
 
 
 async def _find_orphans(watcher: _Watcher, env_tag: str) -> tuple[str, ...]:
-    """The names of what a program that has ended left running."""
+    """Return the names of the processes that a program left running."""
     done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
     names: tuple[str, ...]
     if sys.platform == "win32":
@@ -297,7 +297,7 @@ if sys.platform == "win32":
 
     async def _end_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
         watcher.job.end()
-        if transport.get_returncode() is None:  # one that no job could take
+        if transport.get_returncode() is None:  # not assigned to a job
             transport.kill()
         await asyncio.wait([watcher.closed], timeout=_TERM_GRACE_S)
 
