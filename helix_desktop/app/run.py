@@ -127,13 +127,11 @@ async def _run_window(
             asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace"
         )
     )
-    started_at_ms = now_ms()
+    start_ms = now_ms()
     first_task = start_target(launch_target or file_events.first_target(early_targets), is_first=True)
     if crashed_run is not None:
         window_context.actions.start(
-            _report_crash(
-                crashed_run, window_context, services, data_dir.logs_dir, first_task, started_at_ms
-            ),
+            _report_crash(crashed_run, window_context, services, data_dir.logs_dir, first_task, start_ms),
             "tell crash",
         )
     for early_target in early_targets:
