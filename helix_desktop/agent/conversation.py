@@ -137,27 +137,27 @@ class Conversation(ManualActions):
         compactor = Compactor(
             session, counter, clock, services.prompts["handover"], settings, services.versions["handover"]
         )
-        upkeep = WindowRewriter(session, counter, clock, settings)
-        forms = OutputForms(session, services.store, upkeep, counter, extractor, clock, settings)
-        observer = Observer(session, counter, clock, upkeep, services.prompts, services.versions, settings)
+        rewriter = WindowRewriter(session, counter, clock, settings)
+        forms = OutputForms(session, services.store, rewriter, counter, extractor, clock, settings)
+        observer = Observer(session, counter, clock, rewriter, services.prompts, services.versions, settings)
         self._approvals = SpendApprovals(session, settings, self.budget, services.is_unattended)
-        steward = ContextManager(
-            session, upkeep, compactor, observer, clock, scope, settings, self.budget, self._approvals
+        context_manager = ContextManager(
+            session, rewriter, compactor, observer, clock, scope, settings, self.budget, self._approvals
         )
-        super().__init__(session, steward, compactor, forms, settings)
+        super().__init__(session, context_manager, compactor, forms, settings)
         self.queue = MessageQueue(session)
-        engine = (session, runner, steward, counter, clock, settings, self.budget)
-        unattended = is_subagent or services.approver is not services.interactive_approver
-        self._engine = TurnEngine(*engine, mode=lambda: self.permissions.mode, is_unattended=unattended)
+        engine = (session, runner, context_manager, counter, clock, settings, self.budget)
+        is_unattended = is_subagent or services.approver is not services.interactive_approver
+        self._engine = TurnEngine(*engine, mode=lambda: self.permissions.mode, is_unattended=is_unattended)
 
     @property
     def is_running(self) -> bool:
-        """Whether a turn runs."""
+        """True while a turn runs."""
         return self._turn is not None and not self._turn.done()
 
     @property
     def asks(self) -> list[ApprovalRequest]:
-        """The questions that calls wait with, its own and then its subagents', oldest first."""
+        """The open approval requests, its own and then its subagents', oldest first."""
         return [*self._services.interactive_approver.asks(self.session.id), *self.subagents.asks]
 
     @property

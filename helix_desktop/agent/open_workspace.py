@@ -160,8 +160,8 @@ class OpenWorkspace(ContentAccess):
         if summary.count is None or summary.parent or not self.run_settings.is_ready:
             return None
         _, frame, _ = self.run_settings()
-        chosen = summary.count.chosen
-        info = self._chosen_models.get(chosen) if chosen else frame.info
+        chosen_label = summary.count.chosen
+        info = self._chosen_models.get(chosen_label) if chosen_label else frame.info
         if info is None or is_outdated(summary.count, self.policy, info.window):
             return None
         ratio = self._ratios.get(info.label, 1.0)

@@ -283,7 +283,7 @@ class Tools(Protocol):
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them, always in the same order."""
+        """The tool specs sent to the model, in a stable order."""
         ...
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:

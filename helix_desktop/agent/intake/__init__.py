@@ -1,1 +1,1 @@
-"""Receives large outputs, and settles in which form they enter the window."""
+"""Intake: receives model answers and tool outputs, and chooses the form in which large ones are shown."""

@@ -1,4 +1,4 @@
-"""The extractor: lets a fast model write down what somebody wants to know of a large output."""
+"""The extractor: has a fast model extract the requested information from a large output."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from helix_desktop.context.intake.output_extract import (
 from helix_desktop.domain.errors import ContextWindowExceeded, ModelError, OutputFormUnavailable
 
 log = logging.getLogger(__name__)
-_WINDOW_SHARE = 0.8  # of a model's window: its tokens are not counted by our vocabulary
+_WINDOW_SHARE = 0.8  # of a model's window, because its tokenizer is not ours
 _PROMPT_TOKENS = 800  # prompt and frame of the request, and the longest instructions
 
 
 class Extract(msgspec.Struct, frozen=True):
-    """A compact form with its tokens; who wrote it and at what cost in tokens and US dollars.
+    """A compact form with its tokens, the model that wrote it, and its cost in tokens and US dollars.
 
-    `refused` says why it may not be used, `fallback` why it was not written the usual way.
+    `rejection` says why it may not be used, `fallback_reason` why the default way was not taken.
     """
 
     text: str
@@ -45,21 +45,21 @@ class Extract(msgspec.Struct, frozen=True):
 
 
 class Extractor:
-    """Asks the models for extracts: the fast one, then the larger ones, then in pieces, then of what fits."""
+    """Extracts with the fast model, then the larger ones, then in chunks, then from what fits."""
 
     def __init__(self, counter: TokenCounter, prompt: str, settings: RunSettingsSource) -> None:
         self._counter, self._prompt, self._settings = counter, prompt, settings
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """Whom to ask, in this order; the offline demo answers from a script and is not asked."""
+        """The models to try, in order, without the offline demo, which answers from a script."""
         _, _, roles = self._settings()
         return tuple(model for model in roles.extraction_models if not model.info.demo)
 
     async def extract(self, source: OutputSource, instructions: str) -> Extract:
-        """The compact form of an output.
+        """Return the compact form of an output.
 
-        Raises OutputFormUnavailable when there is no model to ask, ModelError when none answers.
+        Raises OutputFormUnavailable if there is no model to call, ModelError if none answers.
         """
         policy, _, _ = self._settings()
         max_words = compact_max_words(policy.preview_tokens, source.tokens)
@@ -78,7 +78,7 @@ class Extractor:
     async def _ask_models(
         self, source: OutputSource, instructions: str, word_limit: int
     ) -> tuple[Model, Completion, str]:
-        """Ask the first model that the output fits; the next one when it fails."""
+        """Call the first model whose window fits the output; if it fails, the next one."""
         models = self.models
         failed: ModelError | None = None
         for model in models:
@@ -107,7 +107,7 @@ class Extractor:
     async def _extract_in_parts(
         self, source: OutputSource, instructions: str, word_limit: int, capacity: int
     ) -> tuple[Model, Completion, str]:
-        """Ask the largest model piece by piece; when those are too many or it fails, without the middle."""
+        """Call the largest model per chunk; if those are too many or one fails, leave out the middle."""
         model = max(self.models, key=_input_capacity)
         parts = await asyncio.to_thread(split_output, source, capacity)
         if len(parts) <= MAX_CHUNKS:
@@ -127,7 +127,7 @@ class Extractor:
     async def _extract_parts(
         self, model: Model, parts: Sequence[OutputSource], instructions: str, word_limit: int
     ) -> Completion:
-        """Ask for all parts side by side, then for one answer from all of theirs."""
+        """Extract from all parts in parallel, then merge the extracts by one more call."""
         try:
             async with asyncio.TaskGroup() as group:
                 tasks = [
@@ -161,7 +161,7 @@ class Extractor:
 
 
 def _input_capacity(model: Model) -> int:
-    """Tokens of an output that a model can be asked about at once."""
+    """Return the largest output, in tokens, that fits one request to a model."""
     return int(model.info.window * _WINDOW_SHARE) - model.info.reserve - _PROMPT_TOKENS
 
 

@@ -1,4 +1,4 @@
-"""The intake's question: asked once per batch of calls in a fork of the request, of which nothing is kept."""
+"""The form prompt: asks the model once per batch which forms it wants, in a forked request not recorded."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ log = logging.getLogger(__name__)
 
 
 class HeldOutput(msgspec.Struct, frozen=True):
-    """A held output: as it came, and the preview it gets when nobody chooses."""
+    """A held output: as it arrived, and the preview used if no form is chosen."""
 
     received: ReceivedOutput
     preview: ToolAnswered
@@ -43,7 +43,7 @@ class HeldOutput(msgspec.Struct, frozen=True):
 
 
 class FormDecision(msgspec.Struct, frozen=True):
-    """The choices for a batch in its order, what asking has cost, and why nobody chose if so."""
+    """The choices for a batch, in its order, with the cost of asking; `note` says why none was made."""
 
     choices: tuple[FormChoice, ...]
     tokens: int = 0
@@ -55,7 +55,7 @@ class FormDecision(msgspec.Struct, frozen=True):
 
 
 class ForkedRequest(msgspec.Struct, frozen=True):
-    """The request that asks, its tokens, and for which outputs it offers the full form."""
+    """The forked request, its tokens, and for which outputs it offers the full form."""
 
     request: ModelRequest
     tokens: int
@@ -63,7 +63,7 @@ class ForkedRequest(msgspec.Struct, frozen=True):
 
 
 class FormPrompt:
-    """Asks the main model in which forms it wants large outputs."""
+    """The prompt that asks the main model for the forms of large outputs."""
 
     def __init__(
         self, session: Session, counter: TokenCounter, clock: Clock, prompt: str, settings: RunSettingsSource
@@ -72,7 +72,7 @@ class FormPrompt:
         self._prompt, self._settings = prompt, settings
 
     async def ask(self, batch: Sequence[HeldOutput], deadline: float) -> FormDecision:
-        """A choice for each output, made by `deadline` (the loop's time); it never fails."""
+        """Return a choice for each output by `deadline` (event loop time, in seconds); never raises."""
         default_choices = (FormChoice(),) * len(batch)
         fork = await self._fork(batch)
         if fork is None:
@@ -107,7 +107,7 @@ class FormPrompt:
         )
 
     async def _fork(self, batch: Sequence[HeldOutput]) -> ForkedRequest | None:
-        """The request as it would be sent, with previews as answers, and the question; None without room."""
+        """Return the next request with previews as answers, plus the question; None if it does not fit."""
         policy, frame, _ = self._settings()
         forked = self._session.transcript.fork()
         for output in batch:

@@ -1,4 +1,4 @@
-"""The intake's gate: a large output is stored at once, and committed in the form that the agent chooses."""
+"""The intake gate: stores a large output at once, and records it in the form that the agent chooses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ replace = msgspec.structs.replace
 
 
 class IntakeGate:
-    """Records the outputs of one session's calls: small ones as they come, large ones in a chosen form."""
+    """The recorder of one session's outputs: small ones as they come, large ones in a chosen form."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class IntakeGate:
         self._extractor, self._clock, self._settings = extractor, clock, settings
 
     async def receive(self, received: ReceivedOutput, batch: list[HeldOutput]) -> None:
-        """Record an output, or add a large one to `batch`: stored, its preview ready for want of a choice."""
+        """Record an output, or store a large one and add it to `batch` with a preview as the default."""
         policy, frame, _ = self._settings()
         answer = received.answer
         contents = received.contents
@@ -55,10 +55,10 @@ class IntakeGate:
         await self._session.record(answer, contents=contents, recalls=[] if contents else [answer.digest])
 
     async def record_batch(self, batch: Sequence[HeldOutput]) -> None:
-        """Let the agent choose the forms of a batch and record them, within the policy's deadline.
+        """Ask the agent for the forms of a batch and record them, within the policy's deadline.
 
-        Whatever goes wrong, each output is recorded, as a preview at least. Being cancelled records nothing:
-        whoever ends the turn does it, from what was held.
+        On any error, each output is recorded as a preview. Cancelling records nothing: ending the turn then
+        records the held previews.
         """
         if not batch:
             return
@@ -87,7 +87,7 @@ class IntakeGate:
     async def _apply_forms(
         self, batch: Sequence[HeldOutput], decision: FormDecision, deadline: float
     ) -> list[ToolAnswered]:
-        """The answers in their chosen forms, extracted side by side; the first bears the question's cost."""
+        """Return the answers in the chosen forms, extracts in parallel; the first bears the prompt's cost."""
         async with asyncio.TaskGroup() as group:
             tasks = [
                 group.create_task(self._apply_form(output, choice, decision, deadline))
@@ -122,7 +122,7 @@ class IntakeGate:
         return replace(answer, asked=choice.instructions, intake_ms=max(0, self._clock() - started_at_ms))
 
     async def _extract(self, held_output: HeldOutput, instructions: str, deadline: float) -> ToolAnswered:
-        """The extract, or the preview with the reason why there is none."""
+        """Return the extract, or the preview with the reason why there is none."""
         source = OutputSource.from_answer(
             held_output.received.answer, held_output.received.text, held_output.received.full_tokens
         )
@@ -153,5 +153,5 @@ class IntakeGate:
 
 
 def _should_ask(policy: ContextPolicy, is_demo: bool) -> bool:
-    """Whether the agent is asked at all; the offline demo answers from a script and cannot choose."""
+    """Return True if the agent is asked; the offline demo answers from a script and cannot choose."""
     return policy.intake_ask and policy.intake_above > 0 and policy.intake_deadline_s > 0 and not is_demo

@@ -1,4 +1,4 @@
-"""Intake: what the model said and what a tool gave back become events, with the contents they refer to."""
+"""Intake: turns model answers and tool results into events, with the contents they refer to."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from helix_desktop.domain.messages import ModelInfo, ModelResponse, ToolCall
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.tools import ToolResult
 
-_THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so that the window never waits
-_REPLACEMENT_CHAR = "\ufffd"  # stands in a text for bytes that are none
-_MAX_TRIES = 5  # a preview is made so often at most until it is small enough
+_THREAD_THRESHOLD = 256 * 1024  # bytes; more than that is read in a thread, so that the UI never blocks
+_REPLACEMENT_CHAR = "\ufffd"  # what undecodable bytes become in a text
+_MAX_TRIES = 5  # attempts to make a preview small enough
 
 
 class ReceivedOutput(msgspec.Struct, frozen=True):
-    """An output that arrived: the event in its full form, its content, its text, the tokens of all of it.
+    """A received output: its event in full form, its content, its text and the tokens of the whole text.
 
-    `pictures` are the contents of the images that came beside its text.
+    `image_contents` are the contents of the images that came with its text.
     """
 
     answer: ToolAnswered
@@ -40,12 +40,12 @@ class ReceivedOutput(msgspec.Struct, frozen=True):
 
     @property
     def contents(self) -> list[Content]:
-        """All that is to be stored with the event."""
+        """The contents to store with the event."""
         return [*([self.content] if self.content is not None else []), *self.image_contents]
 
 
 class Intake:
-    """Makes events of what arrives. Every content is to be stored with the event that names it."""
+    """Builds events from answers and results. Store each content with the event that names it."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
@@ -53,7 +53,10 @@ class Intake:
     async def from_response(
         self, answer: ModelResponse, info: ModelInfo, estimate: int, duration_ms: int = 0
     ) -> tuple[AssistantSpoke, list[Content]]:
-        """The model's answer, its large arguments as contents; `estimate` is the request's, in tokens."""
+        """Return the answer's event and its large arguments as contents.
+
+        `estimate` is the request's size in tokens, `duration_ms` how long the call took.
+        """
         masked_calls = [masked for call in answer.calls if (masked := mask_arguments(call)) is not None]
         texts = [answer.text, *(call.name + call.arguments for call in answer.calls)]
         counts = await self._counter.count([*texts, *_shortened_texts(answer.calls, masked_calls)])
@@ -103,7 +106,7 @@ class Intake:
     async def from_tool_result(
         self, call: ToolCall, result: ToolResult, duration_ms: int = 0
     ) -> ReceivedOutput:
-        """An output as it came: whole, in the form the tool itself gave it, or the image it is."""
+        """Return a tool's result as received: its whole text, the tool's own short form, or its image."""
         extra_images = _extra_images(result)
         if extra_images:
             result = _with_image_markers(result, extra_images)
@@ -152,7 +155,7 @@ class Intake:
         )
 
     def needs_choice(self, received: ReceivedOutput, policy: ContextPolicy, window: int) -> bool:
-        """Whether an output is too large to be shown whole without a choice."""
+        """Return True if an output is too large to be shown whole without a choice."""
         if (
             not policy.enabled
             or received.answer.recalled
@@ -165,7 +168,7 @@ class Intake:
         )
 
     async def as_preview(self, received: ReceivedOutput, policy: ContextPolicy) -> ToolAnswered:
-        """The output as a preview of about the policy's tokens, ending with its marker."""
+        """Return the output as a preview of about the policy's tokens, ending with its marker."""
         preview_text, tokens = await self.preview(received.text, received.answer, policy.preview_tokens)
         image_tokens = sum(image.tokens for image in received.answer.images)
         return msgspec.structs.replace(
@@ -178,11 +181,11 @@ class Intake:
         )
 
     async def preview(self, text: str, answer: ToolAnswered, max_tokens: int) -> tuple[str, int]:
-        """The preview of an output's whole text in at most `most` tokens, and how many it has."""
+        """Return a preview of an output's whole text in at most `max_tokens`, and its tokens."""
         budget, preview_text, tokens = max_tokens, "", 0
         for _ in range(
             _MAX_TRIES
-        ):  # denser than text usually is: tried again, in proportion; the marker stays
+        ):  # a text denser than average is shortened again, in proportion; the marker stays
             preview_text = await self._preview(text, answer, budget)
             (tokens,) = await self._counter.count([preview_text])
             if tokens <= max_tokens or budget <= MIN_BUDGET:
@@ -203,7 +206,7 @@ class Intake:
 
 
 async def decode_text(data: bytes, digest: str) -> str:
-    """An output's bytes in their full form: as text, and where that is not all of them, the way to them."""
+    """Return an output's bytes as text; if that is lossy, with a marker for the exact bytes."""
     text, _ = (
         await asyncio.to_thread(decode_output, data, digest)
         if len(data) > _THREAD_THRESHOLD
@@ -213,7 +216,7 @@ async def decode_text(data: bytes, digest: str) -> str:
 
 
 def decode_output(data: bytes, digest: str) -> tuple[str, bool]:
-    """The full form of these bytes, and whether it is exactly what they say."""
+    """Return the full form of these bytes, and whether the text is exact."""
     text = data.decode("utf-8", "replace")
     if _REPLACEMENT_CHAR not in text or text.encode() == data:
         return text, True
@@ -221,7 +224,7 @@ def decode_output(data: bytes, digest: str) -> tuple[str, bool]:
 
 
 def _shortened_texts(calls: Sequence[ToolCall], shortened: Sequence[MaskableCall]) -> list[str]:
-    """For each call that can be shortened its arguments in full and shortened, in turn."""
+    """Return, for each call that can be shortened, its full and its shortened arguments in turn."""
     arguments_by_id = {call.id: call.arguments for call in calls}
     return [
         text for masked in shortened for text in (arguments_by_id[masked.call.call_id], masked.call.arguments)
@@ -229,7 +232,7 @@ def _shortened_texts(calls: Sequence[ToolCall], shortened: Sequence[MaskableCall
 
 
 def _extra_images(result: ToolResult) -> tuple[Image, ...]:
-    """The images beside a text. Raises ValueError for bytes that are none."""
+    """Return the images that came with a text. Raises ValueError for bytes that are not an image."""
     images = tuple(identify_image(data, digest_of(data)) for data in result.image_data)
     if None in images:
         raise ValueError("a picture beside an output is no image")
@@ -239,7 +242,7 @@ def _extra_images(result: ToolResult) -> tuple[Image, ...]:
 def _image_contents(
     answer: ToolAnswered, result: ToolResult, extra_images: Sequence[Image]
 ) -> tuple[Content, ...]:
-    """The images beside a text as contents."""
+    """Return the images that came with a text as contents."""
     return tuple(
         Content(image.digest, data, answer.name, answer.target, image.summary, image.tokens)
         for image, data in zip(extra_images, result.image_data, strict=True)
@@ -247,13 +250,13 @@ def _image_contents(
 
 
 def _with_image_markers(result: ToolResult, extra_images: Sequence[Image]) -> ToolResult:
-    """The output with a line for each image, so that its text leads to them wherever it stands."""
+    """Return the output with a marker line for each image, so that its text always refers to them."""
     lines = "\n".join(image.marker.replace("Image left out", "Image", 1) for image in extra_images)
     return msgspec.structs.replace(result, content=result.content + f"\n\n{lines}".encode())
 
 
 def _decode_result(result: ToolResult) -> tuple[str, str, bool]:
-    """An output's full form (of an image: what is said of it), its digest, and whether the form is exact."""
+    """Return an output's full form (for an image, its description), its digest, and True if it is exact."""
     if result.image:
         return result.model_text, result.image.digest, False
     digest = result.recalled or digest_of(result.content)

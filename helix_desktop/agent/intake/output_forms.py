@@ -1,4 +1,4 @@
-"""Forms: the person shows an output in another form than it stands in the window."""
+"""Output forms: the user changes the form in which an output stands in the window."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from helix_desktop.domain.events.session import ToolAnswered
 
 
 class OutputForms:
-    """Makes another form of an output from its stored bytes, and records that it holds from now on."""
+    """Builds another form of an output from its stored bytes, and records it as the current one."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class OutputForms:
         await self._session.record_decided(lambda: self._events_to_record(item, answer, event))
 
     def _output_in_window(self, seq: int) -> tuple[LogItem, ToolAnswered]:
-        """The output of that seq as it stands in the window."""
+        """Return the output `seq` as it stands in the window. Raises OutputFormUnavailable."""
         item = self._session.transcript.item(seq)
         if item is None or not isinstance(item.event, ToolAnswered) or not item.event.digest:
             raise OutputFormUnavailable(
@@ -107,7 +107,10 @@ class OutputForms:
     def _events_to_record(
         self, item: LogItem, answer: ToolAnswered, event: FormChosen
     ) -> tuple[FormChosen, ...]:
-        """What to record, if the output still stands there and its new form fits; nothing if it has it."""
+        """Return the event to record; empty if the output already has that form.
+
+        Raises OutputFormUnavailable if the output has left the window, or the form does not fit.
+        """
         self._output_in_window(item.seq)
         transcript = self._session.transcript
         if output_text(item, answer, transcript) == event.text:

@@ -1,4 +1,4 @@
-"""The tool `delegate`: lets the agent give a task to a subagent."""
+"""The tool `delegate`: gives a task to a subagent."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 
 DELEGATE = "delegate"
-"""The name of the tool that starts subagents; they themselves have no tool of that name."""
+"""The name of the tool that starts subagents; subagents do not have it."""
 
 
 class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The arguments: what to do, what to call it, and which of the workspace's models is to do it."""
+    """The tool's arguments: the task, its title, and the role of the model that does it."""
 
     task: str
     title: str = ""
@@ -27,7 +27,7 @@ class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) -> ToolSpec:
-    """The tool as the model is told of it; `said` describes each argument by name."""
+    """Return the tool's spec; `argument_descriptions` describes each argument by name."""
     types: dict[str, dict[str, Any]] = {
         "task": {"type": "string"},
         "title": {"type": "string"},
@@ -44,10 +44,10 @@ def delegate_spec(description: str, argument_descriptions: Mapping[str, str]) ->
 
 
 class DelegatingTools:
-    """The tools of a conversation, and `delegate` behind them.
+    """The tools of a conversation, followed by `delegate`.
 
-    Starting a subagent asks nobody: it changes nothing by itself, and what its calls would change is asked
-    about in the chat of the session that started it.
+    Starting a subagent needs no approval: it changes nothing by itself, and its calls ask for approval in the
+    chat of the session that started it.
     """
 
     def __init__(self, tools: Tools, spec: ToolSpec, subagents: SubagentRunner) -> None:
@@ -55,15 +55,15 @@ class DelegatingTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them, always in the same order."""
+        """The tool specs sent to the model, in a stable order."""
         return (*self._tools.specs, self._spec)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """The question a call raises before it may run. Raises ToolError."""
+        """Return the approval request of a call; None if it needs none. Raises ToolError."""
         return None if call.name == DELEGATE else await self._tools.approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; of a subagent the result is all that comes back. Raises ToolError."""
+        """Run a call; of a subagent, only the result is returned. Raises ToolError."""
         if call.name != DELEGATE:
             return await self._tools.run(call, on_output)
         args = _parse_arguments(call.arguments)
@@ -88,18 +88,18 @@ def _parse_arguments(text: str) -> DelegateArguments:
 
 
 class NonDelegatingTools:
-    """A workspace's tools as subagents have them."""
+    """A workspace's tools without `delegate`, for subagents."""
 
     def __init__(self, tools: Tools) -> None:
         self._tools = tools
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """All but the one that starts subagents."""
+        """All tool specs except the delegate tool's."""
         return tuple(spec for spec in self._tools.specs if spec.name != DELEGATE)
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """The question a call raises before it may run. Raises ToolError."""
+        """Return the approval request of a call; None if it needs none. Raises ToolError."""
         _refuse(call)
         return await self._tools.approval(call)
 

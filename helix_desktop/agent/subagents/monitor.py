@@ -1,4 +1,4 @@
-"""A subagent as its parent sees it: a conversation to begin, to stop, and to follow."""
+"""The subagent monitor: follows a subagent's conversation and reports to its parent."""
 
 from __future__ import annotations
 
@@ -29,45 +29,46 @@ _ENDED_PHASES = get_args(TurnOutcome)
 
 
 class SubagentConversation(Protocol):
-    """What is needed of a subagent's conversation."""
+    """The part of a subagent's conversation that its parent uses."""
 
     session: Session
 
     @property
     def asks(self) -> list[ApprovalRequest]:
-        """The questions its calls wait with."""
+        """The open approval requests of its calls."""
         ...
 
     @property
     def model(self) -> ModelInfo:
-        """The model that answers."""
+        """The main model."""
         ...
 
     def measure(self) -> tuple[Window, UsageGauge]:
-        """What its next request would contain, and how full that is."""
+        """Return the window of its next request, and its usage."""
         ...
 
     async def send(self, text: str) -> None:
-        """Begin its turn."""
+        """Start its turn."""
         ...
 
     def decide(self, call_id: str, answer: ApprovalReply) -> bool:
-        """Answer a question; False when it is no longer open."""
+        """Answer an approval request. Return False if it is no longer open."""
         ...
 
     async def stop(self) -> None:
-        """Stop its turn, and wait for the end."""
+        """Stop its turn and wait for the end."""
         ...
 
     async def close(self) -> None:
-        """Interrupt whatever runs, and wait for the end."""
+        """Interrupt whatever runs and wait for the end."""
         ...
 
 
 class SubagentMonitor:
-    """Follows one subagent and tells its parent how it goes.
+    """The observer of one subagent that reports its progress to the parent session.
 
-    `ended` is set when its turn is over; it is `wanted` until its parent stops it. `told` is the newest word.
+    `ended` is set when its turn is over; `should_run` is True until its parent stops it. `last_progress` is
+    the newest report.
     """
 
     def __init__(self, subagent: SubagentConversation, parent: Session, call_id: str) -> None:
@@ -90,7 +91,7 @@ class SubagentMonitor:
                 self._started_at_ms = self._started_at_ms or at
                 self.report(self._activity())
             case EventRecorded(recorded=RecordedEvent(event=SessionStarted())):
-                pass  # it may have to wait for a place before it does anything
+                pass  # it may have to wait for a slot first
             case CallStarted(call=call):
                 self._tool = f"{call.name} {call_target(call.arguments)}".strip()
                 self.report(self._activity())
@@ -104,7 +105,7 @@ class SubagentMonitor:
                 pass
 
     def close(self) -> None:
-        """Hear no more; an end that could not be recorded is told all the same."""
+        """Unsubscribe; report the end even if it could not be recorded."""
         if self.subagent.session.log and (
             self.last_progress is None or self.last_progress.phase not in _ENDED_PHASES
         ):
@@ -117,7 +118,7 @@ class SubagentMonitor:
         return "working" if self.subagent.session.transcript.open_calls else "thinking"
 
     def report(self, phase: SubagentActivity | TurnOutcome) -> None:
-        """Tell the parent's listeners what it does now, unless they know."""
+        """Publish the subagent's progress in the parent session, if it has changed."""
         session = self.subagent.session
         transcript = session.transcript
         _, gauge = self.subagent.measure()
@@ -140,7 +141,10 @@ class SubagentMonitor:
 
 
 def as_parent_request(subagent: SubagentConversation, ask: ApprovalRequest) -> ApprovalRequest:
-    """A subagent's question as its parent's: two models may well give two calls one id."""
+    """Return a subagent's approval request as its parent's, with a unique id.
+
+    Two models may give two calls the same id, so the session id is part of it.
+    """
     session = subagent.session
     asker = session.transcript.title or NEW_TITLE
     return msgspec.structs.replace(ask, call_id=f"{session.id}/{ask.call_id}", subagent_title=asker)

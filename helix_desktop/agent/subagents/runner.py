@@ -1,4 +1,4 @@
-"""Subagents: tasks done in sessions of their own, of which the parent sees the result."""
+"""The subagent runner: does tasks in sessions of their own, of which the parent sees the result."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, SubagentU
 from helix_desktop.system.task_scope import TaskScope
 
 MAX_PARALLEL_SUBAGENTS = 4
-"""How many subagents of one conversation work at the same time; the others wait for a place."""
+"""How many subagents of one conversation work at the same time; the others wait for a slot."""
 
 
 class SubagentResult(msgspec.Struct, frozen=True):
-    """What a subagent brought back: its session, its last words, its model calls, how it ended.
+    """A subagent's result: its session, its last text, its number of model calls, how it ended.
 
-    `tokens` went in and came out: reported by the provider, or else by our count; `cost` is in US dollars.
+    `tokens` is input plus output, as the provider reported it or else by our count; `cost` is in US dollars.
     """
 
     session: str
@@ -48,7 +48,7 @@ class SubagentResult(msgspec.Struct, frozen=True):
 
     @property
     def output(self) -> ToolResult:
-        """The result as a tool's output, to go through intake like any other."""
+        """The result as a tool result, to go through intake like any other."""
         calls = "1 model call" if self.steps == 1 else f"{self.steps} model calls"
         parts = [self.text, f"[The subagent's log: session {self.session}, {calls}]"]
         if self.ended != "done":
@@ -63,29 +63,29 @@ class SubagentResult(msgspec.Struct, frozen=True):
 
 
 class SubagentFactory(Protocol):
-    """Where subagents get their conversations from: the room."""
+    """Creates and releases the conversations of subagents; implemented by the open workspace."""
 
     async def create_subagent(
         self, policy: ContextPolicy | None, model: Model | None, role: ModelRole = "main"
     ) -> SubagentConversation:
-        """A conversation without a log yet, under the room's policy and its model of that role, or others."""
+        """Create a conversation without a log; default: the workspace's policy and its model of `role`."""
         ...
 
     async def release_subagent(self, session: str) -> None:
-        """Let go of a subagent that has ended."""
+        """Release a subagent that has ended."""
         ...
 
 
 class SubagentRunner:
-    """The subagents of one conversation. None outlives the turn that it works for."""
+    """The subagents of one conversation. None outlives the turn that started it."""
 
     def __init__(self, session: Session, scope: TaskScope, factory: SubagentFactory | None) -> None:
-        """Without a nursery, because the session is a subagent's itself, every task is refused."""
+        """`factory` is None if the session is a subagent's itself: then every task is refused."""
         self._session, self._scope, self._factory = session, scope, factory
         self._running: dict[str, SubagentMonitor] = {}
         self._slots = asyncio.Semaphore(MAX_PARALLEL_SUBAGENTS)
         self.cancelled_as: TurnOutcome = (
-            "stopped"  # what those end by that are cancelled; closing the app interrupts
+            "stopped"  # the outcome of cancelled subagents; closing the app sets "interrupted"
         )
 
     async def run(
@@ -97,11 +97,11 @@ class SubagentRunner:
         call_id: str = "",
         role: ModelRole = "main",
     ) -> SubagentResult:
-        """Have a task done in a session of its own; `call` is the id of the call that asked for it.
+        """Run a task in a session of its own; `call_id` is the id of the call that started it.
 
-        While MAX_PARALLEL_SUBAGENTS of them work it waits for a place, and says so.
+        While MAX_PARALLEL_SUBAGENTS run, it waits for a slot and reports "queued".
 
-        Being cancelled stops the subagent, and returns when its log is closed. Raises SubagentFailed with the
+        Cancelling stops the subagent, and returns once its log is closed. Raises SubagentFailed with the
         session of its log; ToolError without a task, or where subagents are not allowed; StoreError.
         """
         factory = self._require_factory(task)
@@ -128,21 +128,23 @@ class SubagentRunner:
         role: ModelRole,
         policy: ContextPolicy | None,
     ) -> None:
-        """Put on record that it is there: in its own log, and in the parent's for the call that asked."""
+        """Record the start in its own log, and in the parent's log for the call that started it."""
         policy_overrides = policy_fields(policy) if policy is not None else {}
         await subagent.session.record(
             SessionStarted(title, self._session.id, call_id, role, policy_overrides)
         )
-        chosen = self._session.transcript.chosen_model
-        if chosen and subagent.model.label == chosen:  # so that it goes on with it when it is opened later
-            await subagent.session.record(ModelChosen(chosen))
+        chosen_label = self._session.transcript.chosen_model
+        if (
+            chosen_label and subagent.model.label == chosen_label
+        ):  # so that it keeps the model when opened later
+            await subagent.session.record(ModelChosen(chosen_label))
         if call_id:
             display_title = "" if title == NEW_TITLE else title
             await self._session.record(SubagentStarted(call_id, subagent.session.id, display_title, role))
 
     @asynccontextmanager
     async def _slot(self, monitor: SubagentMonitor) -> AsyncIterator[None]:
-        """One of the places to work in, as soon as one is free."""
+        """Hold a slot to run in, as soon as one is free."""
         if self._slots.locked():
             monitor.report("queued")
         async with self._slots:
@@ -171,30 +173,30 @@ class SubagentRunner:
         await (subagent.stop() if self.cancelled_as == "stopped" else subagent.close())
 
     async def stop(self) -> None:
-        """Stop all that run; returns when their logs are closed."""
+        """Stop all running subagents; return once their logs are closed."""
         for monitor in tuple(self._running.values()):
             monitor.should_run = False
             await self._end(monitor.subagent)
 
     @property
     def session_ids(self) -> tuple[str, ...]:
-        """The sessions of those that run."""
+        """The session ids of the running subagents."""
         return tuple(self._running)
 
     @property
     def progress(self) -> list[SubagentProgress]:
-        """How each that runs goes now, oldest first."""
+        """The progress of each running subagent, oldest first."""
         return [
             monitor.last_progress for monitor in self._running.values() if monitor.last_progress is not None
         ]
 
     @property
     def asks(self) -> list[ApprovalRequest]:
-        """The questions that calls of subagents wait with, under ids of their own."""
+        """The open approval requests of subagents' calls, under unique ids."""
         return [request for request, _, _ in self._open_requests()]
 
     def decide(self, call_id: str, reply: ApprovalReply) -> bool:
-        """Answer one of `asks`; False when it is no longer open."""
+        """Answer one of `asks`. Return False if it is no longer open."""
         for request, subagent, ask in self._open_requests():
             if request.call_id == call_id:
                 return subagent.decide(ask.call_id, reply)
@@ -211,7 +213,7 @@ def _outcome(subagent: SubagentConversation, error: ErrorRaised | None) -> Subag
     ended = next(
         (recorded.event for recorded in reversed(log) if isinstance(recorded.event, TurnEnded)), None
     )
-    if ended is None:  # it could not be recorded, or its turn never began
+    if ended is None:  # not recorded, or the turn never started
         ended = TurnEnded("failed", error.what, error.why, error.fix) if error else TurnEnded("stopped")
     if ended.how == "failed":
         why = " ".join(part for part in (ended.what, ended.why) if part)

@@ -1,1 +1,1 @@
-"""Tool calls: who approves them, and how they run."""
+"""Tool calls: their approval and their execution."""

@@ -1,4 +1,4 @@
-"""Approvals: the strictest rule or the mode answers, else the person is asked."""
+"""Approvals: the strictest rule or the mode decides, else the user is asked."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ DENIED = "The user did not allow this call. Do not repeat it; ask what to do ins
 
 
 QuestionFilter = Callable[[str, ApprovalRequest], bool]
-"""Whether a session's question is meant."""
+"""Returns True for the open approval requests of a session to evaluate again."""
 
 
 class SessionPermissions:
-    """How freely a session and its subagents act now: its mode, and what was allowed for this run alone."""
+    """The permissions of a session and its subagents: the mode, and the rules for this run only."""
 
     def __init__(self, mode: PermissionMode = "ask") -> None:
         self.mode: PermissionMode = mode
         self.rules: tuple[PermissionRule, ...] = ()
 
     def revoke(self, rule: PermissionRule) -> None:
-        """Forget a rule of this run."""
+        """Remove a rule of this run."""
         self.rules = tuple(active_rule for active_rule in self.rules if active_rule != rule)
 
 
 class ApprovalOutcome(msgspec.Struct, frozen=True):
-    """How a question was answered: see ApprovalGiven. `told` is for the agent when it is no."""
+    """The outcome of an approval request: see ApprovalGiven. `model_text` tells the agent of a denial."""
 
     decision: ApprovalDecision
     rule: str = ""
@@ -50,14 +50,14 @@ class ApprovalOutcome(msgspec.Struct, frozen=True):
 
 
 class InteractiveApprover:
-    """An approver whose questions stand in the conversation until somebody answers them."""
+    """An approver whose requests stay open in the conversation until the user answers them."""
 
     def __init__(self) -> None:
         self._futures: dict[tuple[str, str], asyncio.Future[ApprovalReply | None]] = {}
         self._asks: dict[tuple[str, str], ApprovalRequest] = {}
 
     async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply | None:
-        """Wait for `answer`, or for a rule that covers it; a cancelled call takes its question away."""
+        """Wait for `answer`; None if a rule or the mode may decide now. Cancelling removes the request."""
         future: asyncio.Future[ApprovalReply | None] = asyncio.get_running_loop().create_future()
         key = (session, ask.call_id)
         self._futures[key], self._asks[key] = future, ask
@@ -68,7 +68,7 @@ class InteractiveApprover:
             self._asks.pop(key, None)
 
     def answer(self, session: str, call_id: str, reply: ApprovalReply) -> bool:
-        """Answer a question; False when it is no longer open."""
+        """Answer an approval request. Return False if it is no longer open."""
         future = self._futures.get((session, call_id))
         if future is None or future.done():
             return False
@@ -76,18 +76,18 @@ class InteractiveApprover:
         return True
 
     def reevaluate(self, should_reevaluate: QuestionFilter) -> None:
-        """Have open questions looked at again: a rule or the mode may answer them now."""
+        """Have open requests evaluated again: a rule or the mode may decide them now."""
         for key, future in self._futures.items():
             if not future.done() and should_reevaluate(key[0], self._asks[key]):
                 future.set_result(None)
 
     def asks(self, session: str) -> list[ApprovalRequest]:
-        """The open questions of a session, in the order they were asked."""
+        """Return the open approval requests of a session, oldest first."""
         return [ask for (session_id, _), ask in self._asks.items() if session_id == session]
 
 
 class ApprovalService:
-    """Decides on calls of one session, and keeps what the person said for longer than once."""
+    """Decides the calls of one session, and saves the rules of the user's lasting answers."""
 
     def __init__(
         self,
@@ -97,9 +97,9 @@ class ApprovalService:
         reevaluate: Callable[[QuestionFilter], None],
         is_demo: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`reconsider` has the open questions looked at again that a new rule is about.
+        """`reevaluate` has open requests that a new rule applies to evaluated again.
 
-        `demo` says whether the offline demo model answers the session.
+        `is_demo` returns True if the offline demo model answers the session.
         """
         self._is_demo = is_demo
         self._permissions, self._approver = permissions, approver
@@ -108,9 +108,9 @@ class ApprovalService:
     async def decide(
         self, session: str, ask: ApprovalRequest, on_ask: Callable[[ApprovalRequest], None]
     ) -> ApprovalOutcome:
-        """The answer; `asked` hears of the question whenever the person has to answer it.
+        """Return the outcome; `on_ask` is called with the request each time the user has to answer it.
 
-        What is to be saved is left to the caller: `keep`.
+        The caller saves the outcome's rule with `save_rule`.
         """
         while True:
             rules = (*self._permissions.rules(self._is_demo()), *self._session_permissions.rules)
@@ -127,7 +127,7 @@ class ApprovalService:
                 return _user_outcome(reply, ask)
 
     async def save_rule(self, rule: PermissionRule) -> None:
-        """Let a rule answer from now on, what waits too. Raises HelixError when it was not saved."""
+        """Apply a rule from now on, to open requests too. Raises HelixError if it could not be saved."""
         if rule.scope == "session":
             self._session_permissions.rules = (*self._session_permissions.rules, rule)
         else:
@@ -158,11 +158,11 @@ def _user_outcome(reply: ApprovalReply, ask: ApprovalRequest) -> ApprovalOutcome
 
 
 class FixedApprover:
-    """Gives one answer to everything: what `--yes`, or its absence, means without a window."""
+    """An approver with one answer to everything: `--yes`, or its absence, on the command line."""
 
     def __init__(self, decision: ApprovalDecision) -> None:
         self._reply = ApprovalReply(decision)
 
     async def decide(self, session: str, ask: ApprovalRequest) -> ApprovalReply:
-        """That answer."""
+        """Return the fixed reply."""
         return self._reply

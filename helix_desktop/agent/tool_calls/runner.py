@@ -1,4 +1,4 @@
-"""Runs the calls of one step: approve, run, store, record."""
+"""The tool runner: runs the calls of one step: approve, run, store, record."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ log = logging.getLogger(__name__)
 
 
 class ToolRunner:
-    """Answers every call of a step. Reading calls run side by side; calls that need a yes run one by one.
+    """Answers every call of a step: approved calls run one by one, calls without approval in parallel.
 
-    Their questions are asked together, so that a person sees all that waits.
+    All approval requests are shown together, so that the user sees everything that waits.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ToolRunner:
         self.running_calls = RunningCalls(clock)
 
     async def answer(self, calls: Sequence[ToolCall]) -> None:
-        """Record an answer to each call; returns when all have one. Cancelling ends what runs."""
+        """Record an answer to each call; return once all have one. Cancelling stops what runs."""
         held_outputs: list[HeldOutput] = []
         questions_shown = [asyncio.Event() for _ in calls]
         try:
@@ -66,7 +66,11 @@ class ToolRunner:
     async def _answer(
         self, call: ToolCall, held_outputs: list[HeldOutput], questions_shown: Sequence[asyncio.Event]
     ) -> None:
-        """`known` tells, of this call at last and of those before it, that what is asked is on screen."""
+        """Approve, run and record one call.
+
+        `questions_shown` has an event for each earlier call and last for this one, set once the call's
+        approval request is shown or none is needed.
+        """
         ask = await self._approval_request(call)
         if not isinstance(ask, ApprovalRequest):
             questions_shown[-1].set()
@@ -86,7 +90,7 @@ class ToolRunner:
             await self._run(call, held_outputs)
 
     async def _approval_request(self, call: ToolCall) -> ApprovalRequest | ToolResult | None:
-        """What has to be asked about a call; its result when it is refused before that."""
+        """Return the approval request of a call, None if it needs none; the result if it is refused."""
         try:
             return await self._tools.approval(call)
         except HelixError as error:
@@ -112,7 +116,7 @@ class ToolRunner:
         return outcome
 
     async def _save_rule(self, rule: PermissionRule | None) -> str:
-        """Keep the rule of an answer, if it has one; its text, empty when it could not be kept."""
+        """Save the rule of an answer, if any. Return its text; empty if it could not be saved."""
         if rule is None:
             return ""
         try:
@@ -165,7 +169,7 @@ class ToolRunner:
         if received.content is not None and (
             redacted_at_ms := await self._session.redacted_at(received.content.digest)
         ):
-            # It must not come back by running again what had made it.
+            # Redacted content must not come back by running the same call again.
             received = await self._intake.from_tool_result(
                 call, _withheld(result, redacted_at_ms), received.answer.duration_ms
             )

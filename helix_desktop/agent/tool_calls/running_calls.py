@@ -1,4 +1,4 @@
-"""The calls of a session that run right now: what each has put out lately, and how one alone is stopped."""
+"""The running calls of a session: the latest output of each, and how to stop a single one."""
 
 from __future__ import annotations
 
@@ -11,40 +11,40 @@ from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import STOPPED, ToolResult
 
-_MAX_TAIL = 16_384  # characters kept of what a call put out lately, for who looks at it late
+_MAX_TAIL = 16_384  # characters kept of a call's latest output, for a view opened later
 HALTED = "The user stopped this call before it had an answer. Ask what to do instead, or go on without it."
 
 
 class RunningCall:
-    """One call that runs; `began` is in milliseconds since 1970, `tail` the end of its output so far."""
+    """A running call; `started_at_ms` is in milliseconds since 1970, `tail` the end of its output so far."""
 
     def __init__(self, call: ToolCall, started_at_ms: int) -> None:
         self.call, self.started_at_ms, self.tail = call, started_at_ms, ""
         self.stopped = False
 
     def append_output(self, text: str) -> None:
-        """Take a piece of its output."""
+        """Append a chunk of its output to the tail."""
         self.tail = (self.tail + text)[-_MAX_TAIL:]
 
 
 class RunningCalls:
-    """Follows calls from start to end. Stopping one leaves its turn and all other calls alone."""
+    """The running calls, from start to end. Stopping one does not affect its turn or other calls."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._running: dict[str, tuple[RunningCall, asyncio.Task[ToolResult]]] = {}
 
     def find(self, call_id: str) -> RunningCall | None:
-        """A call that runs; None when it does not."""
+        """Return a running call; None if it does not run."""
         running = self._running.get(call_id)
         return running[0] if running else None
 
     def create(self, call: ToolCall) -> RunningCall:
-        """A call that is about to run."""
+        """Return a record for a call that is about to run."""
         return RunningCall(call, self._clock())
 
     async def run(self, running: RunningCall, work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
-        """Do the work of a call. Raises what it raises; ToolError when it was stopped without an answer."""
+        """Await a call's work. Raises what it raises; ToolError if it was stopped without a result."""
         key = running.call.id
         try:
             async with asyncio.TaskGroup() as group:
@@ -59,7 +59,7 @@ class RunningCalls:
         return task.result()
 
     def stop(self, call_id: str) -> bool:
-        """End one call; it is answered with what it has. False when it does not run."""
+        """Stop one call; its output so far is its answer. Return False if it does not run."""
         running = self._running.get(call_id)
         if running is None or not running[1].cancel(STOPPED):
             return False

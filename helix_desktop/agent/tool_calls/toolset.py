@@ -1,4 +1,4 @@
-"""Several sources of tools as one: told in a stable order, each under a name of its own, and routed."""
+"""The toolset: several sources of tools as one, in a stable order, with unique names, routed by name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ log = logging.getLogger(__name__)
 
 
 class Toolset:
-    """The tools of all sources, in the sources' order and then each source's own.
+    """The tools of all sources, in the order of the sources and then each source's own.
 
-    The first source to use a name has it: a later tool of that name, or of one that a reader could take for
-    it, is told to nobody and cannot be called. What is told changes with `refresh` alone.
+    The first source to use a name owns it: a later tool with that name, or one easily mistaken for it, is
+    left out and cannot be called. The specs change only with `refresh`.
     """
 
     def __init__(self, *sources: Tools) -> None:
@@ -33,30 +33,30 @@ class Toolset:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them, always in the same order."""
+        """The tool specs sent to the model, in a stable order."""
         return self._specs
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
-        """The question a call raises before it may run; None when it needs no approval.
+        """Return the approval request of a call; None if it needs no approval.
 
-        Raises ToolError when the call is refused whatever the person says.
+        Raises ToolError if the call is refused whatever the user would answer.
         """
         return await self._source_for(call).approval(call)
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
-        """Run a call; `told` hears its output while it runs. Raises ToolError with what the agent is told.
+        """Run a call; `on_output` gets its output as it comes. Raises ToolError with the agent's text.
 
-        Cancelling ends what was started; with the message STOPPED, what there is so far may be the answer.
+        Cancelling stops it; with the message STOPPED, the output so far may be returned as the result.
         """
         return await self._source_for(call).run(call, on_output)
 
     def listen(self, listener: Listener) -> Callable[[], None]:
-        """Be awaited after each change of `specs`. Call the returned function to stop."""
+        """Subscribe to changes of `specs`; each listener is awaited. Call the result to unsubscribe."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     async def refresh(self) -> None:
-        """Ask the sources again what they have; returns when all listeners have followed a change."""
+        """Read the sources' tools again; return once all listeners have handled a change."""
         before = self._specs
         self._reload()
         if self._specs != before:

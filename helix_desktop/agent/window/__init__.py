@@ -1,1 +1,1 @@
-"""Keeps the window within its policy: applies rewrites, writes handovers and observations."""
+"""Window management by policy: applies rewrites, writes handovers and observations."""

@@ -1,4 +1,4 @@
-"""The compactor: a handover in three phases, during which the person and the agent go on."""
+"""The compactor: writes a handover in three phases, while the user and the agent go on."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from helix_desktop.domain.store.entries import Content
 
 
 class CompactionInput(msgspec.Struct, frozen=True):
-    """What the first phase saw: the messages to cover, the handover that held then, and the use before."""
+    """The input of a handover: the messages to cover, the current handover, and the usage before."""
 
     cut: CutPoint
     fresh: tuple[LogItem, ...]
@@ -56,7 +56,7 @@ class CompactionInput(msgspec.Struct, frozen=True):
 
 
 class Compactor:
-    """Writes handovers of one session, one at a time."""
+    """The writer of one session's handovers, one at a time."""
 
     def __init__(
         self,
@@ -84,11 +84,11 @@ class Compactor:
         threshold: float = 0.0,
         approve: ApproveSpending = approve_any,
     ) -> bool:
-        """Make a handover of everything up to `cut`; whether it was made.
+        """Write and record a handover of everything up to `cut`. Return True if it was recorded.
 
-        `threshold` is the share of the context window at which it starts, 0 where that is not the trigger.
-        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does what
-        `approve` does not let begin.
+        `threshold` is the share of the context window at which it starts, 0 if that is not the trigger.
+        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does a
+        cost that `approve` rejects.
         """
         if self.is_running:
             return False
@@ -112,13 +112,13 @@ class Compactor:
             self._publish_phase("idle")
 
     async def estimate(self, cut: CutPoint, focus: str = "") -> CostEstimate:
-        """Return what a handover of everything up to `cut` will take. Raises CompactionRefused."""
+        """Return the cost estimate of a handover up to `cut`. Raises CompactionRefused."""
         return await self._summarizer.estimate(await self._brief(self._read_input(cut), focus))
 
     async def draft(self, cut: CutPoint, focus: str = "") -> HandoverDraft:
-        """Write a handover of everything up to `cut` and record nothing.
+        """Write a handover of everything up to `cut` without recording it.
 
-        Raises CompactionRefused when it would not help, or when one is being written already.
+        Raises CompactionRefused if it would not help, or if one is being written already.
         """
         if self.is_running or self.is_drafting:
             raise CompactionRefused("Already running.", "A handover is being written.", "Wait, or cancel.")
@@ -135,10 +135,10 @@ class Compactor:
             self._publish_phase("idle")
 
     async def commit(self, draft: HandoverDraft, text: str | None = None) -> None:
-        """Record a draft, with the person's own text if it was changed.
+        """Record a draft, with the user's own text if it was changed.
 
-        Raises InvalidInput for a text that cannot be read, CompactionRefused when the history was changed
-        meanwhile or the handover would not help any more.
+        Raises InvalidInput for a text that cannot be parsed, CompactionRefused if the history changed
+        meanwhile or the handover would no longer help.
         """
         event = draft.event
         if text is not None and text.strip() != draft.text.strip():
@@ -158,14 +158,14 @@ class Compactor:
         self._session.publish(CompactionProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
-        """Take in what the calls will take, before the first. Raises SpendNotApproved."""
+        """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
         self._approve(estimate)
         self._estimate = estimate
 
     async def _write_handover(
         self, trigger: HandoverTrigger, cut: CutPoint, focus: str, ask_model: bool
     ) -> tuple[CompactionInput, HandoverMade]:
-        """The first two phases: read, then ask with nothing locked."""
+        """Run the first two phases: read, then call the models without holding a lock."""
         started_at_ms = self._clock()
         self._publish_phase("read")
         source_input = self._read_input(cut)
@@ -197,9 +197,9 @@ class Compactor:
     async def _summarize(
         self, source_input: CompactionInput, focus: str, ask_model: bool, last_try: bool
     ) -> SummaryResult[tuple[Section, ...]]:
-        """Ask the models; without one that can, take ledger and extracts.
+        """Call the models; if none can, use ledger and extracts.
 
-        Raises SummaryRefused where what they wrote says too little, but on the last try.
+        Raises SummaryRefused if what they wrote says too little, except on the last try.
         """
         result: SummaryResult[tuple[Section, ...]] = SummaryResult(None)
         if ask_model:
@@ -228,7 +228,7 @@ class Compactor:
     async def _build_event(
         self, source_input: CompactionInput, summary: SummaryResult[tuple[Section, ...]]
     ) -> HandoverMade:
-        """The event without what is only known when it is recorded: its index, and the use after it."""
+        """Return the event without what is known only on recording: its index, and the usage after it."""
         policy, _, _ = self._settings()
         ledger = await asyncio.to_thread(build_ledger, source_input.covered)
         event = HandoverMade(
@@ -257,7 +257,7 @@ class Compactor:
         return msgspec.structs.replace(event, tokens=tokens)
 
     async def _record(self, event: HandoverMade, previous_seq: int) -> None:
-        """Third phase: all is built beside the log, checked against it, and recorded in one piece."""
+        """Run the third phase: build the index, check against the current log, record all at once."""
         self._publish_phase("write")
         text, entries = build_index_entry(self._session.transcript, 0, event.upto, event.kept)
         index = text.encode("utf-8", "surrogatepass")
@@ -271,7 +271,7 @@ class Compactor:
         )
 
     def _events_to_record(self, event: HandoverMade, previous_seq: int) -> tuple[Event, ...]:
-        """The events to record, if the history still is what was read and the handover helps."""
+        """Return the events to record. Raises CompactionRefused if outdated, or if too little is freed."""
         transcript = self._session.transcript
         policy, frame, _ = self._settings()
         current = transcript.handover

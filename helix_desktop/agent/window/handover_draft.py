@@ -1,4 +1,4 @@
-"""A draft of a handover: written, not recorded; for a person to look at, to edit, to take or to drop."""
+"""A handover draft: written but not recorded, for the user to review, edit, accept or discard."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from helix_desktop.domain.events.summary import HandoverMade, Section
 
 
 class HandoverDraft(msgspec.Struct, frozen=True):
-    """What a handover up to `cut` would be; `text` is its six sections as Markdown, to be edited.
+    """A handover up to `cut`, not recorded; `text` is its six sections as Markdown, to be edited.
 
-    `made` is the event it would become.
+    `event` is the event it would become.
     """
 
     cut: CutPoint
@@ -25,7 +25,7 @@ class HandoverDraft(msgspec.Struct, frozen=True):
 
     @property
     def ledger(self) -> str:
-        """The artifact ledger, which is added as it is."""
+        """The artifact ledger, which is not edited."""
         return self.event.ledger
 
     @property
@@ -40,10 +40,10 @@ class HandoverDraft(msgspec.Struct, frozen=True):
 
     @property
     def model(self) -> str:
-        """Who wrote it."""
+        """The model that wrote it."""
         return self.event.model
 
     @property
     def fallback(self) -> str:
-        """What had to be done other than ask the first model once, and why; empty when nothing."""
+        """How and why the summary deviates from one call of the first model; empty if it does not."""
         return self.event.fallback

@@ -1,4 +1,4 @@
-"""The steward: makes the next request's window ready, and starts beside it what needs a model."""
+"""The context manager: prepares the next request's window, and starts background work that needs a model."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ log = logging.getLogger(__name__)
 
 
 class ContextManager:
-    """Looks after one session's window, live and in replay alike."""
+    """The manager of one session's window, live and in replay alike."""
 
     def __init__(
         self,
@@ -59,9 +59,9 @@ class ContextManager:
         budget: SessionBudget | None = None,
         approvals: SpendApprovals | None = None,
     ) -> None:
-        """With a purse, nothing is started by itself that needs a model when there is no budget for it.
+        """With a `budget`, work that needs a model does not start on its own once the budget is spent.
 
-        With approvals, what would read much asks first.
+        With `approvals`, expensive work asks for approval first.
         """
         self._session, self._rewriter = session, rewriter
         self._compactor, self._observer = compactor, observer
@@ -74,18 +74,18 @@ class ContextManager:
         self._observation: asyncio.Task[None] | None = None
 
     def measure(self) -> tuple[Window, UsageGauge]:
-        """The window as it would be sent now, and its gauge."""
+        """Return the window of the next request, and its usage."""
         return self._rewriter.measure()
 
     def rows(self) -> tuple[WindowItem, ...]:
-        """What stands in the window, one by one."""
+        """Return the items of the window."""
         _, frame, _ = self._settings()
         return break_down_window(self.measure()[0], self._session.transcript, frame)
 
     async def prepare_window(self) -> Window:
-        """The window to send: tidied, with what is due started, and linted.
+        """Return the window to send: due rewrites applied, a due handover started, and validated.
 
-        Raises RequestTooLarge or RequestInvalid when it cannot be sent.
+        Raises RequestTooLarge or RequestInvalid if it cannot be sent.
         """
         policy, _, _ = self._settings()
         await self._rewriter.apply_due_rewrites()
@@ -99,9 +99,9 @@ class ContextManager:
         return self._validated(window)
 
     async def make_room_after_overflow(self, rejection: ContextWindowExceeded) -> bool:
-        """Make room after the provider said that a request did not fit; whether the window is smaller now.
+        """Make room after the provider rejected a request as too large. Return True if the window shrank.
 
-        What it says of its window counts, in its own tokens: it may be far smaller than we were told.
+        The window size it reports is used, in its own tokens: it may be far smaller than the configured one.
         """
         policy, _, _ = self._settings()
         if not policy.enabled:
@@ -115,11 +115,11 @@ class ContextManager:
         return self.measure()[1].used < gauge.used
 
     async def mask_messages(self, seqs: Sequence[int]) -> None:
-        """Let text and hash stand for the images of these messages: a model's server refused them."""
+        """Replace the images of these messages by text and hash, after a model's server rejected them."""
         await self._rewriter.mask_messages(seqs)
 
     async def _make_room(self, target_tokens: int) -> None:
-        """For a request that does not fit: await the handover under way, then climb the ladder if need be."""
+        """Make a request fit: await the running handover, then run the overflow ladder if needed."""
         if self._compaction is not None and self._is_compacting:
             await asyncio.wait([self._compaction])
             if self.measure()[1].used <= target_tokens:
@@ -127,7 +127,7 @@ class ContextManager:
         await self._ladder.make_fit(target_tokens)
 
     def after_turn(self) -> None:
-        """Start what is due at the end of a turn: a handover, or else observations."""
+        """Start the work due at the end of a turn: a handover, or else observations."""
         self.start_due_handover(refresh=True)
         if self._is_compacting or self._compactor.is_drafting or self._is_budget_exhausted:
             return
@@ -138,9 +138,9 @@ class ContextManager:
             self._start_observation(event_range)
 
     def observe(self) -> None:
-        """Start observations by hand, to be put in place at once, or put those in place that wait for it.
+        """Start manual observations, to be placed at once, or place the pending ones.
 
-        Raises CompactionRefused when there is nothing to observe, or when that is being done already.
+        Raises CompactionRefused if there is nothing to observe, or if observations are running already.
         """
         if self._observation is not None and not self._observation.done():
             raise CompactionRefused("Already running.", "Observations are being written.", "Wait, or cancel.")
@@ -165,9 +165,9 @@ class ContextManager:
             self._observation = self._scope.start(work, f"observation {self._session.id}")
 
     def start_due_handover(self, refresh: bool = False) -> None:
-        """Start the handover that is due, if there is one and none runs.
+        """Start the due handover, if there is one and none runs.
 
-        With `renew` the figures of an open question about it are brought up to date.
+        With `refresh`, the figures of an open spend request for it are updated.
         """
         policy, _, _ = self._settings()
         if self._is_compacting or self._compactor.is_drafting or self._is_budget_exhausted:
@@ -186,11 +186,11 @@ class ContextManager:
             self._start_handover(due.cut)
 
     def _start_handover(self, cut: CutPoint, ask_model: bool = True) -> None:
-        """Start a handover that is due."""
+        """Start a due handover."""
         self._start_compaction(lambda: self._run_due(cut, ask_model))
 
     async def _run_due(self, cut: CutPoint, ask_model: bool) -> bool:
-        """Make a handover that is due, or ask about it; if its turn ended meanwhile, by what is due then."""
+        """Run a due handover, or ask about it; if the turn ended meanwhile, retry with the cut due then."""
         policy, _, _ = self._settings()
         transcript, approve = self._session.transcript, partial(self._require_approval, "handover")
         while True:
@@ -204,7 +204,7 @@ class ContextManager:
             cut = plan.cut
 
     def compact(self, trigger: HandoverTrigger, cut: CutPoint, focus: str = "") -> None:
-        """Start a handover beside whatever runs; one at a time."""
+        """Start a handover in the background, unless one runs."""
         self._start_compaction(lambda: self._compactor.run(trigger, cut, focus))
 
     def _start_compaction(self, work: Callable[[], Awaitable[bool]]) -> None:
@@ -212,9 +212,9 @@ class ContextManager:
             self._compaction = self._scope.start(self._reporting(work), f"compaction {self._session.id}")
 
     def answer_spend_ask(self, work: BackgroundWork, answer: SpendReply) -> None:
-        """Take the user's answer to the question about some work; nothing if it is not open any more.
+        """Apply the user's answer to a spend request; do nothing if it is no longer open.
 
-        Refused, the window stays as it is until it is full; then room is made without a model.
+        If refused, the window stays as it is until it is full; then room is made without a model.
         """
         if self._approvals is None or not self._approvals.answer(work, answer == "allow"):
             return
@@ -239,7 +239,7 @@ class ContextManager:
         return self._approvals is not None and any(ask.work == work for ask in self._approvals.asks)
 
     def _require_approval(self, work: BackgroundWork, estimate: CostEstimate) -> None:
-        """Raise SpendNotApproved while some work may not begin."""
+        """Raise SpendNotApproved while work may not start."""
         if self._approvals is not None:
             self._approvals.check(work, estimate)
 
@@ -252,25 +252,25 @@ class ContextManager:
         return self._compaction is not None and not self._compaction.done()
 
     async def _reporting(self, work: Callable[[], Awaitable[bool]]) -> None:
-        """Do what runs beside the turns; that it failed is told, because nobody waits for it."""
+        """Run background work; publish an error, because no caller awaits it."""
         try:
             await work()
         except HelixError as error:
             self._session.publish(ErrorRaised(error.what, error.why, error.fix, error.remedies))
 
     async def wait_for_background_work(self) -> None:
-        """Wait for the handover and the observations under way, if there are any."""
+        """Wait for the running handover and observations, if any."""
         for task in (self._compaction, self._observation):
             if task is not None:
                 await asyncio.wait([task])
 
     def cancel_compaction(self) -> None:
-        """End the handover under way; nothing changes."""
+        """Cancel the running handover; nothing changes."""
         if self._compaction is not None:
             self._compaction.cancel()
 
     def cancel_observation(self) -> None:
-        """End the observations under way; nothing changes."""
+        """Cancel the running observations; nothing changes."""
         if self._observation is not None:
             self._observation.cancel()
 

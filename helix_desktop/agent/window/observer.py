@@ -1,4 +1,4 @@
-"""The observer: distils old history out of band, in three phases like a handover's."""
+"""The observer: distills old history in the background, in three phases like a handover's."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from helix_desktop.domain.store.entries import Content
 
 
 class ObservationInput(msgspec.Struct, frozen=True):
-    """What the first phase saw: the stretch, its messages, what stood for some of them, what was known."""
+    """The input of observations: the event range, its messages, covers, masks and earlier generations."""
 
     event_range: EventRange
     items: tuple[LogItem, ...]
@@ -43,7 +43,7 @@ class ObservationInput(msgspec.Struct, frozen=True):
 
 
 class Observer:
-    """Makes the observations and reflections of one session, one at a time; they are inert until placed."""
+    """The writer of a session's observations and reflections, one at a time; inert until placed."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Observer:
         versions: Mapping[str, str],
         settings: RunSettingsSource,
     ) -> None:
-        """Uses the prompts `observe` and `reflect`, and what events call them."""
+        """`prompts` and `versions` hold the prompts `observe` and `reflect`, and their versions."""
         self._session, self._counter, self._clock = session, counter, clock
         self._rewriter, self._settings = rewriter, settings
         self._prompts, self._versions = prompts, versions
@@ -64,24 +64,24 @@ class Observer:
         self._estimate: CostEstimate | None = None
 
     def find_due(self) -> EventRange | None:
-        """The stretch to observe or to refine now, if any."""
+        """Return the event range to observe or refine now; None if none is due."""
         policy, _, _ = self._settings()
         _, gauge = self._rewriter.measure()
         return planner.observation_due(self._session.transcript, policy, gauge, self._clock())
 
     def find_possible(self) -> EventRange | None:
-        """The stretch that a person can have observed or refined now, if any."""
+        """Return the event range that the user can have observed or refined now; None if there is none."""
         transcript = self._session.transcript
         return observation.observable_range(transcript) or observation.refinable_range(transcript)
 
     async def run(
         self, event_range: EventRange | None, is_manual: bool = False, approve: ApproveSpending = approve_any
     ) -> bool:
-        """Observe or refine a stretch; whether that was done. Without one, only place what waits.
+        """Observe or refine a range, or only place pending ones without one. Return True on success.
 
-        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does what
-        `approve` does not let begin. What a person asks for is put in place at once, and never fails for want
-        of a model: then it is extracted.
+        A refusal is recorded with its reason and changes nothing. Cancelling records nothing, nor does a
+        cost that `approve` rejects. Manual observations are placed at once, and never fail for lack of a
+        model: then they are extracted.
         """
         observations_seq = observation.pending_observations(self._session.transcript)
         if event_range is not None:
@@ -126,7 +126,7 @@ class Observer:
         self._session.publish(ObservationProgress(phase, text, self._estimate))
 
     def _on_estimate(self, estimate: CostEstimate) -> None:
-        """Take in what the calls will take, before the first. Raises SpendNotApproved."""
+        """Approve and store the cost estimate before the first call. Raises SpendNotApproved."""
         self._approve(estimate)
         self._estimate = estimate
 
@@ -168,7 +168,10 @@ class Observer:
     async def _extract_fallback(
         self, source_input: ObservationInput, failed: SummaryResult[tuple[Observation, ...]], is_manual: bool
     ) -> SummaryResult[tuple[Observation, ...]]:
-        """What can be said without a model; only the last try before the breaker opens does. Raises else."""
+        """Extract without a model, if manual or the last try before the breaker opens.
+
+        Otherwise raises SummaryRefused or CompactionRefused.
+        """
         last_try = (
             not is_manual and self._session.transcript.observation_failures >= planner.BREAKER_FAILURES - 1
         )
@@ -187,7 +190,7 @@ class Observer:
     async def _build_event(
         self, source_input: ObservationInput, summary: SummaryResult[tuple[Observation, ...]]
     ) -> ObservationsMade:
-        """The event without its index."""
+        """Return the event without its index."""
         policy, frame, _ = self._settings()
         event_range = source_input.event_range
         quote_budget = user_text_budget(policy.user_text_tokens, frame.info.window)
@@ -219,14 +222,14 @@ class Observer:
         )
 
     def _already_quoted_tokens(self, generations: Sequence[ObservationsMade]) -> int:
-        """Tokens of the person's words that observations in place keep already."""
+        """Return the tokens of user text that placed observations quote already."""
         items = (
             self._session.transcript.item(seq) for generation in generations for seq in generation.quoted
         )
         return sum(item.word_tokens for item in items if item is not None)
 
     async def _record(self, event: ObservationsMade) -> int:
-        """Third phase: index and count are built beside the log; recorded if what was read still holds."""
+        """Run the third phase: build index and count, and record if the input is still current."""
         transcript = self._session.transcript
         text, entries = build_index_entry(transcript, event.after, event.upto)
         index = text.encode("utf-8", "surrogatepass")
@@ -240,7 +243,7 @@ class Observer:
         return recorded[0].seq
 
     def _events_to_record(self, event: ObservationsMade) -> Sequence[Event]:
-        """The event to record, if what was read still stands in the window and it is shorter."""
+        """Return the event to record. Raises CompactionRefused if the input changed or it is no shorter."""
         transcript = self._session.transcript
         covered_tokens = observation.tokens_in_window(transcript, event.after, event.upto)
         if not observation.is_current(transcript, event):

@@ -1,4 +1,4 @@
-"""The panic ladder: makes a request fit at once, rung by rung, without asking a model."""
+"""The overflow ladder: makes a request fit at once, rung by rung, without calling a model."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rung = Callable[[], Awaitable[None]]
 
 
 class OverflowLadder:
-    """Climbed when a request would not fit, or when the provider says that it did not."""
+    """The steps run when a request would not fit, or when the provider rejected it as too large."""
 
     def __init__(
         self, session: Session, rewriter: WindowRewriter, compactor: Compactor, settings: RunSettingsSource
@@ -30,7 +30,7 @@ class OverflowLadder:
         self.run_count = 0
 
     async def make_fit(self, target_tokens: int) -> bool:
-        """Take rung after rung until the window uses at most `target` tokens; whether it does."""
+        """Run rungs until the window uses at most `target_tokens`. Return True if it does."""
         self.run_count += 1
         rungs: tuple[Rung, ...] = (
             lambda: self._rewriter.sweep_all(SweepReason.OVERFLOW),

@@ -1,4 +1,4 @@
-"""Upkeep: what is due to the window before a request is made: folds, sweeps, observations in place."""
+"""The window rewriter: applies folds, sweeps and placed observations before a request is made."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from helix_desktop.domain.store.entries import Content
 
 
 class WindowRewriter:
-    """Keeps one session's window by its policy, without a model; also measures it.
+    """Rewrites one session's window by its policy, without a model; also measures it.
 
-    `observing` is the stretch that is being observed: no fold reaches across its ends.
+    `observing_range` is the event range being observed: no fold crosses its ends.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class WindowRewriter:
         self._cached: tuple[Window, UsageGauge] | None = None
 
     def measure(self) -> tuple[Window, UsageGauge]:
-        """The window as it would be sent now, and its gauge."""
+        """Return the window of the next request, and its usage."""
         policy, frame, _ = self._settings()
         transcript = self._session.transcript
         state = (transcript.last_seq, policy, frame)
@@ -57,7 +57,7 @@ class WindowRewriter:
         return cached
 
     async def apply_due_rewrites(self) -> None:
-        """Record what is due now and costs no model call. One rewrite carries all others that are ready."""
+        """Record the due rewrites that need no model. One due rewrite also applies all that are ready."""
         policy, frame, _ = self._settings()
         if not policy.enabled:
             return
@@ -78,7 +78,7 @@ class WindowRewriter:
             self._protected_edges,
         )
         placed = await self._place_if_due(is_cold, bool(folds or due_sweep))
-        if placed:  # from there on the request is written afresh
+        if placed:  # the request is rewritten from there on anyway
             candidates = sweep.sweep_with_rewrite(transcript, policy)
             folds = fold.due_folds(
                 transcript, policy, candidates, transcript.items[0].seq, is_cold, self._protected_edges
@@ -93,7 +93,7 @@ class WindowRewriter:
             await self._sweep(lambda: planner.sweep_due(transcript, policy, is_cold), reason)
 
     async def _place_if_due(self, is_cold: bool, is_rewriting: bool) -> bool:
-        """Put prepared observations in place, if now is the time."""
+        """Place pending observations, if that is due."""
         policy, _, _ = self._settings()
         transcript = self._session.transcript
         pending_seq = observation.pending_observations(transcript)
@@ -120,9 +120,9 @@ class WindowRewriter:
         return PlacementReason.THRESHOLD if reached else None
 
     async def place_observations(self, observations_seq: int, reason: PlacementReason) -> bool:
-        """Let prepared observations take the place of what they cover, if that makes the window smaller.
+        """Place pending observations over what they cover, if that makes the window smaller.
 
-        Returns whether they did; otherwise nothing is recorded.
+        Return True if they were placed; otherwise nothing is recorded.
         """
 
         policy, _, _ = self._settings()
@@ -137,7 +137,7 @@ class WindowRewriter:
         return bool(await self._session.record_decided(decide))
 
     def _tokens_saved_by(self, observations_seq: int) -> int:
-        """Tokens by which the window becomes smaller when these observations are put in place."""
+        """Return the tokens by which placing these observations makes the window smaller."""
         policy, frame, _ = self._settings()
         forked = self._session.transcript.fork()
         placed = ObservationsPlaced(observations_seq, PlacementReason.MANUAL, 0)
@@ -146,7 +146,7 @@ class WindowRewriter:
 
     @property
     def _protected_edges(self) -> tuple[int, ...]:
-        """Where observations that are being made, or wait for their place, begin and end."""
+        """The start and end seqs of the running and the pending observations."""
         transcript = self._session.transcript
         pending_seq = observation.pending_observations(transcript)
         edges = (self.observing_range.after, self.observing_range.upto) if self.observing_range else ()
@@ -163,7 +163,7 @@ class WindowRewriter:
             await self._record_fold(condensed, policy, window)
 
     async def _record_fold(self, fold_plan: FoldPlan, policy: ContextPolicy, window: int) -> bool:
-        """Store the index entry and record the note, unless it would be no smaller."""
+        """Store the index entry and record the note, unless it would be no smaller. Return True if done."""
         transcript = self._session.transcript
         rewrite_seq = transcript.last_rewrite_seq
         text, entries = build_index_entry(transcript, fold_plan.after, fold_plan.upto)
@@ -185,7 +185,7 @@ class WindowRewriter:
         def decide() -> list[Event]:
             return (
                 [event] if transcript.last_rewrite_seq == rewrite_seq else []
-            )  # else what was counted is not there
+            )  # else the window is not the one that was counted
 
         return bool(await self._session.record_decided(decide, [content]))
 
@@ -197,16 +197,16 @@ class WindowRewriter:
         await self._session.record_decided(decide)
 
     async def sweep_all(self, reason: SweepReason, newest: int = MIN_PROTECTED_STEPS) -> None:
-        """Turn everything but the newest steps into markers."""
+        """Mask everything but the newest steps."""
         policy, _, _ = self._settings()
         await self._sweep(lambda: planner.sweep_all(self._session.transcript, policy, newest), reason)
 
     async def sweep_images(self, reason: SweepReason, newest: bool = False) -> None:
-        """Let text and hash stand for the images the person sent; those of the newest message by `newest`."""
+        """Mask the images the user sent, with `newest` also those of the newest message."""
         await self._sweep(lambda: planner.sweep_images(self._session.transcript, newest), reason)
 
     async def mask_messages(self, seqs: Sequence[int]) -> None:
-        """Turn these messages into markers, those that are none yet."""
+        """Mask those of these messages that are not masked yet."""
 
         def plan() -> SweepPlan | None:
             transcript = self._session.transcript
@@ -216,7 +216,7 @@ class WindowRewriter:
         await self._sweep(plan, SweepReason.REFUSED)
 
     async def truncate(self) -> None:
-        """Leave out what can be left out, so that only its index entry stands in the window."""
+        """Truncate what can be left out, so that only its index entry stays in the window."""
         policy, frame, _ = self._settings()
         for plan in truncation.plan_truncations(self._session.transcript):
             await self._record_fold(plan, policy, frame.info.window)
@@ -230,7 +230,7 @@ def note_text(
     policy: ContextPolicy,
     window: int,
 ) -> str:
-    """The note of a fold, by what it is."""
+    """Return the note of a fold plan, by its kind."""
     if fold_plan.how == "truncate":
         return fold_note.render_truncation_note(digest, entries, len(items))
     if fold_plan.how == "condense":

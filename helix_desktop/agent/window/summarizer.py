@@ -1,4 +1,4 @@
-"""The summariser: asks the workspace's models for a text, the next one where one cannot."""
+"""The summarizer: calls the workspace's models for a text, falling back to the next one."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ from helix_desktop.domain.messages import ModelRequest, ModelResponse, RetrySche
 NO_MODEL = "no model (ledger and extracts)"
 T = TypeVar("T")
 OnPartialText = Callable[[str], None]
-"""Hears what the answer under way says so far."""
+"""Called with the partial text of the answer so far."""
 
-_MAX_DEPTH = 4  # how often a record is taken apart again before it is given up
+_MAX_DEPTH = 4  # how often a record is split again before giving up
 _MAX_CALLS = 40
-_MAX_CUTS = 3  # tries with the middle left out, each in half the room, while the server says overflow
-_MARGIN = 0.9  # of a room that is filled, because characters are no tokens
+_MAX_CUTS = 3  # tries with the middle left out, each in half the capacity, while the server says overflow
+_MARGIN = 0.9  # share of a capacity that is filled, because characters are not tokens
 _MAX_ERROR_LENGTH = 200  # characters of an error that are kept
 
 
 class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
-    """What came of asking: a value, the model that wrote it, the calls it took, the tokens in and out.
+    """The result of a summary attempt: a value, its model, the calls made, the tokens in and out.
 
-    `cost` is in US dollars. `fallback` says what had to be done other than ask the first model once, and why;
-    `value` is None when no model could; `refused` is what a model wrote last that says too little.
+    `cost` is in US dollars. `fallback_reason` says how and why it deviates from one call of the first model;
+    `value` is None if no model could; `rejection` is the last summary that said too little.
     """
 
     value: T | None
@@ -63,16 +63,16 @@ class SummaryResult(msgspec.Struct, Generic[T], frozen=True):
 
     @property
     def rejected_text(self) -> str:
-        """What a model wrote that was not used; empty where there is none."""
+        """The text that a model wrote and was not used; empty if there is none."""
         return self.rejection.text if self.rejection is not None else ""
 
 
 class Summarizer:
-    """Asks one session's models for summaries."""
+    """Calls one session's models for summaries."""
 
     def __init__(self, session: Session, counter: TokenCounter, settings: RunSettingsSource) -> None:
         self._session, self._counter, self._settings = session, counter, settings
-        self.spent = Spending()  # what the newest asking took, also if nothing came of it
+        self.spent = Spending()  # what the newest attempt spent, even if it failed
 
     async def summarize(
         self,
@@ -81,10 +81,10 @@ class Summarizer:
         on_partial_text: OnPartialText,
         on_estimate: Callable[[CostEstimate], None] = lambda _: None,
     ) -> SummaryResult[T]:
-        """The text of a brief, read: by the first model that has room for it, in parts, or cut down.
+        """Return the parsed summary of a task: by the first model that fits it, in parts, or truncated.
 
-        `read` raises CompactionRefused for a text that is no use; `planned` hears what it will take before
-        the first call, and may raise. Cancelling ends the call under way.
+        `parse` raises CompactionRefused for a useless text; `on_estimate` gets the cost estimate before the
+        first call, and may raise. Cancelling ends the running call.
         """
         _, _, roles = self._settings()
         attempt = _Attempt(self._session, self._counter, parse, on_partial_text)
@@ -94,14 +94,14 @@ class Summarizer:
             self.spent = attempt.spent
 
     async def estimate(self, task: SummaryTask) -> CostEstimate:
-        """Return what asking for the text of a brief will take."""
+        """Return the cost estimate of a summary task."""
         _, _, roles = self._settings()
         attempt = _Attempt(self._session, self._counter, str, lambda _: None)
         return await attempt.estimate(task, roles.summary_models)
 
 
 class _Attempt(Generic[T]):
-    """One brief on its way through the chain."""
+    """One summary task on its way through the chain of models."""
 
     def __init__(
         self,
@@ -124,7 +124,7 @@ class _Attempt(Generic[T]):
     async def run(
         self, task: SummaryTask, models: tuple[Model, ...], on_estimate: Callable[[CostEstimate], None]
     ) -> SummaryResult[T]:
-        """Each model with the whole record; then those that it was too large for, in parts and cut down."""
+        """Try each model with the whole record; then the too small ones in parts, then truncated."""
         request = await asyncio.to_thread(full_request, task)
         tokens = await self._count_tokens(request)
         on_estimate(await self._estimate(task, request, tokens, models))
@@ -150,7 +150,7 @@ class _Attempt(Generic[T]):
         return SummaryResult(None, "", False, self._calls, spent.tokens, why, spent.cost, self._rejection)
 
     async def estimate(self, task: SummaryTask, models: tuple[Model, ...]) -> CostEstimate:
-        """What the first model that has room will take, or else the largest, in parts."""
+        """Return the cost estimate for the first model that fits, else for the largest, in parts."""
         request = await asyncio.to_thread(full_request, task)
         return await self._estimate(task, request, await self._count_tokens(request), models)
 
@@ -184,7 +184,7 @@ class _Attempt(Generic[T]):
         )
 
     def _input_capacity(self, model: Model) -> int:
-        """The tokens, as we count them, that a request to this model may have."""
+        """Return the largest request to this model, in tokens as we count them."""
         info = model.info
         return int((info.window - info.reserve) / tokenizer_ratio(self._session.transcript, info.label))
 
@@ -213,7 +213,7 @@ class _Attempt(Generic[T]):
         return None
 
     def _reduce_capacity(self, model: Model, tokens: int) -> None:
-        """Believe the server: it has less room than it should have."""
+        """Halve the assumed capacity: the server rejected a request that should have fit."""
         label = model.info.label
         self._capacities[label] = min(self._capacities[label], tokens) // 2
 
@@ -230,7 +230,7 @@ class _Attempt(Generic[T]):
         return None
 
     async def _split_and_merge(self, model: Model, task: SummaryTask, density: float, depth: int) -> str:
-        """The text of a brief that is too large: of its parts, merged. Raises ModelError."""
+        """Summarize the parts of a task that is too large, and merge them. Raises ModelError."""
         max_chars = int(self._capacities[model.info.label] * density * _MARGIN)
         parts = await asyncio.to_thread(split_task, task, max_chars)
         if len(parts) < 2 or depth > _MAX_DEPTH:  # noqa: PLR2004 - one part is no smaller
@@ -269,7 +269,10 @@ class _Attempt(Generic[T]):
     async def _fit_request(
         self, task: SummaryTask, capacity: int, density: float
     ) -> tuple[ModelRequest, int] | None:
-        """The request cut down to `room` tokens, and its own; tried again where text is denser."""
+        """Return the request truncated to `capacity` tokens, with its tokens; None if it cannot fit.
+
+        A text denser than average is truncated again.
+        """
         characters = capacity * density
         for _ in range(_MAX_CUTS):
             characters *= _MARGIN
@@ -284,7 +287,7 @@ class _Attempt(Generic[T]):
         return None
 
     async def _stream_text(self, model: Model, request: ModelRequest, tokens: int) -> str:
-        """What a model answers to a request of so many tokens. Raises ModelError."""
+        """Return a model's answer to a request of `tokens` tokens. Raises ModelError."""
         if self._calls >= _MAX_CALLS:
             raise InvalidModelResponse(f"It took more than {_MAX_CALLS} calls.")
         self._calls += 1
@@ -309,7 +312,7 @@ class _Attempt(Generic[T]):
         return partial_text
 
     async def _spending_of(self, model: Model, usage: Usage | None, tokens: int, text: str) -> Spending:
-        """What a call took, as the provider reported it or as we count it."""
+        """Return what a call spent, as the provider reported it or as we count it."""
         if usage is None or usage.input <= 0:
             (output_tokens,) = await self._counter.count([text])
             usage = Usage(tokens, output_tokens)
