@@ -16,7 +16,7 @@ _MIN_SCALE = 0.125
 
 
 class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Numbers of one workspace; tokens unless a name says otherwise. Raises ValueError on nonsense.
+    """The numbers of one workspace; tokens unless a name says otherwise. Raise ValueError if invalid.
 
     Names ending in `_at` and `_keep` are shares of the window; 0 turns intake, arguments, folding and
     observations off where it is allowed. A session may spend `budget_tokens` in and out, and `budget_cost` US
@@ -63,7 +63,7 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ask_above: int = 100_000
 
     def __post_init__(self) -> None:
-        """Refuse numbers that cannot work together."""
+        """Raise ValueError if the numbers cannot work together."""
         for name, low, high in _SHARES:
             if not low <= getattr(self, name) <= high:
                 raise ValueError(f"{name} must lie between {low} and {high}")
@@ -78,11 +78,11 @@ class ContextPolicy(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
             raise ValueError("panic_at must lie above panic_to, and not below handover_at")
 
     def unattended_tokens(self, window: int) -> int:
-        """Return the tokens that background work may read unasked in a window of so many; 0: any number."""
+        """Return the tokens background work may read without asking in such a window; 0: unlimited."""
         return min(self.ask_above, window // 2)
 
     def scaled(self, window: int) -> ContextPolicy:
-        """The numbers for a window of so many tokens: below 128,000, batches and protection shrink too."""
+        """Return the numbers for a window of so many tokens: below 128,000, batches and protection shrink."""
         scale = max(window / REFERENCE_WINDOW, _MIN_SCALE)
         if scale >= 1:
             return self
@@ -169,9 +169,9 @@ PROFILES: Mapping[str, ContextPolicy] = {
 
 
 def policy_from(fields: Mapping[str, Any]) -> ContextPolicy:
-    """The policy that a mapping (one TOML file) describes: its profile's numbers, then its own.
+    """Return the policy of a mapping (one TOML file): its profile's numbers, then its own.
 
-    Raises ValueError naming the field that is unknown or wrong.
+    Raise ValueError naming the field that is unknown or wrong.
     """
     profile = fields.get("profile", "balanced")
     if not isinstance(profile, str) or profile not in PROFILES:
@@ -184,16 +184,16 @@ def policy_from(fields: Mapping[str, Any]) -> ContextPolicy:
 
 
 def policy_from_event(fields: Mapping[str, Any]) -> ContextPolicy | None:
-    """The policy that an event has kept, as far as its fields are known here; None without one."""
-    known = {name: value for name, value in fields.items() if name in ContextPolicy.__struct_fields__}
+    """Return the policy an event stores, ignoring unknown fields; None if it has none or it is invalid."""
+    known_fields = {name: value for name, value in fields.items() if name in ContextPolicy.__struct_fields__}
     try:
-        return policy_from(known) if known else None
+        return policy_from(known_fields) if known_fields else None
     except ValueError:
         return None
 
 
 def policy_fields(policy: ContextPolicy) -> dict[str, Any]:
-    """The fields to write into a TOML file: the profile, and what differs from it."""
+    """Return the fields to write into a TOML file: the profile, and what differs from it."""
     base = msgspec.structs.asdict(PROFILES[policy.profile])
     own = msgspec.structs.asdict(policy)
     return {name: value for name, value in own.items() if name == "profile" or value != base[name]}

@@ -38,19 +38,17 @@ _KINDS: dict[str, ToolKind] = {
 
 def tool_kind(tool: str) -> ToolKind:
     """What kind of thing a tool does, by the words of its name; the one that changes most counts."""
-    found = [_KINDS[word] for word in (one.lower() for one in _WORD.findall(tool)) if word in _KINDS]
+    kinds = [_KINDS[token] for token in (token.lower() for token in _WORD.findall(tool)) if token in _KINDS]
     order: tuple[ToolKind, ...] = ("command", "write", "edit", "search", "list", "read")
-    return next((kind for kind in order if kind in found), "other")
+    return next((kind for kind in order if kind in kinds), "other")
 
 
 def call_target(arguments: str) -> str:
     """The path, command or pattern that a call names, on one line of at most 200 characters; maybe empty."""
-    given = _decode(arguments)
-    if isinstance(given, dict):
-        named = next(
-            (given[key] for key in _TARGET_KEYS if isinstance(given.get(key), str) and given[key]), ""
-        )
-        text = named or next((value for value in given.values() if isinstance(value, str)), "")
+    args = _decode(arguments)
+    if isinstance(args, dict):
+        target = next((args[key] for key in _TARGET_KEYS if isinstance(args.get(key), str) and args[key]), "")
+        text = target or next((value for value in args.values() if isinstance(value, str)), "")
     else:
         patched = _PATCHED.search(arguments)
         first = _FIRST.search(arguments)

@@ -33,9 +33,9 @@ def is_digest_prefix(text: str) -> bool:
 def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
     """The first line of `text` that says something, at most `cap` characters."""
     for line in text[:4096].splitlines():
-        words = " ".join(line.split())
-        if any(sign.isalnum() for sign in words):
-            return ellipsize(words, cap)
+        line_text = " ".join(line.split())
+        if any(char.isalnum() for char in line_text):
+            return ellipsize(line_text, cap)
     return ""
 
 
@@ -46,10 +46,10 @@ def ellipsize(text: str, cap: int = _SHOWN_CAP) -> str:
 
 def title_line(text: str) -> str:
     """Return the first line of `text` as a title, whole up to 500 characters; a longer one ends at a word."""
-    words = next((line for line in map(" ".join, map(str.split, text.splitlines())) if line), "")
-    if len(words) <= _TITLE_CAP:
-        return words
-    cut = words[:_TITLE_CAP]
+    title = next((line for line in map(" ".join, map(str.split, text.splitlines())) if line), "")
+    if len(title) <= _TITLE_CAP:
+        return title
+    cut = title[:_TITLE_CAP]
     return cut.rpartition(" ")[0] + "…" if " " in cut else cut[:-1] + "…"
 
 
@@ -75,6 +75,6 @@ def bare_marker(digest: str) -> str:
 def marker(digest: str, tool: str, target: str, size: int, line: str) -> str:
     """The marker with its one-line description: what stands in the window for a cached output."""
     where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
-    named = " ".join(part for part in (tool, where) if part)
-    said = f', "{line}"' if line else ""
-    return " ".join(f"{bare_marker(digest)} {named}, {format_bytes(size)}{said}".split())
+    call = " ".join(part for part in (tool, where) if part)
+    quoted_line = f', "{line}"' if line else ""
+    return " ".join(f"{bare_marker(digest)} {call}, {format_bytes(size)}{quoted_line}".split())

@@ -20,10 +20,12 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def digests(self) -> frozenset[str]:
         """The stored contents that it names; no clean-up may take them."""
-        pictured = {one.image.digest for one in self.attachments if one.image is not None}
-        return frozenset(pictured | {one.digest for one in self.attachments})
+        image_digests = {
+            attachment.image.digest for attachment in self.attachments if attachment.image is not None
+        }
+        return frozenset(image_digests | {attachment.digest for attachment in self.attachments})
 
     @property
     def size(self) -> int:
         """Length of all its texts, in characters."""
-        return len(self.text) + sum(len(one.text) for one in self.attachments)
+        return len(self.text) + sum(len(attachment.text) for attachment in self.attachments)

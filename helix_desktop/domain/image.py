@@ -55,10 +55,10 @@ class Image(msgspec.Struct, frozen=True):
 
 def identify_image(data: bytes, digest: str, label: str = "") -> Image | None:
     """What the header of an image says; None for what is no PNG, JPEG, GIF or WebP of a sound size."""
-    found = _header(data)
-    if found is None or not all(0 < edge <= _MAX_HEADER_EDGE_PX for edge in found[1:]):
+    header = _header(data)
+    if header is None or not all(0 < edge <= _MAX_HEADER_EDGE_PX for edge in header[1:]):
         return None
-    return Image(digest, *found, len(data), " ".join(label.split()))
+    return Image(digest, *header, len(data), " ".join(label.split()))
 
 
 def _header(data: bytes) -> tuple[str, int, int] | None:
@@ -75,16 +75,16 @@ def _header(data: bytes) -> tuple[str, int, int] | None:
 
 def _jpeg(data: bytes) -> tuple[str, int, int] | None:
     """The size in the first frame header of a JPEG."""
-    at = 2
-    while at + 9 <= len(data) and data[at] == 0xFF:  # noqa: PLR2004 - every segment begins with FF
-        marker = data[at + 1]
+    offset = 2
+    while offset + 9 <= len(data) and data[offset] == 0xFF:  # noqa: PLR2004 - every segment begins with FF
+        marker = data[offset + 1]
         if marker in _FRAME_MARKERS:
-            height, width = data[at + 5 : at + 7], data[at + 7 : at + 9]
+            height, width = data[offset + 5 : offset + 7], data[offset + 7 : offset + 9]
             return "image/jpeg", int.from_bytes(width, "big"), int.from_bytes(height, "big")
         if marker == 0xFF or marker in _BARE_MARKERS:  # noqa: PLR2004 - FF again is padding
-            at += 1 if marker == 0xFF else 2  # noqa: PLR2004 - the same
+            offset += 1 if marker == 0xFF else 2  # noqa: PLR2004 - the same
             continue
-        at += 2 + max(2, int.from_bytes(data[at + 2 : at + 4], "big"))
+        offset += 2 + max(2, int.from_bytes(data[offset + 2 : offset + 4], "big"))
     return None
 
 

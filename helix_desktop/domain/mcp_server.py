@@ -113,20 +113,20 @@ def _reach_fault(entry: McpServerConfig) -> str:
     if not entry.url:
         clean = all(word.isprintable() for word in (entry.command, entry.cwd))
         return "" if clean and "\0" not in "".join(entry.args) else "The command holds unprintable signs."
-    found = _HOST.fullmatch(entry.url)
-    if found is None:
+    match = _HOST.fullmatch(entry.url)
+    if match is None:
         return "This is no address that begins with http:// or https://."
-    if found[1] == "http" and found[2].lower() not in _LOOPBACK_HOSTS and entry.secret_headers:
+    if match[1] == "http" and match[2].lower() not in _LOOPBACK_HOSTS and entry.secret_headers:
         return "Secrets would travel unencrypted: use https://, or http:// on this computer only."
     return ""
 
 
 def _header_fault(entry: McpServerConfig) -> str:
-    taken = sorted(
+    reserved = sorted(
         name for name in (*entry.headers, *entry.secret_headers) if name.lower() in _PROTOCOL_HEADERS
     )
-    if taken:
-        return f"The header {taken[0]} is set by the protocol."
+    if reserved:
+        return f"The header {reserved[0]} is set by the protocol."
     return _pairs_fault(entry.headers, entry.secret_headers, _HEADER, "is no name of a header")
 
 

@@ -88,16 +88,16 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
 def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
     """What counts: of each figure the first that was given. Prices come from one mouth, all together."""
     facts: dict[str, SourcedValue] = {}
-    for one in specs:
-        figures = one.spec
+    for sourced in specs:
+        spec = sourced.spec
         for name in (*_LIMITS, *_CAPABILITIES):
-            value = getattr(figures, name)
+            value = getattr(spec, name)
             if value is not None and (value or name in _CAPABILITIES):
-                facts.setdefault(name, SourcedValue(value, one.origin, one.source))
-        if (figures.price_in or figures.price_out) and not facts.keys() & set(_PRICES):
+                facts.setdefault(name, SourcedValue(value, sourced.origin, sourced.source))
+        if (spec.price_in or spec.price_out) and not facts.keys() & set(_PRICES):
             for name in _PRICES:
-                if value := getattr(figures, name):
-                    facts[name] = SourcedValue(value, one.origin, one.source)
+                if value := getattr(spec, name):
+                    facts[name] = SourcedValue(value, sourced.origin, sourced.source)
     return ResolvedModelSpec(_with_defaults(facts))
 
 
@@ -106,11 +106,11 @@ def _with_defaults(values: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
     if "window" not in values:
         values["window"] = SourcedValue(DEFAULT_WINDOW, "usual", "assumed: nobody says how large it is")
     window = int(values["window"].value)
-    given = values.get("reserve")
-    if given is None:
+    reserve = values.get("reserve")
+    if reserve is None:
         values["reserve"] = _default_reserve(window, values)
-    elif given.value >= window:
-        values["reserve"] = SourcedValue(window // _RESERVE_SHARES[1], given.origin, given.source)
+    elif reserve.value >= window:
+        values["reserve"] = SourcedValue(window // _RESERVE_SHARES[1], reserve.origin, reserve.source)
     return values
 
 
@@ -120,7 +120,12 @@ def _default_reserve(window: int, values: dict[str, SourcedValue]) -> SourcedVal
         return SourcedValue(window - int(largest.value), largest.origin, largest.source)
     if values["window"].origin == "usual":
         return SourcedValue(DEFAULT_RESERVE, "usual", "assumed")
-    usual, most = (window // share for share in _RESERVE_SHARES)
+    default_reserve, max_reserve = (window // share for share in _RESERVE_SHARES)
     output = values.get("output")
-    caps = [max(DEFAULT_RESERVE, usual), most, _MAX_RESERVE, *([int(output.value)] if output else [])]
+    caps = [
+        max(DEFAULT_RESERVE, default_reserve),
+        max_reserve,
+        _MAX_RESERVE,
+        *([int(output.value)] if output else []),
+    ]
     return SourcedValue(min(caps), "usual", "a sixteenth of the window, within bounds")

@@ -18,7 +18,7 @@ def parse_query(query: str) -> tuple[str, ...]:
             f"The query has {len(query):,} characters; the most is {MAX_QUERY_LENGTH}.",
             fix="Give a few words that the content holds.",
         )
-    parts = [found[1] or found[2] for found in _PART.finditer(query)]
+    parts = [match[1] or match[2] for match in _PART.finditer(query)]
     words = dict.fromkeys(normalize(line) for part in parts for line in part.splitlines() if line.strip())
     if not words:
         raise InvalidInput(

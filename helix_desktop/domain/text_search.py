@@ -80,18 +80,18 @@ class _BestLines:
     def add(self, chunk: TextChunk) -> None:
         """Look at the lines of the next piece."""
         folded = normalize(chunk.text)
-        wanted = [word for word in self._terms if word in folded]
-        if not wanted:
+        present = [word for word in self._terms if word in folded]
+        if not present:
             return
         lines = chunk.text.split("\n")
-        for place, line in enumerate(folded.split("\n")):
-            words = sum([word in line for word in wanted])
-            if words:
-                number = chunk.line + place
+        for offset, line in enumerate(folded.split("\n")):
+            term_count = sum([word in line for word in present])
+            if term_count:
+                number = chunk.line + offset
                 self._count += number != self._last_line  # a line in several pieces is one
                 self._last_line = number
-                if words > self._min_term_count:
-                    self._keep(_Match(number, 0 if place else chunk.char, lines[place], line, words))
+                if term_count > self._min_term_count:
+                    self._keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, term_count))
 
     def summary(self) -> MatchSummary:
         """What was found in all pieces."""
@@ -101,14 +101,14 @@ class _BestLines:
         return MatchSummary(self._count, tuple(best))
 
     def _keep(self, match: _Match) -> None:
-        kept = self._best_by_line
-        if match.number in kept and kept[match.number].term_count >= match.term_count:
+        best = self._best_by_line
+        if match.number in best and best[match.number].term_count >= match.term_count:
             return
-        kept[match.number] = match
-        if len(kept) > _SHOWN_LINES:
-            del kept[min(kept, key=lambda number: (kept[number].term_count, -number))]
-        if len(kept) == _SHOWN_LINES:
-            self._min_term_count = min(one.term_count for one in kept.values())
+        best[match.number] = match
+        if len(best) > _SHOWN_LINES:
+            del best[min(best, key=lambda number: (best[number].term_count, -number))]
+        if len(best) == _SHOWN_LINES:
+            self._min_term_count = min(match.term_count for match in best.values())
 
 
 def find_matches(
@@ -118,12 +118,12 @@ def find_matches(
 
     None when one occurs in neither, or as soon as `going` says no.
     """
-    known = normalize(description)
-    missing = [word for word in terms if word not in known]
-    for piece in split_chunks(data) if missing else ():
+    description_text = normalize(description)
+    missing = [word for word in terms if word not in description_text]
+    for chunk in split_chunks(data) if missing else ():
         if not should_continue():
             return None
-        folded = normalize(piece.text)
+        folded = normalize(chunk.text)
         missing = [word for word in missing if word not in folded]
         if not missing:
             break
@@ -134,43 +134,47 @@ def _match_lines(
     terms: Sequence[str], data: bytes, should_continue: Callable[[], bool]
 ) -> MatchSummary | None:
     best = _BestLines(terms)
-    for piece in split_chunks(data):
+    for chunk in split_chunks(data):
         if not should_continue():
             return None
-        best.add(piece)
+        best.add(chunk)
     return best.summary()
 
 
 def split_chunks(data: bytes) -> Iterator[TextChunk]:
     """The text in pieces of whole lines; the pieces of a longer line overlap, so that a cut loses no word."""
-    at, line, char = 0, 1, 0
-    while at < len(data):
-        end, following = _chunk_end(data, at)
-        text = data[at:end].decode(errors="replace")
+    offset, line, char = 0, 1, 0
+    while offset < len(data):
+        end, following = _chunk_end(data, offset)
+        text = data[offset:end].decode(errors="replace")
         yield TextChunk(line, char, text)
         line += text.count("\n")
         last = len(text) - (text.rfind("\n") + 1)
         char = last if "\n" in text else char + last
         char -= len(data[following:end].decode(errors="replace"))
-        at = following
+        offset = following
 
 
 def _chunk_end(data: bytes, start: int) -> tuple[int, int]:
     """Where the piece that begins at `start` ends, and where the next one begins."""
-    far = start + 2 * _CHUNK_BYTES
-    after = data.find(b"\n", start + _CHUNK_BYTES, far) + 1
+    limit = start + 2 * _CHUNK_BYTES
+    after = data.find(b"\n", start + _CHUNK_BYTES, limit) + 1
     if after:
         return after, after
-    if far >= len(data):
+    if limit >= len(data):
         return len(data), len(data)
-    end = _character_start(data, far)
+    end = _character_start(data, limit)
     return end, _character_start(data, end - _OVERLAP)
 
 
 def _character_start(data: bytes, offset: int) -> int:
     """The last place up to `at` where a character begins."""
-    places = (place for place in range(offset, offset - 4, -1) if data[place] & _CONTINUES != _CONTINUATION)
-    return next(places, offset)
+    offsets = (
+        candidate
+        for candidate in range(offset, offset - 4, -1)
+        if data[candidate] & _CONTINUES != _CONTINUATION
+    )
+    return next(offsets, offset)
 
 
 def _original_index(line: str, normalized: str, index: int) -> int:
@@ -185,6 +189,6 @@ def _excerpt(line: str, index: int) -> tuple[int, str]:
     line = line.removesuffix("\r")
     start = max(0, min(index - _BEFORE, len(line) - _EXCERPT)) if len(line) > _EXCERPT else 0
     cut = line[start : start + _EXCERPT].replace("\t", " ")
-    shown = "".join("\ufffd" if is_hidden(sign) else sign for sign in cut)
+    visible = "".join("\ufffd" if is_hidden(char) else char for char in cut)
     before, after = "…" if start else "", "…" if start + _EXCERPT < len(line) else ""
-    return start, f"{before}{shown.strip()}{after}"
+    return start, f"{before}{visible.strip()}{after}"

@@ -39,7 +39,7 @@ def progress_text(items: Sequence[TodoItem]) -> str:
 def current_item(items: Sequence[TodoItem]) -> str:
     """What is being done, else what comes next; empty when nothing is left."""
     for status in ("in_progress", "pending"):
-        found = next((item.content for item in items if item.status == status), "")
-        if found:
-            return found
+        content = next((item.content for item in items if item.status == status), "")
+        if content:
+            return content
     return ""

@@ -28,8 +28,8 @@ def is_hidden(char: str) -> bool:
     """Whether a sign is unseen or steers others; line feed and tab are not."""
     if char.isascii():
         return not (char.isprintable() or char in _PLAIN)
-    known = unicodedata.category(char) in _INVISIBLE_CATEGORIES or char in _BLANK
-    return known or any(first <= char <= last for first, last in _BLANK_RANGES)
+    unseen = unicodedata.category(char) in _INVISIBLE_CATEGORIES or char in _BLANK
+    return unseen or any(first <= char <= last for first, last in _BLANK_RANGES)
 
 
 def first_hidden(text: str) -> str:
@@ -41,7 +41,7 @@ def escape_hidden(text: str) -> str:
     """The text with hidden signs as codes, such as \\u202e."""
     if not first_hidden(text):
         return text
-    return "".join(_escape(sign) if is_hidden(sign) else sign for sign in text)
+    return "".join(_escape(char) if is_hidden(char) else char for char in text)
 
 
 def escape_hidden_name(name: str) -> str:

@@ -24,7 +24,7 @@ _FENCE = re.compile(r"^\s*```\w*\s*$", re.MULTILINE)
 
 
 class LargeOutput(msgspec.Struct, frozen=True):
-    """A large output as the question names it; sizes in tokens. `full` says whether that form is offered."""
+    """A large output as the question names it; sizes in tokens."""
 
     tool: str
     target: str
@@ -44,23 +44,23 @@ class FormChoice(msgspec.Struct, frozen=True):
 
 
 def offer_full_form(extras: Sequence[int], max_tokens: int) -> tuple[bool, ...]:
-    """For which outputs the full form is offered.
+    """Return for each output whether the full form is offered.
 
-    `extras` are the tokens that each would take beyond its preview, `room` the tokens left for all of them.
-    The smallest are offered first, so that every one that is offered can be chosen together.
+    `extras` are the tokens each would take beyond its preview, `max_tokens` the tokens left for all of them.
+    The smallest come first, so that all offered ones can be chosen together.
     """
-    found = [False] * len(extras)
-    for place in sorted(range(len(extras)), key=lambda place: (extras[place], place)):
-        if extras[place] > max_tokens:
+    offered = [False] * len(extras)
+    for index in sorted(range(len(extras)), key=lambda index: (extras[index], index)):
+        if extras[index] > max_tokens:
             break
-        max_tokens -= extras[place]
-        found[place] = True
-    return tuple(found)
+        max_tokens -= extras[index]
+        offered[index] = True
+    return tuple(offered)
 
 
 def form_question(prompt: str, outputs: Sequence[LargeOutput]) -> str:
-    """The user message that asks for the forms; what comes from tools stands in it as quoted data."""
-    lines = [_output_line(number, one) for number, one in enumerate(outputs, 1)]
+    """Return the user message that asks for the forms; text from tools is quoted as data."""
+    lines = [_output_line(number, output) for number, output in enumerate(outputs, 1)]
     return "\n".join([OPENING, prompt, "", "The outputs:", *lines])
 
 
@@ -73,36 +73,36 @@ def _output_line(number: int, output: LargeOutput) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A name on one line, in quotes that it cannot leave."""
+    """Return a name on one line, in quotes that it cannot break out of."""
     if not text:
         return ""
-    words = " ".join(escape_hidden(text).split())
-    short = words if len(words) <= _NAME_CAP else words[: _NAME_CAP - 1] + "…"
+    line = " ".join(escape_hidden(text).split())
+    short = line if len(line) <= _NAME_CAP else line[: _NAME_CAP - 1] + "…"
     return msgspec.json.encode(short.encode("utf-8", "replace").decode()).decode()
 
 
 def parse_choices(answer: str, full_offered: Sequence[bool]) -> tuple[FormChoice, ...]:
-    """One choice for each output, in order; `full` says for which outputs that form was offered.
+    """Return one choice for each output, in order; `full_offered` says which outputs may be full.
 
-    What cannot be read, contradicts itself, or was not offered is a preview that nobody chose.
+    Anything unreadable, contradictory or not offered becomes a preview that nobody chose.
     """
-    found: dict[int, list[FormChoice]] = {}
+    choices: dict[int, list[FormChoice]] = {}
     for number, choice in _parse_lines(_plain_lines(answer)):
         if 1 <= number <= len(full_offered):
-            found.setdefault(number, []).append(choice)
+            choices.setdefault(number, []).append(choice)
     return tuple(
-        _agreed_choice(found.get(number, []), allowed) for number, allowed in enumerate(full_offered, 1)
+        _agreed_choice(choices.get(number, []), allowed) for number, allowed in enumerate(full_offered, 1)
     )
 
 
 def _agreed_choice(choices: list[FormChoice], is_full_offered: bool) -> FormChoice:
-    if not choices or any(one != choices[0] for one in choices):
+    if not choices or any(choice != choices[0] for choice in choices):
         return FormChoice()
     return FormChoice() if choices[0].form == "full" and not is_full_offered else choices[0]
 
 
 def _plain_lines(answer: str) -> str:
-    """The answer without thoughts and fences; a JSON answer as lines."""
+    """Return the answer without thoughts and fences; a JSON answer as lines."""
     text = _FENCE.sub("", _THOUGHT.sub("", answer)).strip()
     if text[:1] not in ("{", "["):
         return text
@@ -113,22 +113,22 @@ def _plain_lines(answer: str) -> str:
 
 
 def _lines_of(value: Any) -> Iterator[str]:
-    """A JSON answer in lines: an object by number, or a list of objects that name theirs."""
+    """Yield a JSON answer as lines: an object keyed by number, or a list of objects with a number each."""
     if isinstance(value, dict):
-        numbered = [(key, one) for key, one in value.items() if str(key).isdigit()]
-        for key, one in numbered:
-            words = one.values() if isinstance(one, dict) else [one]
-            yield f"{key}: " + ": ".join(_one_line(word) for word in words if isinstance(word, str))
+        numbered = [(key, item) for key, item in value.items() if str(key).isdigit()]
+        for key, item in numbered:
+            parts = item.values() if isinstance(item, dict) else [item]
+            yield f"{key}: " + ": ".join(_one_line(word) for word in parts if isinstance(word, str))
         if not numbered:
-            for one in value.values():
-                yield from _lines_of(one)
+            for item in value.values():
+                yield from _lines_of(item)
     elif isinstance(value, list):
-        for one in value:
-            if isinstance(one, dict):
-                numbers = [str(part) for part in one.values() if str(part).isdigit()]
-                words = [_one_line(part) for part in one.values() if isinstance(part, str)]
-                said = [part for part in words if not part.isdigit()]
-                yield f"{''.join(numbers[:1])}: " + ": ".join(said)
+        for item in value:
+            if isinstance(item, dict):
+                numbers = [str(part) for part in item.values() if str(part).isdigit()]
+                parts = [_one_line(part) for part in item.values() if isinstance(part, str)]
+                texts = [part for part in parts if not part.isdigit()]
+                yield f"{''.join(numbers[:1])}: " + ": ".join(texts)
 
 
 def _one_line(text: str) -> str:
@@ -136,29 +136,33 @@ def _one_line(text: str) -> str:
 
 
 def _parse_lines(text: str) -> Iterator[tuple[int, FormChoice]]:
-    """The choices that the lines of an answer name; instructions may go on below, up to an empty line."""
+    """Yield the choices in an answer's lines; instructions may continue below, up to an empty line."""
     blocks: list[tuple[re.Match[str], list[str]]] = []
-    going_on: list[str] = []
+    rest_lines: list[str] = []
     for line in text.splitlines():
-        found = _CHOICE.fullmatch(line)
-        if found is not None:
-            going_on = [found["rest"]]
-            blocks.append((found, going_on))
+        match = _CHOICE.fullmatch(line)
+        if match is not None:
+            rest_lines = [match["rest"]]
+            blocks.append((match, rest_lines))
         elif line.strip():
-            going_on.append(line)
+            rest_lines.append(line)
         else:
-            going_on = []
-    for found, lines in blocks:
-        choice = _parse_choice(found, lines)
+            rest_lines = []
+    for match, lines in blocks:
+        choice = _parse_choice(match, lines)
         if choice is not None:
-            yield int(found["number"]), choice
+            yield int(match["number"]), choice
 
 
 def _parse_choice(matched: re.Match[str], lines: list[str]) -> FormChoice | None:
     form, rest = matched["form"].lower(), matched["rest"].strip()
     if form == "compact":
-        asked = " ".join(" ".join(lines).split()).strip(" \"'`)")[:INSTRUCTIONS_CAP]
-        return FormChoice("compact", asked, True) if any(sign.isalnum() for sign in asked) else None
+        instructions = " ".join(" ".join(lines).split()).strip(" \"'`)")[:INSTRUCTIONS_CAP]
+        return (
+            FormChoice("compact", instructions, True)
+            if any(char.isalnum() for char in instructions)
+            else None
+        )
     if rest and not matched["mark"]:
         return None  # a sentence that happens to begin like a choice
     return FormChoice("full" if form == "full" else "preview", is_chosen_by_model=True)

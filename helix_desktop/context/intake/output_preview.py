@@ -1,4 +1,4 @@
-"""Intake: the shown form of an output that is too large to stand whole in the window."""
+"""Previews: the shown form of an output that is too large for the window."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from helix_desktop.domain.digest import bare_marker
 
 CHARS_PER_TOKEN = 3  # low estimate for code and logs, so that a preview stays under its budget
 MIN_BUDGET = 10  # tokens; less would show nothing
-_HEAD_SHARE, _TAIL_SHARE = 0.55, 0.25  # the rest, at most, is for lines that tell of errors
-_LINE_CAP = 200  # characters of a telling line
+_HEAD_SHARE, _TAIL_SHARE = 0.55, 0.25  # the rest, at most, is for error lines
+_LINE_CAP = 200  # characters of an error line
 _NUMBER_CAP = 12  # characters of a line's number
-_SEARCHED = 65_536  # characters of a line that are looked at: a search holds up all other threads
+_SEARCHED = 65_536  # characters of a line to search: a regex search blocks all other threads
 _STRONG_ERROR_PATTERN = re.compile(
     r"\b(?:Traceback|fatal|FATAL|panic(?:ked)?|Segmentation fault|FAILED|FAILURES?|ERROR|Error|Exception)\b"
     r"|\b[A-Z]\w*(?:Error|Exception)\b|\berror(?:\[\w+\])?:|\bexit (?:code|status) [1-9]"
@@ -27,7 +27,7 @@ _NUMBERS = re.compile(r"\d+|0x[0-9a-f]+")
 
 
 class _ErrorLine(msgspec.Struct, frozen=True):
-    """A line that tells of an error: its number from 1, its words, and how much it matters (least first)."""
+    """A line that reports an error: its number from 1, its text, and its rank (lowest first)."""
 
     number: int
     text: str
@@ -35,44 +35,46 @@ class _ErrorLine(msgspec.Struct, frozen=True):
 
 
 def preview_output(text: str, digest: str, budget: int, exit_code: int | None = None) -> str:
-    """Head, lines that tell of errors, and tail in about `budget` tokens, then the marker.
+    """Return head, error lines, and tail in about `budget` tokens, then the marker.
 
-    Lines between head and tail stand with their numbers, as recall takes them; an exit code that no shown
-    line names is added.
+    Lines between head and tail have their numbers, as recall takes them; an exit code that no shown line
+    names is added.
     """
-    room = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
-    shown = text if len(text) <= room else _shorten(text, digest, room, exit_code)
-    return shown if len(shown) < len(text) else text
+    max_chars = max(budget, MIN_BUDGET) * CHARS_PER_TOKEN
+    preview = text if len(text) <= max_chars else _shorten(text, digest, max_chars, exit_code)
+    return preview if len(preview) < len(text) else text
 
 
 def _shorten(text: str, digest: str, max_chars: int, exit_code: int | None) -> str:
     tail = _drop_cut_line(text[-int(max_chars * _TAIL_SHARE) :], from_end=True)
     end = len(text) - len(tail)
     head = _drop_cut_line(text[: int(max_chars * _HEAD_SHARE)], from_end=False)
-    spare = max_chars - len(head) - len(tail)
-    telling = _select_lines(list(_error_lines(text, len(head), end, min(_LINE_CAP, spare))), spare)
-    spare -= sum(len(line) + 1 for line in telling.values())
+    chars_left = max_chars - len(head) - len(tail)
+    error_lines = _select_lines(
+        list(_error_lines(text, len(head), end, min(_LINE_CAP, chars_left))), chars_left
+    )
+    chars_left -= sum(len(line) + 1 for line in error_lines.values())
     longer = _drop_cut_line(
-        text[: len(head) + spare], from_end=False
+        text[: len(head) + chars_left], from_end=False
     )  # what nothing told of goes to the head
     head = longer if len(longer) > len(head) else head
     first = text.count("\n", 0, len(head)) + text.startswith("\n", len(head)) + 1
-    kept = [line for number, line in telling.items() if number >= first]
-    gap = _gap_text(text, len(head), end, bool(kept))
-    shown = "\n".join(part for part in (head, gap, *kept, tail) if part)
-    if exit_code is not None and f"exit code {exit_code}" not in shown:
-        shown = f"exit code {exit_code}\n{shown}"
-    return f"{shown}\n{bare_marker(digest)} the whole output"
+    lines = [line for number, line in error_lines.items() if number >= first]
+    gap = _gap_text(text, len(head), end, bool(lines))
+    preview = "\n".join(part for part in (head, gap, *lines, tail) if part)
+    if exit_code is not None and f"exit code {exit_code}" not in preview:
+        preview = f"exit code {exit_code}\n{preview}"
+    return f"{preview}\n{bare_marker(digest)} the whole output"
 
 
 def _drop_cut_line(text: str, from_end: bool) -> str:
-    """`text` without the line that the cut went through, unless nothing else would be left."""
-    whole = text.partition("\n")[2] if from_end else text.rpartition("\n")[0]
-    return whole if whole.strip() else text
+    """Return `text` without the line that was cut through, unless nothing else would be left."""
+    complete = text.partition("\n")[2] if from_end else text.rpartition("\n")[0]
+    return complete if complete.strip() else text
 
 
 def _gap_text(text: str, start: int, end: int, followed: bool) -> str:
-    """What is said of the stretch that is not shown."""
+    """Return the description of the part that is not shown."""
     start += text.startswith("\n", start)
     end -= text.endswith("\n", start, end)
     first, last = text.count("\n", 0, start) + 1, text.count("\n", 0, end) + 1
@@ -83,32 +85,32 @@ def _gap_text(text: str, start: int, end: int, followed: bool) -> str:
 
 
 def _error_lines(text: str, start: int, end: int, cap: int) -> Iterator[_ErrorLine]:
-    """Lines between two places that tell of an error, one of each shape; the last loud one ranks first."""
+    """Yield error lines between two offsets, one of each shape; the last strong match ranks first."""
     number = text.count("\n", 0, start) + 1
-    seen: set[str] = set()
+    shapes: set[str] = set()
     last: _ErrorLine | None = None
     for line in text[start:end].split("\n"):
-        if (said := _ERROR_PATTERN.search(line, 0, _SEARCHED)) is not None:
-            loud = _STRONG_ERROR_PATTERN.search(line, 0, _SEARCHED)
-            at = (loud or said).start()
-            words = line[max(0, at - cap // 4) :][: cap - _NUMBER_CAP] if len(line) > cap else line
-            found = _ErrorLine(number, " ".join(words.split()), 0 if loud else 1)
-            last = found if loud else last
-            shape = _NUMBERS.sub("#", found.text)
-            if shape not in seen:
-                seen.add(shape)
-                yield found
+        if (match := _ERROR_PATTERN.search(line, 0, _SEARCHED)) is not None:
+            strong_match = _STRONG_ERROR_PATTERN.search(line, 0, _SEARCHED)
+            index = (strong_match or match).start()
+            excerpt = line[max(0, index - cap // 4) :][: cap - _NUMBER_CAP] if len(line) > cap else line
+            error_line = _ErrorLine(number, " ".join(excerpt.split()), 0 if strong_match else 1)
+            last = error_line if strong_match else last
+            shape = _NUMBERS.sub("#", error_line.text)
+            if shape not in shapes:
+                shapes.add(shape)
+                yield error_line
         number += 1
     if last is not None:
         yield msgspec.structs.replace(last, rank=-1)
 
 
 def _select_lines(error_lines: list[_ErrorLine], max_chars: int) -> dict[int, str]:
-    """The loudest lines that fit in `room` characters, by number, in their order."""
-    kept: dict[int, str] = {}
-    for one in sorted(error_lines, key=lambda one: (one.rank, one.number)):
-        line = f"{one.number}: {one.text}"
-        if one.number not in kept and len(line) < max_chars:
-            kept[one.number] = line
+    """Return the highest ranked lines that fit in `max_chars` characters, by number, in order."""
+    lines: dict[int, str] = {}
+    for error_line in sorted(error_lines, key=lambda error_line: (error_line.rank, error_line.number)):
+        line = f"{error_line.number}: {error_line.text}"
+        if error_line.number not in lines and len(line) < max_chars:
+            lines[error_line.number] = line
             max_chars -= len(line) + 1
-    return dict(sorted(kept.items()))
+    return dict(sorted(lines.items()))

@@ -1,4 +1,4 @@
-"""The history: a session's messages in order, found by event, by turn and by tokens."""
+"""The message log: a session's messages in order, found by event, by turn and by tokens."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ FRAMING_TOKENS = 4  # tokens that a wire format adds to each message, and to eac
 
 
 def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
-    """Tokens of a message in its full shown form, framing included."""
+    """Return the tokens of a message in its original shown form, framing included."""
     match event:
         case UserSpoke(tokens=tokens, attachments=attachments):
-            return tokens + sum(one.tokens for one in attachments) + FRAMING_TOKENS
+            return tokens + sum(attachment.tokens for attachment in attachments) + FRAMING_TOKENS
         case AssistantSpoke(tokens=tokens, calls=calls):
             return tokens + FRAMING_TOKENS * (1 + len(calls))
         case ToolAnswered(tokens=tokens):
@@ -22,25 +22,27 @@ def tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
 
 
 def full_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
-    """Return the tokens of a message, framing included, with the whole of an output that is shown in part."""
+    """Return the tokens of a message, framing included, counting all of an output that is shown in part."""
     full = max(0, event.full_tokens - event.tokens) if isinstance(event, ToolAnswered) else 0
     return tokens_of(event) + full
 
 
 def saving_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
-    """Tokens that its markers save of a message as it came; 0 when it can have none."""
+    """Return the tokens that markers save of a message's original form; 0 if it can have none."""
     match event:
         case ToolAnswered(digest=digest) if digest:
             return event.tokens - event.marker_tokens
         case AssistantSpoke(short=short) if short:
             return event.tokens - event.short_tokens
         case UserSpoke(attachments=attachments):
-            return sum(one.tokens - one.marker_tokens for one in attachments if one.image)
+            return sum(
+                attachment.tokens - attachment.marker_tokens for attachment in attachments if attachment.image
+            )
     return 0
 
 
 def word_tokens_of(event: UserSpoke | AssistantSpoke | ToolAnswered) -> int:
-    """Tokens of what a message says in words: all of the person's, the agent's without its calls, about."""
+    """Return the approximate tokens of a message's plain text: an agent's without its calls."""
     match event:
         case UserSpoke(tokens=tokens):
             return tokens
@@ -55,9 +57,9 @@ def _seq(item: LogItem) -> int:
 
 
 class MessageLog:
-    """The messages of a session; only `_append` adds one, and `_drop_behind` takes the newest away.
+    """The messages of a session; only `_append` adds one, and `_drop_after` removes the newest.
 
-    `users` are the person's, `reports` the agent's for which the provider reported its input.
+    `user_items` are the user's, `reported_items` the agent's for which the provider reported its input.
     """
 
     def __init__(self) -> None:
@@ -98,49 +100,49 @@ class MessageLog:
         return item
 
     def _drop_after(self, seq: int) -> None:
-        """Drop the messages behind an event, as if they had never been said."""
+        """Drop the messages after an event, as if they had never been sent."""
         count = self.position(seq)
         del self.items[count:], self._seqs[count:]
         del self._cumulative[count:], self._cumulative_full[count:]
-        for found in (self.user_items, self.reported_items):
-            del found[bisect_right(found, seq, key=_seq) :]
+        for items in (self.user_items, self.reported_items):
+            del items[bisect_right(items, seq, key=_seq) :]
         self._steps_beyond.clear()
         self.steps, self.turns = (self.items[-1].step, self.items[-1].turn) if self.items else (0, 0)
 
     def position(self, seq: int) -> int:
-        """How many items lie at or before `seq`."""
+        """Return how many items lie at or before `seq`."""
         return bisect_right(self._seqs, seq)
 
     def item(self, seq: int) -> LogItem | None:
-        """The message recorded as `seq`, if that event is one."""
-        at = self.position(seq) - 1
-        return self.items[at] if at >= 0 and self.items[at].seq == seq else None
+        """Return the message recorded as `seq`, or None if that event is no message."""
+        index = self.position(seq) - 1
+        return self.items[index] if index >= 0 and self.items[index].seq == seq else None
 
     def between(self, after: int, upto: int) -> list[LogItem]:
-        """The messages behind `after`, up to and with `upto`, whatever covers them."""
+        """Return the messages after `after` up to and including `upto`, whether covered or not."""
         return self.items[self.position(after) : self.position(upto)]
 
     def users_between(self, after: int, upto: int) -> list[LogItem]:
-        """The person's messages behind `after`, up to and with `upto`."""
+        """Return the user's messages after `after` up to and including `upto`."""
         first = bisect_right(self.user_items, after, key=_seq)
         return self.user_items[first : bisect_right(self.user_items, upto, key=_seq)]
 
     def step_beyond(self, item: LogItem, tokens: int) -> int | None:
-        """The model call at which `tokens` tokens lay behind an item; None while fewer do."""
-        known = self._steps_beyond.get((item.seq, tokens))
-        if known is None:
-            at = bisect_left(self._cumulative, item.cumulative_tokens + tokens)
-            if at == len(self.items):
+        """Return the model call at which `tokens` tokens followed an item; None while fewer do."""
+        step = self._steps_beyond.get((item.seq, tokens))
+        if step is None:
+            index = bisect_left(self._cumulative, item.cumulative_tokens + tokens)
+            if index == len(self.items):
                 return None
-            known = self._steps_beyond[item.seq, tokens] = self.items[at].step
-        return known
+            step = self._steps_beyond[item.seq, tokens] = self.items[index].step
+        return step
 
     @property
     def total_tokens(self) -> int:
-        """Tokens of everything that was ever said, in the form that was first shown."""
+        """Return the tokens of all messages, in the form that was first shown."""
         return self._cumulative[-1] if self._cumulative else 0
 
     @property
     def full_total_tokens(self) -> int:
-        """Return the tokens of everything that was ever said, large outputs whole."""
+        """Return the tokens of all messages, with large outputs in full."""
         return self._cumulative_full[-1] if self._cumulative_full else 0

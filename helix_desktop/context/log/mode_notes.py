@@ -1,4 +1,4 @@
-"""Modes: what the model is told of them. A change stands in the log and is told with the next message."""
+"""Notes that tell the model its permission mode. A change is logged and announced with the next message."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from helix_desktop.domain.tools import PermissionMode
 
 UNKNOWN_MODE = ""
-"""What the model was told of the mode may have left its window."""
+"""The announced mode when the note that announced it may have left the window."""
 _NOTES: Mapping[PermissionMode, str] = {
     "plan": (
         "[Mode: plan] Only read and search from now on: every call that would change something or run a "

@@ -1,4 +1,4 @@
-"""The rewrites of a session: which were made, which were undone, and what holds."""
+"""The rewrites of a session: which were made, which were undone, and which are active."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class RewriteState:
-    """All rewrites by the seq of their event; only `apply` changes them."""
+    """The state of all rewrites, by the seq of their event; only `apply` changes it."""
 
     def __init__(self) -> None:
         self.by_seq: dict[int, Undoable] = {}
@@ -36,20 +36,20 @@ class RewriteState:
         self.chosen_forms: dict[int, FormChosen] = {}
 
     def fork(self) -> RewriteState:
-        """A copy that can change alone."""
-        twin = RewriteState()
-        twin.by_seq, twin.observations, twin.undone = (
+        """Return an independent copy."""
+        copied = RewriteState()
+        copied.by_seq, copied.observations, copied.undone = (
             dict(self.by_seq),
             dict(self.observations),
             set(self.undone),
         )
-        twin.pinned, twin.masked, twin.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
-        twin._placed_seqs = set(self._placed_seqs)
-        twin.chosen_forms = dict(self.chosen_forms)
-        return twin
+        copied.pinned, copied.masked, copied.sweep_exempt = self.pinned, set(self.masked), self.sweep_exempt
+        copied._placed_seqs = set(self._placed_seqs)
+        copied.chosen_forms = dict(self.chosen_forms)
+        return copied
 
     def apply(self, seq: int, rewrite: RewriteEvent) -> None:
-        """Take in a rewrite recorded as `seq`."""
+        """Apply a rewrite recorded as `seq`."""
         match rewrite:
             case Pinned(target=target):
                 self.pinned |= {target}
@@ -62,7 +62,7 @@ class RewriteState:
             case SweepMade(masked=masked):
                 self.by_seq[seq] = rewrite
                 if self.is_active(seq):
-                    self.masked.update(one for one in masked if one not in self.pinned)
+                    self.masked.update(target for target in masked if target not in self.pinned)
                 return
             case FoldMade() | HandoverMade() | ObservationsPlaced():
                 self.by_seq[seq] = rewrite
@@ -76,70 +76,76 @@ class RewriteState:
     def _recompute(self) -> None:
         masked: set[int] = set()
         forms: dict[int, FormChosen] = {}
-        for seq, one in self.by_seq.items():
-            if isinstance(one, SweepMade) and self.is_active(seq):
-                masked.update(one.masked)
-            elif isinstance(one, FormChosen) and self.is_active(seq):
-                masked.discard(one.target)
-                forms[one.target] = one
+        for seq, rewrite in self.by_seq.items():
+            if isinstance(rewrite, SweepMade) and self.is_active(seq):
+                masked.update(rewrite.masked)
+            elif isinstance(rewrite, FormChosen) and self.is_active(seq):
+                masked.discard(rewrite.target)
+                forms[rewrite.target] = rewrite
         undone = (self.by_seq[seq] for seq in self.undone)
-        released = {seq for one in undone if isinstance(one, SweepMade) for seq in one.masked}
+        released = {seq for rewrite in undone if isinstance(rewrite, SweepMade) for seq in rewrite.masked}
         self.masked = masked - self.pinned
         self.sweep_exempt = frozenset((released | forms.keys()) - masked)
         self.chosen_forms = forms
 
     def is_undoable(self, seq: int) -> bool:
-        """Whether that event is a rewrite that can be undone."""
+        """Return True if that event is a rewrite that can be undone."""
         return seq in self.by_seq
 
     def is_active(self, seq: int) -> bool:
-        """Whether a rewrite is in force; a sweep recorded with another rewrite holds and falls with it."""
-        one = self.by_seq.get(seq)
-        if isinstance(one, SweepMade) and one.reason in ATTACHED_SWEEP_REASONS and seq - 1 in self.undone:
+        """Return True if a rewrite is active; a sweep recorded with another rewrite only with that one."""
+        rewrite = self.by_seq.get(seq)
+        if (
+            isinstance(rewrite, SweepMade)
+            and rewrite.reason in ATTACHED_SWEEP_REASONS
+            and seq - 1 in self.undone
+        ):
             return False
         return seq not in self.undone
 
     def of_kind(self, kind: type[T]) -> dict[int, T]:
-        """All rewrites of a kind, undone or not."""
-        return {seq: one for seq, one in self.by_seq.items() if isinstance(one, kind)}
+        """Return all rewrites of a kind, undone or not."""
+        return {seq: rewrite for seq, rewrite in self.by_seq.items() if isinstance(rewrite, kind)}
 
     def _active(self, kind: type[T]) -> dict[int, T]:
-        return {seq: one for seq, one in self.of_kind(kind).items() if self.is_active(seq)}
+        return {seq: rewrite for seq, rewrite in self.of_kind(kind).items() if self.is_active(seq)}
 
     @property
     def sweeps(self) -> Mapping[int, SweepMade]:
-        """All sweeps."""
+        """Return all sweeps."""
         return self.of_kind(SweepMade)
 
     @property
     def handovers(self) -> Mapping[int, HandoverMade]:
-        """All handovers."""
+        """Return all handovers."""
         return self.of_kind(HandoverMade)
 
     @property
     def folds(self) -> Mapping[int, FoldMade]:
-        """All folds."""
+        """Return all folds."""
         return self.of_kind(FoldMade)
 
     @property
     def active_handovers(self) -> Mapping[int, HandoverMade]:
-        """The handovers that hold."""
+        """Return the active handovers."""
         return self._active(HandoverMade)
 
     @property
     def active_folds(self) -> Mapping[int, FoldMade]:
-        """The folds that hold."""
+        """Return the active folds."""
         return self._active(FoldMade)
 
     @property
     def placed_observations(self) -> Mapping[int, ObservationsMade]:
-        """The observations that were placed, by the event that placed them."""
-        placed = self._active(ObservationsPlaced)
+        """Return the active observations, by the event that placed them."""
+        placements = self._active(ObservationsPlaced)
         return {
-            seq: self.observations[one.made] for seq, one in placed.items() if one.made in self.observations
+            seq: self.observations[placement.made]
+            for seq, placement in placements.items()
+            if placement.made in self.observations
         }
 
     @property
     def unplaced_seqs(self) -> list[int]:
-        """Seqs of observations that were prepared and never placed."""
+        """Return the seqs of observations that were prepared and never placed."""
         return [seq for seq in self.observations if seq not in self._placed_seqs]

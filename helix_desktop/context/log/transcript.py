@@ -1,4 +1,4 @@
-"""The transcript: a session's events reduced to what the window is made of."""
+"""The transcript: a session's events reduced to the state the window is built from."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class Transcript(MessageLog):
             self.apply(recorded)
 
     def apply(self, recorded: RecordedEvent) -> None:
-        """Take in the next event. Raises ValueError when it does not follow the last one."""
+        """Apply the next event. Raise ValueError if it does not follow the last one."""
         if recorded.seq != self.last_seq + 1:
             raise ValueError(f"event {recorded.seq} cannot follow event {self.last_seq}")
         self.last_seq, self.last_event_at_ms = recorded.seq, recorded.at
@@ -114,12 +114,12 @@ class Transcript(MessageLog):
         match recorded.event:
             case UserSpoke() | AssistantSpoke() | ToolAnswered() as event:
                 self._add_message(recorded, event)
-            case HandoverFailed() | ObservationsFailed() | ObservationsMade() as tried:
-                self._apply_attempt(recorded, tried)
-            case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | FormChosen() as made:
-                self._apply_rewrite(recorded, made)
-            case Pinned() | Unpinned() | Undone() | Redone() as changed:
-                self._apply_rewrite(recorded, changed)
+            case HandoverFailed() | ObservationsFailed() | ObservationsMade() as attempt:
+                self._apply_attempt(recorded, attempt)
+            case SweepMade() | FoldMade() | ObservationsPlaced() | HandoverMade() | FormChosen() as rewrite:
+                self._apply_rewrite(recorded, rewrite)
+            case Pinned() | Unpinned() | Undone() | Redone() as rewrite:
+                self._apply_rewrite(recorded, rewrite)
             case _:
                 self._apply_session_event(recorded)
 
@@ -155,10 +155,15 @@ class Transcript(MessageLog):
         if isinstance(event, MessageQueued):
             self.queued_messages[seq] = event
             return
-        known = [
-            (one, self.queued_messages[one.seq]) for one in event.waiting if one.seq in self.queued_messages
+        kept_messages = [
+            (waiting, self.queued_messages[waiting.seq])
+            for waiting in event.waiting
+            if waiting.seq in self.queued_messages
         ]
-        self.queued_messages = {one.seq: replace(was, text=one.text, steer=one.steer) for one, was in known}
+        self.queued_messages = {
+            waiting.seq: replace(queued, text=waiting.text, steer=waiting.steer)
+            for waiting, queued in kept_messages
+        }
 
     def _apply_turn_event(self, seq: int, event: TurnEnded | TurnRetried) -> None:
         if isinstance(event, TurnEnded):
@@ -207,8 +212,8 @@ class Transcript(MessageLog):
         self._window_entries.append(item)
         if self._window_tokens is not None:
             entries, images = self._window_tokens
-            seen = sum(one.tokens for one in self.images_of(item))
-            self._window_tokens = entries + item.tokens, images + seen
+            image_tokens = sum(image.tokens for image in self.images_of(item))
+            self._window_tokens = entries + item.tokens, images + image_tokens
 
     def _apply_rewrite(self, recorded: RecordedEvent, rewrite: RewriteEvent) -> None:
         self.rewrites.apply(recorded.seq, rewrite)
@@ -228,19 +233,19 @@ class Transcript(MessageLog):
             self.rearrange()
 
     def _add_cover(self, cover: Cover) -> None:
-        """Take in a new fold, which covers what stands raw, or whole notes."""
-        inside = [one for one in self._covers if cover.after <= one.after and one.upto <= cover.upto]
-        others = [one for one in self._covers if one not in inside]
-        if all(isinstance(one.event, FoldMade) for one in inside) and not any(
-            one.after < cover.upto and cover.after < one.upto for one in others
+        """Add a new fold; if it covers only raw messages or whole notes, skip the full recomputation."""
+        inside = [inner for inner in self._covers if cover.after <= inner.after and inner.upto <= cover.upto]
+        others = [other for other in self._covers if other not in inside]
+        if all(isinstance(inner.event, FoldMade) for inner in inside) and not any(
+            other.after < cover.upto and cover.after < other.upto for other in others
         ):
-            self._covers = sorted([*others, cover], key=lambda one: one.after)
+            self._covers = sorted([*others, cover], key=lambda other: other.after)
             self._arrange()
         else:
             self.rearrange()
 
     def rearrange(self) -> None:
-        """Find out again what stands in the window, from the rewrites that hold."""
+        """Recompute the window's entries from the active rewrites."""
         covers = build_covers(
             self.rewrites.active_handovers, self.rewrites.placed_observations, self.rewrites.active_folds
         )
@@ -265,43 +270,43 @@ class Transcript(MessageLog):
         return TurnRetried(self.unfinished_end_seq, last.seq)
 
     def fork(self) -> Transcript:
-        """A copy that may take in further events without touching this one."""
-        twin = copy(self)
+        """Return a copy to which further events can be applied without changing this one."""
+        copied = copy(self)
         for name, value in vars(self).items():
             if isinstance(value, list | dict):
-                setattr(twin, name, copy(value))
-        twin.rewrites = self.rewrites.fork()
-        return twin
+                setattr(copied, name, copy(value))
+        copied.rewrites = self.rewrites.fork()
+        return copied
 
     @property
     def masked(self) -> Set[int]:
-        """Seqs of the messages whose content stands as markers, by all sweeps that hold."""
+        """Return the seqs of the messages whose content is shown as markers, by all active sweeps."""
         return self.rewrites.masked
 
     @property
     def sweep_exempt(self) -> frozenset[int]:
-        """Seqs of what the person took out of a sweep or chose the form of: no sweep of our own takes it."""
+        """Return the seqs that automatic sweeps skip: the user undid their sweep or chose their form."""
         return self.rewrites.sweep_exempt
 
     @property
     def handover(self) -> tuple[int, HandoverMade] | None:
-        """The handover that holds and reaches furthest, with its seq."""
+        """Return the active handover that reaches furthest, with its seq."""
         first = self._covers[0] if self._covers else None
         return (first.seq, first.event) if first and isinstance(first.event, HandoverMade) else None
 
     @property
     def covers(self) -> tuple[Cover, ...]:
-        """The covers in force, in the order of what they cover."""
+        """Return the active covers in log order."""
         return tuple(self._covers)
 
     def window_entries(self) -> list[WindowEntry]:
-        """What stands in the window, one by one, in order. Not to be changed."""
+        """Return the window's entries in order. Do not change the list."""
         return self._window_entries
 
     def entry_tokens(self, entry: WindowEntry) -> int:
-        """Tokens of an entry in the form that stands in the window now, framing included.
+        """Return the tokens of an entry as the window shows it now, framing included.
 
-        A handover's do not count the user's own words in it, which depend on the policy.
+        A handover is counted without the user's own messages in it, which depend on the policy.
         """
         if isinstance(entry, LogItem):
             return self._item_tokens(entry)
@@ -312,21 +317,21 @@ class Transcript(MessageLog):
 
     @property
     def window_tokens(self) -> tuple[int, int]:
-        """Tokens of all entries as they stand now, and those of their images among them; no handover's."""
+        """Return the tokens of all entries as shown now, and their images' share; without the handover."""
         if self._window_tokens is None:
-            entries = [one for one in self._window_entries if not _is_handover(one)]
-            items = (one.item if isinstance(one, PinnedCopy) else one for one in entries)
-            images = (one for item in items if isinstance(item, LogItem) for one in self.images_of(item))
-            self._window_tokens = sum(map(self.entry_tokens, entries)), sum(one.tokens for one in images)
+            entries = [entry for entry in self._window_entries if not _is_handover(entry)]
+            items = (entry.item if isinstance(entry, PinnedCopy) else entry for entry in entries)
+            images = (image for item in items if isinstance(item, LogItem) for image in self.images_of(item))
+            self._window_tokens = sum(map(self.entry_tokens, entries)), sum(image.tokens for image in images)
         return self._window_tokens
 
     def images_of(self, item: LogItem) -> tuple[Image, ...]:
-        """The images that are sent with a message: none once it is swept, or shown in another form."""
+        """Return the images sent with a message: none once it is swept or shown in another form."""
         if item.seq in self.masked or item.seq in self.rewrites.chosen_forms:
             return ()
         match item.event:
             case UserSpoke(attachments=attachments):
-                return tuple(one.image for one in attachments if one.image)
+                return tuple(attachment.image for attachment in attachments if attachment.image)
             case ToolAnswered(images=images):
                 return images
         return ()
@@ -334,15 +339,15 @@ class Transcript(MessageLog):
     def _item_tokens(self, item: LogItem) -> int:
         if item.seq in self.rewrites.masked:
             return item.tokens - item.saving
-        chosen = self.rewrites.chosen_forms.get(item.seq)
-        return chosen.tokens + FRAMING_TOKENS if chosen else item.tokens
+        chosen_form = self.rewrites.chosen_forms.get(item.seq)
+        return chosen_form.tokens + FRAMING_TOKENS if chosen_form else item.tokens
 
     def can_undo(self, seq: int) -> bool:
-        """Whether a rewrite of that seq holds now."""
+        """Return True if that seq is an active rewrite."""
         return self.rewrites.is_undoable(seq) and self.rewrites.is_active(seq)
 
     def can_redo(self, seq: int) -> bool:
-        """Whether a rewrite of that seq was undone."""
+        """Return True if that seq is an undone rewrite."""
         return seq in self.rewrites.undone
 
 

@@ -1,8 +1,7 @@
-"""The layout: which rewrites cover which stretches of the log, and what stands between them.
+"""Lay out the window: which rewrites cover which events of the log, and what stands between them.
 
-A cover is a handover, a set of observations or a fold, with the stretch of events it replaces. Covers that
-hold never overlap: the greater kind and the wider stretch wins, and what lies inside it comes back when the
-winner is undone.
+A cover is a handover, a set of observations or a fold, with the range of events it replaces. Active covers
+never overlap: the higher kind wins, then the wider range; what the winner hides returns when it is undone.
 """
 
 from __future__ import annotations
@@ -19,9 +18,10 @@ _RANK = {HandoverMade: 0, ObservationsMade: 1, FoldMade: 2}
 
 
 class LogItem(msgspec.Struct, frozen=True):
-    """One message of the log; `step` counts model calls, `cumulative` tokens up to and with it.
+    """A message of the log. `step` counts model calls.
 
-    `saving` is what its markers save of its form as it came, `words` what it says in words, both in tokens.
+    `cumulative_tokens` counts the tokens up to and including it, `saving` the tokens its markers save of its
+    original form, `word_tokens` the tokens of its plain text.
     """
 
     seq: int
@@ -36,17 +36,17 @@ class LogItem(msgspec.Struct, frozen=True):
 
     @property
     def after(self) -> int:
-        """The event before it: as a stretch it is one event long."""
+        """Return the event before it: a message covers a range of one event."""
         return self.seq - 1
 
     @property
     def upto(self) -> int:
-        """The event itself."""
+        """Return its own event."""
         return self.seq
 
 
 class Cover(msgspec.Struct, frozen=True):
-    """A rewrite that stands for the events behind `after`, up to and with `upto`; `seq` is its own event."""
+    """A rewrite that replaces the events after `after` up to and including `upto`; `seq` is its own event."""
 
     seq: int
     after: int
@@ -55,33 +55,33 @@ class Cover(msgspec.Struct, frozen=True):
 
 
 class SummaryBlock(msgspec.Struct, frozen=True):
-    """One message that stands for older ones: a handover, a note, or all observations that hold."""
+    """One message that replaces older ones: a handover, a note, or all active observations."""
 
     covers: tuple[Cover, ...]
 
     @property
     def seq(self) -> int:
-        """The event that made it; the first one where several did."""
+        """Return the event that made it; the first if there are several."""
         return self.covers[0].seq
 
     @property
     def event(self) -> HandoverMade | ObservationsMade | FoldMade:
-        """The event behind `seq`."""
+        """Return the event recorded as `seq`."""
         return self.covers[0].event
 
     @property
     def after(self) -> int:
-        """The event before the first one it covers."""
+        """Return the event before the first it covers."""
         return self.covers[0].after
 
     @property
     def upto(self) -> int:
-        """The last event it covers."""
+        """Return the last event it covers."""
         return max(cover.upto for cover in self.covers)
 
 
 class PinnedCopy(msgspec.Struct, frozen=True):
-    """A pinned output whose call is covered: it stands in the window as a message of its own."""
+    """A pinned output whose call is covered: it appears in the window as a message of its own."""
 
     item: LogItem
 
@@ -90,27 +90,30 @@ WindowEntry = LogItem | SummaryBlock | PinnedCopy
 
 
 def active_covers(covers: Iterable[Cover]) -> list[Cover]:
-    """The covers that count, in the order of what they cover; none overlaps another."""
-    taken: list[Cover] = []
-    found = list(covers)
-    left_out = [one for one in found if _is_truncation(one)]
-    for cover in sorted(found, key=lambda one: _precedence(one, left_out)):
+    """Return the active covers in log order; none overlaps another."""
+    active: list[Cover] = []
+    candidates = list(covers)
+    truncations = [cover for cover in candidates if _is_truncation(cover)]
+    for cover in sorted(candidates, key=lambda candidate: _precedence(candidate, truncations)):
         if cover.upto > cover.after and not any(
-            one.after < cover.upto and cover.after < one.upto for one in taken
+            other.after < cover.upto and cover.after < other.upto for other in active
         ):
-            taken.append(cover)
-    return sorted(taken, key=lambda one: one.after)
+            active.append(cover)
+    return sorted(active, key=lambda cover: cover.after)
 
 
 def edges_of(covers: Iterable[Cover]) -> tuple[int, ...]:
-    """Where handovers and observations begin and end: no fold that crosses one of these could hold."""
+    """Return where handovers and observations begin and end: no fold across an edge can be active."""
     return tuple(
-        edge for one in covers if not isinstance(one.event, FoldMade) for edge in (one.after, one.upto)
+        edge
+        for cover in covers
+        if not isinstance(cover.event, FoldMade)
+        for edge in (cover.after, cover.upto)
     )
 
 
 def crosses_edge(before: int, seq: int, edges: Iterable[int]) -> bool:
-    """Whether an edge lies between an event and a later one."""
+    """Return True if an edge lies between an event and a later one."""
     return any(before <= edge < seq for edge in edges)
 
 
@@ -118,11 +121,11 @@ def _is_truncation(cover: Cover) -> bool:
     return isinstance(cover.event, FoldMade) and cover.event.how == "truncate"
 
 
-def _precedence(cover: Cover, left_out: Sequence[Cover]) -> tuple[int, int, int]:
-    """Rank, width, age. A truncation leaves out observations too; a note over it takes its rank."""
+def _precedence(cover: Cover, truncations: Sequence[Cover]) -> tuple[int, int, int]:
+    """Return rank, width and age. A truncation may hide observations too; a note over it takes its rank."""
     width = cover.upto if isinstance(cover.event, HandoverMade) else cover.upto - cover.after
     rank = _RANK[type(cover.event)]
-    if any(cover.after <= one.after and one.upto <= cover.upto for one in left_out):
+    if any(cover.after <= truncation.after and truncation.upto <= cover.upto for truncation in truncations):
         rank = min(rank, _RANK[ObservationsMade])
     return (rank, -width, -cover.seq)
 
@@ -133,26 +136,26 @@ def arrange_entries(
     covers: Sequence[Cover],
     pinned: Sequence[LogItem],
 ) -> list[WindowEntry]:
-    """The entries of the window, in order: blocks, pinned outputs inside them, messages between and behind.
+    """Return the window's entries in order: blocks, pinned outputs inside them, messages between and after.
 
-    `position` tells how many items lie at or before an event; `covers` are in force and in order. The
-    observations stand together, where the first of them begins.
+    `position` returns how many items lie at or before an event; `covers` are active and in log order. All
+    observations are placed together, where the first of them begins.
     """
-    observed = tuple(one for one in covers if isinstance(one.event, ObservationsMade))
-    found: list[WindowEntry] = []
+    observed = tuple(cover for cover in covers if isinstance(cover.event, ObservationsMade))
+    entries: list[WindowEntry] = []
     done = 0
     for cover in covers:
-        found += items[done : position(cover.after)]
+        entries += items[done : position(cover.after)]
         if cover not in observed:
-            found.append(SummaryBlock((cover,)))
+            entries.append(SummaryBlock((cover,)))
         elif cover is observed[0]:
-            found.append(SummaryBlock(observed))
+            entries.append(SummaryBlock(observed))
         done = position(cover.upto)
-        found += [PinnedCopy(one) for one in pinned if cover.after < one.seq <= cover.upto]
+        entries += [PinnedCopy(item) for item in pinned if cover.after < item.seq <= cover.upto]
         if isinstance(cover.event, HandoverMade) and cover.event.kept:
-            found.append(items[position(cover.event.kept) - 1])
-    found += items[done:]
-    return found
+            entries.append(items[position(cover.event.kept) - 1])
+    entries += items[done:]
+    return entries
 
 
 def build_covers(
@@ -160,8 +163,8 @@ def build_covers(
     observations: Mapping[int, ObservationsMade],
     folds: Mapping[int, FoldMade],
 ) -> list[Cover]:
-    """The covers that these rewrites are, each under the event that put it in place."""
-    found = [Cover(seq, 0, one.upto, one) for seq, one in handovers.items()]
-    found += [Cover(seq, one.after, one.upto, one) for seq, one in observations.items()]
-    found += [Cover(seq, one.after, one.upto, one) for seq, one in folds.items()]
-    return found
+    """Return a cover for each rewrite, under the seq of the event that placed it."""
+    covers = [Cover(seq, 0, rewrite.upto, rewrite) for seq, rewrite in handovers.items()]
+    covers += [Cover(seq, rewrite.after, rewrite.upto, rewrite) for seq, rewrite in observations.items()]
+    covers += [Cover(seq, rewrite.after, rewrite.upto, rewrite) for seq, rewrite in folds.items()]
+    return covers

@@ -1,4 +1,4 @@
-"""Fold: old closed steps become one note, without a model and without loss."""
+"""Fold: replace old closed steps by one note, without a model and without loss."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ HEADER_TOKENS = 60  # tokens of a note's first line
 
 
 class FoldPlan(msgspec.Struct, frozen=True):
-    """A stretch to fold: events behind `after`, up to and with `upto`, and about the tokens it frees."""
+    """A range to fold: events after `after` up to and including `upto`; `gain` is about the tokens freed."""
 
     after: int
     upto: int
@@ -35,7 +35,7 @@ class FoldPlan(msgspec.Struct, frozen=True):
 
 
 class _Foldable(msgspec.Struct, frozen=True):
-    """A message that may be folded, the tokens that frees, and the model calls it has waited."""
+    """A message that may be folded, the tokens this frees, and the model calls it has waited."""
 
     item: LogItem
     gain: int
@@ -50,12 +50,12 @@ def due_folds(
     is_cold: bool = False,
     edges: Sequence[int] = (),
 ) -> list[FoldPlan]:
-    """The stretches whose folding pays now, oldest first; empty while it does not.
+    """Return the ranges that are worth folding now, oldest first; empty while none are.
 
-    Folded are closed steps older than `fold_after_steps` calls and farther back than `protect_tokens`. The
-    newest message of the person stays outside, so there may be two. Waiting costs rent, as for a sweep, and
-    the sweep that would ride on the same rewrite (`riding`) helps to pay. From `sweeping` on (0: nothing) the
-    request is written afresh anyway. No fold reaches across one of the `edges`, where observations will begin
+    Closed steps older than `fold_after_steps` calls and farther back than `protect_tokens` are folded. The
+    user's newest message stays out, so there may be two ranges. Waiting costs rent, as for a sweep, and the
+    sweep that would share the rewrite (`sweep_plan`) adds its savings. From `rewritten_from_seq` on (0:
+    nothing) the request is resent anyway. No fold crosses one of the `edges`, where observations will begin
     or end.
     """
     if not (policy.enabled and policy.fold_after_steps):
@@ -89,7 +89,7 @@ def _pays_off(
 def _foldable_runs(
     transcript: Transcript, policy: ContextPolicy, edges: Sequence[int]
 ) -> list[list[_Foldable]]:
-    """The stretches of old closed steps that stand raw in the window, split where something else stands."""
+    """Return the runs of old closed steps shown raw in the window, split at entries of other kinds."""
     newest = _newest_user_seq(transcript)
     stay = _undone_folds(transcript)
     edges = (*edges, *edges_of(transcript.covers))
@@ -105,13 +105,15 @@ def _foldable_runs(
 
 
 def _old_entries(transcript: Transcript, policy: ContextPolicy) -> list[WindowEntry]:
-    """The entries before the protected tail, up to the end of a closed step."""
+    """Return the entries before the protected tail, up to the end of a closed step."""
     last_step = transcript.steps - policy.fold_after_steps
-    far = transcript.total_tokens - policy.protect_tokens
+    last_cumulative = transcript.total_tokens - policy.protect_tokens
     live = transcript.window_entries()
     end = 0
     for position, entry in enumerate(live):
-        if isinstance(entry, LogItem) and (entry.step > last_step or entry.cumulative_tokens > far):
+        if isinstance(entry, LogItem) and (
+            entry.step > last_step or entry.cumulative_tokens > last_cumulative
+        ):
             break
         following = live[position + 1] if position + 1 < len(live) else None
         if not (isinstance(following, LogItem) and isinstance(following.event, ToolAnswered)):
@@ -130,13 +132,13 @@ def _newest_user_seq(transcript: Transcript) -> int:
 
 
 def _undone_folds(transcript: Transcript) -> list[FoldMade]:
-    """Folds that the person undid: not made again by the program."""
+    """Return the folds the user undid: they are not made again automatically."""
     rewrites = transcript.rewrites
-    return [one for seq in rewrites.undone if isinstance(one := rewrites.by_seq[seq], FoldMade)]
+    return [fold for seq in rewrites.undone if isinstance(fold := rewrites.by_seq[seq], FoldMade)]
 
 
 def _run_gain(run: Sequence[_Foldable]) -> int:
-    """Tokens that folding these messages frees, about."""
+    """Return the approximate tokens that folding these messages frees."""
     return sum(old.gain for old in run) - HEADER_TOKENS
 
 
@@ -150,7 +152,7 @@ def _item_gain(transcript: Transcript, item: LogItem) -> int:
 
 
 def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
-    """Tokens that a note of so many tokens frees in the place of a stretch; pinned outputs stay beside it."""
+    """Return the tokens freed by replacing a range with a note of `tokens` tokens; pinned outputs stay."""
     stood = 0
     for entry in transcript.window_entries():
         if isinstance(entry, LogItem) and plan.after < entry.seq <= plan.upto:
@@ -164,35 +166,39 @@ def tokens_freed(transcript: Transcript, plan: FoldPlan, tokens: int) -> int:
 def due_condensation(
     transcript: Transcript, policy: ContextPolicy, window: int, edges: Sequence[int] = ()
 ) -> FoldPlan | None:
-    """The older notes to replace by one shorter note, when all notes outgrow their share of the window."""
+    """Return the older notes to condense into one, once all notes outgrow their share of the window."""
     if not (policy.enabled and policy.fold_after_steps and policy.condense_at):
         return None
     newest = _newest_user_seq(transcript)
     notes = [
-        one for one in transcript.window_entries() if is_fold_note(one) or _is_older_user_message(one, newest)
+        entry
+        for entry in transcript.window_entries()
+        if is_fold_note(entry) or _is_older_user_message(entry, newest)
     ]
     while notes and isinstance(notes[-1], LogItem):
         notes.pop()
     cap = policy.condense_at * window
-    if sum(transcript.entry_tokens(one) for one in notes) <= cap:
+    if sum(transcript.entry_tokens(entry) for entry in notes) <= cap:
         return None
-    kept, count = 0, len(notes)
-    while count and kept + transcript.entry_tokens(notes[count - 1]) <= policy.condense_keep * cap:
+    kept_tokens, count = 0, len(notes)
+    while count and kept_tokens + transcript.entry_tokens(notes[count - 1]) <= policy.condense_keep * cap:
         count -= 1
-        kept += transcript.entry_tokens(notes[count])
-    stay = [one for one in _undone_folds(transcript) if one.how == "condense"]
+        kept_tokens += transcript.entry_tokens(notes[count])
+    stay = [fold for fold in _undone_folds(transcript) if fold.how == "condense"]
     old = {
-        one.seq for one in notes[:count] if isinstance(one, SummaryBlock) and not _is_inside(one.upto, stay)
+        note.seq
+        for note in notes[:count]
+        if isinstance(note, SummaryBlock) and not _is_inside(note.upto, stay)
     }
-    found = [
+    plans = [
         _condensation(transcript, policy, segment, window) for segment in _segments(transcript, old, edges)
     ]
-    best = max(found, key=lambda one: one.gain, default=None)
+    best = max(plans, key=lambda plan: plan.gain, default=None)
     return best if best is not None and best.gain >= policy.fold_least else None
 
 
 def condensed_tokens(policy: ContextPolicy, window: int) -> int:
-    """Tokens that the agent's own words may take in a condensed note."""
+    """Return the tokens the agent's own text may take in a condensed note."""
     return int(policy.condense_at * policy.condense_keep * 0.5 * window)
 
 
@@ -203,7 +209,7 @@ def _is_older_user_message(entry: WindowEntry, newest: int) -> bool:
 def _segments(
     transcript: Transcript, old: set[int], edges: Sequence[int]
 ) -> list[list[LogItem | SummaryBlock]]:
-    """Stretches of these notes, with the messages between them that were too few for a note of their own."""
+    """Return the runs of these notes, with the messages between them that were too few for their own note."""
     newest, stay = _newest_user_seq(transcript), _undone_folds(transcript)
     edges = (*edges, *edges_of(transcript.covers))
     segments: list[list[LogItem | SummaryBlock]] = [[]]
@@ -223,11 +229,11 @@ def _segments(
     for segment in segments:
         while segment and isinstance(segment[-1], LogItem):
             segment.pop()
-    return [one for one in segments if one]
+    return [segment for segment in segments if segment]
 
 
 def _is_inside(seq: int, folds: Iterable[FoldMade]) -> bool:
-    return any(one.after < seq <= one.upto for one in folds)
+    return any(fold.after < seq <= fold.upto for fold in folds)
 
 
 def _condensation(
@@ -237,11 +243,17 @@ def _condensation(
     assert isinstance(first, SummaryBlock)  # a segment begins and ends with a note
     assert isinstance(last, SummaryBlock)
     after, upto = first.after, last.upto
-    said = [min(one.tokens, policy.condense_message) for one in transcript.users_between(after, upto)]
-    new = min(sum(said), policy.user_text_tokens) + condensed_tokens(policy, window) + policy.ledger_tokens
-    return FoldPlan(after, upto, sum(transcript.entry_tokens(one) for one in segment) - new, "condense")
+    user_tokens = [
+        min(item.tokens, policy.condense_message) for item in transcript.users_between(after, upto)
+    ]
+    new = (
+        min(sum(user_tokens), policy.user_text_tokens)
+        + condensed_tokens(policy, window)
+        + policy.ledger_tokens
+    )
+    return FoldPlan(after, upto, sum(transcript.entry_tokens(item) for item in segment) - new, "condense")
 
 
 def is_fold_note(entry: WindowEntry) -> bool:
-    """Whether an entry is the note of a fold."""
+    """Return True if an entry is the note of a fold."""
     return isinstance(entry, SummaryBlock) and isinstance(entry.event, FoldMade)

@@ -1,4 +1,4 @@
-"""Notes: the text of a folded stretch. Labelled as reference, in a form that nobody would take for a call."""
+"""Fold notes: the text of a folded range. Labelled as reference, in a form that cannot pass for a call."""
 
 from __future__ import annotations
 
@@ -23,41 +23,45 @@ _NOTE_LINE = re.compile(r"\s*(?:user:|did:|\[)", re.IGNORECASE)  # how a line of
 
 
 def render_fold_note(items: Sequence[LogItem], index: str, entries: int) -> str:
-    """The note of a fold: what was said verbatim, each call in a few words, the rest behind the index."""
+    """Return a fold's note: messages verbatim, each call in a few words, the rest through the index."""
     return "\n".join([_header("Earlier steps", index, entries), *_lines(items)])
 
 
 def render_condensed_note(
     items: Sequence[LogItem], index: str, entries: int, agent_tokens: int, policy: ContextPolicy
 ) -> str:
-    """The note that replaces older notes: the person's words, the beginnings of the agent's, a ledger.
+    """Return the note that replaces older notes: user messages, beginnings of the agent's, and a ledger.
 
-    `words` bounds the agent's words in tokens, the policy the other two; the newest of each are kept.
+    `agent_tokens` bounds the agent's text, the policy the other two; the newest of each are kept.
     """
-    said = [one for one in items if isinstance(one.event, AssistantSpoke) and one.event.text.strip()]
-    room, user_room = int(agent_tokens * _CHARS_PER_TOKEN), policy.user_text_tokens
-    cap = min(max(room // max(1, len(said)), _MIN_CHARS), _MAX_CHARS)
-    kept: list[str] = []
+    agent_items = [
+        item for item in items if isinstance(item.event, AssistantSpoke) and item.event.text.strip()
+    ]
+    chars_left, user_tokens_left = int(agent_tokens * _CHARS_PER_TOKEN), policy.user_text_tokens
+    cap = min(max(chars_left // max(1, len(agent_items)), _MIN_CHARS), _MAX_CHARS)
+    lines: list[str] = []
     for item in reversed(items):
         match item.event:
-            case UserSpoke(text=text, tokens=tokens) if min(tokens, policy.condense_message) <= user_room:
-                user_room -= min(tokens, policy.condense_message)
-                kept.append(
+            case UserSpoke(text=text, tokens=tokens) if (
+                min(tokens, policy.condense_message) <= user_tokens_left
+            ):
+                user_tokens_left -= min(tokens, policy.condense_message)
+                lines.append(
                     f"user: {_quote_lookalikes(_head_and_tail(text, tokens, policy.condense_message))}"
                 )
-            case AssistantSpoke(text=text) if text.strip() and room > 0:
+            case AssistantSpoke(text=text) if text.strip() and chars_left > 0:
                 line = _one_line(text, cap)
-                room -= len(line)
-                kept.append(line)
+                chars_left -= len(line)
+                lines.append(line)
             case _:
                 pass
     ledger = build_ledger(items[-_LEDGER_MESSAGES:]).text(policy.ledger_tokens)
-    parts = [_header("Earlier steps, in brief", index, entries), *reversed(kept)]
+    parts = [_header("Earlier steps, in brief", index, entries), *reversed(lines)]
     return "\n".join([*parts, f"[Artifacts: {LEGEND}]", ledger] if ledger else parts)
 
 
 def render_truncation_note(index: str, entries: int, messages: int) -> str:
-    """The note that stands for messages that had to go without any words."""
+    """Return the note that replaces messages left out without any text."""
     return _header(f"{messages} earlier messages, left out for want of room", index, entries)
 
 
@@ -69,32 +73,32 @@ def _lines(items: Iterable[LogItem]) -> list[str]:
     lines: list[str] = []
     done: list[tuple[str, str]] = []
     for item in items:
-        said = ""
+        text_line = ""
         match item.event:
             case UserSpoke(text=text):
-                said = f"user: {_quote_lookalikes(text)}"
+                text_line = f"user: {_quote_lookalikes(text)}"
             case AssistantSpoke(text=text) if text.strip():
-                said = _quote_lookalikes(text)
+                text_line = _quote_lookalikes(text)
             case ToolAnswered() as answer:
                 done.append((" ".join(answer.name.split()), _call_phrase(answer)))
             case _:
                 pass
-        if said:
+        if text_line:
             lines += _call_lines(done)
             done = []
-            lines.append(said)
+            lines.append(text_line)
     return lines + _call_lines(done)
 
 
 def _call_lines(calls: Sequence[tuple[str, str]]) -> list[str]:
-    """One line for a run of calls; calls of one tool in a row share its name."""
+    """Return one line for a run of calls; consecutive calls of one tool share its name."""
     if not calls:
         return []
     parts: list[str] = []
-    former = ""
+    previous = ""
     for name, phrase in calls:
-        parts.append(f", {phrase}" if name == former else f"; {name} {phrase}".rstrip())
-        former = name
+        parts.append(f", {phrase}" if name == previous else f"; {name} {phrase}".rstrip())
+        previous = name
     return ["did: " + "".join(parts).lstrip("; ")]
 
 
@@ -118,14 +122,14 @@ def _one_line(text: str, cap: int) -> str:
 
 
 def _head_and_tail(text: str, tokens: int, cap: int) -> str:
-    """A message, or head and tail of a longer one in about `cap` tokens; all of it stands in the index."""
+    """Return a message, or head and tail of a longer one in about `cap` tokens; the index has all of it."""
     if tokens <= cap:
         return text
-    room = max(40, len(text) * cap // tokens)
-    return f"{text[: room * 3 // 4]} […] {text[-room // 4 :]}"
+    chars = max(40, len(text) * cap // tokens)
+    return f"{text[: chars * 3 // 4]} […] {text[-chars // 4 :]}"
 
 
 def _quote_lookalikes(text: str) -> str:
-    """Words as they stand in a note; a line that looks like one of the note's own is marked as quoted."""
+    """Return text for a note, with lines that look like the note's own marked as quoted."""
     lines = text.strip().splitlines(keepends=True)
     return "".join(f"| {line}" if _NOTE_LINE.match(line) else line for line in lines)

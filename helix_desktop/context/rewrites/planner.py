@@ -1,4 +1,4 @@
-"""The planner: what to do about the window before the next request."""
+"""The planner: which rewrite to make before the next request."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from helix_desktop.context.summaries.handover import user_text_tokens
 from helix_desktop.context.summaries.observation import EventRange
 from helix_desktop.context.window.usage_gauge import UsageGauge
 
-BREAKER_FAILURES = 3  # failures in a row after which only the person can start a handover (invariant 6)
+BREAKER_FAILURES = 3  # failures in a row after which only the user can start a handover (invariant 6)
 _MAX_DOUBLINGS = 2  # the cooldown doubles twice at most: 60, 120, 240 s
 SUMMARY_TOKENS = 1_200  # what the six sections and the index line are taken to need
 
 
 class HandoverPlan(msgspec.Struct, frozen=True):
-    """Hand over up to this cut."""
+    """A handover up to this cut."""
 
     cut: CutPoint
 
 
 def sweep_due(transcript: Transcript, policy: ContextPolicy, is_cold: bool = False) -> SweepPlan | None:
-    """The sweep that pays now, if any; with a cold provider cache a small one pays too."""
+    """Return the sweep that pays off now, if any; with a cold provider cache a small one does too."""
     ride = sweep.sweep_with_rewrite(transcript, policy)
     return ride if ride is not None and sweep_pays_off(transcript, policy, ride, is_cold) else None
 
 
 def sweep_pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan, is_cold: bool) -> bool:
-    """Whether everything ripe is to be swept now though no other rewrite carries it."""
+    """Return True if sweeping all candidates pays off now without another rewrite to share the cost."""
     small = is_cold and plan.saved >= policy.sweep_min // 4
     return small or sweep.pays_off(transcript, policy, plan)
 
@@ -42,20 +42,20 @@ def sweep_pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPla
 def sweep_all(
     transcript: Transcript, policy: ContextPolicy, protected_steps: int = sweep.MIN_PROTECTED_STEPS
 ) -> SweepPlan | None:
-    """Everything but the newest steps: for a request that does not fit, or a person who asks."""
-    masked = tuple(one.seq for one in sweep.sweep_candidates(transcript, policy, protected_steps))
+    """Return a sweep of all but the newest steps: if a request does not fit, or the user asks for it."""
+    masked = tuple(candidate.seq for candidate in sweep.sweep_candidates(transcript, policy, protected_steps))
     return SweepPlan(masked, sweep.tokens_saved(transcript, masked)) if masked else None
 
 
 def sweep_images(transcript: Transcript, include_newest: bool = False) -> SweepPlan | None:
-    """The images the person sent as text and hash; those of their newest message only with `newest`."""
+    """Return a sweep of the user's images; those of the newest message only with `include_newest`."""
     last = transcript.user_items[-1].seq if transcript.user_items else 0
     masked = tuple(seq for seq in sweep.image_messages(transcript) if include_newest or seq != last)
     return SweepPlan(masked, sweep.tokens_saved(transcript, masked)) if masked else None
 
 
 def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: str, now_ms: int) -> bool:
-    """Whether the provider has nothing of this conversation cached: idle too long, or another model."""
+    """Return True if the provider caches nothing of this conversation: idle too long, or another model."""
     if not transcript.steps:
         return False
     idle = now_ms - transcript.last_answer_at_ms
@@ -65,15 +65,15 @@ def is_prompt_cache_cold(transcript: Transcript, policy: ContextPolicy, model: s
 def handover_due(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
 ) -> HandoverPlan | None:
-    """The handover whose four conditions hold, if any; `now` in milliseconds.
+    """Return the handover to make now, or None unless all four conditions hold; `now_ms` in milliseconds.
 
-    Pressure; none in progress (the caller's to know); the cooldown since the last one, doubled per failure;
-    enough closed messages before the cut.
+    Pressure; none in progress (checked by the caller); the cooldown since the last one has passed, doubled
+    per failure; enough closed messages before the cut.
     """
     if not policy.enabled or gauge.pressure != "compact" or is_breaker_open(transcript):
         return None
     waited = now_ms - transcript.last_compaction_at_ms
-    if 0 <= waited < cooldown_ms(transcript, policy):  # below 0 the clock was set back: nobody knows
+    if 0 <= waited < cooldown_ms(transcript, policy):  # below 0 the clock was set back: the wait is unknown
         return None
     cut = cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
     if cut is None or cut.messages < policy.handover_least_messages:
@@ -82,42 +82,44 @@ def handover_due(
 
 
 def handover_now(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge) -> HandoverPlan | None:
-    """The handover that is possible, whatever time and size say: by hand, or because nothing else fits."""
+    """Return the possible handover regardless of time and size: started by hand, or nothing else fits."""
     cut = cuts.choose_cut(transcript, int(gauge.window * policy.handover_keep / gauge.ratio))
     return HandoverPlan(cut) if cut is not None else None
 
 
 def is_worthwhile(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> bool:
-    """Whether a handover at this cut can free its least share of the window (invariant 6)."""
+    """Return True if a handover at this cut can free the minimum share of the window (invariant 6)."""
     return expected_savings(transcript, policy, gauge, cut) >= gauge.window * policy.handover_least_gain
 
 
 def expected_savings(transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, cut: CutPoint) -> int:
-    """Tokens that a handover at this cut is expected to free, by the deterministic bounds of its parts."""
-    held = transcript.handover
-    standing = 0
-    if held is not None:
-        upto, kept = held[1].upto, held[1].kept
-        standing = held[1].tokens + user_text_tokens(
-            transcript, upto, kept, policy.user_text_tokens, gauge.window
+    """Return the tokens a handover at this cut should free, by the deterministic bounds of its parts."""
+    handover = transcript.handover
+    current_tokens = 0
+    if handover is not None:
+        upto, kept_seq = handover[1].upto, handover[1].kept
+        current_tokens = handover[1].tokens + user_text_tokens(
+            transcript, upto, kept_seq, policy.user_text_tokens, gauge.window
         )
-    newly = SUMMARY_TOKENS + policy.ledger_tokens
-    newly += user_text_tokens(transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, gauge.window)
-    newly += _pinned_tokens(transcript, cut.upto)
-    return round((cut.tokens + standing - newly) * gauge.ratio)
+    added_tokens = SUMMARY_TOKENS + policy.ledger_tokens
+    added_tokens += user_text_tokens(
+        transcript, cut.upto, cut.kept_seq, policy.user_text_tokens, gauge.window
+    )
+    added_tokens += _pinned_tokens(transcript, cut.upto)
+    return round((cut.tokens + current_tokens - added_tokens) * gauge.ratio)
 
 
 def _pinned_tokens(transcript: Transcript, upto: int) -> int:
-    """Tokens of the pinned outputs that stand raw up to `upto`: they stay beside what covers their calls."""
+    """Return the tokens of pinned outputs up to `upto` shown raw: they stay when their calls are covered."""
     pinned = transcript.rewrites.pinned
     if not pinned:
         return 0
-    raw = (one for one in transcript.window_entries() if isinstance(one, LogItem) and one.seq <= upto)
-    return sum(transcript.entry_tokens(one) + PINNED_LABEL_TOKENS for one in raw if one.seq in pinned)
+    raw = (item for item in transcript.window_entries() if isinstance(item, LogItem) and item.seq <= upto)
+    return sum(transcript.entry_tokens(item) + PINNED_LABEL_TOKENS for item in raw if item.seq in pinned)
 
 
 def cooldown_ms(transcript: Transcript, policy: ContextPolicy) -> int:
-    """Milliseconds to wait since the last handover, undo or failure; doubled for each failure in a row."""
+    """Return the milliseconds to wait after a handover, undo or failure; doubled per failure in a row."""
     return _backoff_ms(policy, transcript.handover_failures)
 
 
@@ -128,9 +130,9 @@ def _backoff_ms(policy: ContextPolicy, failures: int) -> int:
 def observation_due(
     transcript: Transcript, policy: ContextPolicy, gauge: UsageGauge, now_ms: int
 ) -> EventRange | None:
-    """The stretch to observe or to refine at the end of a turn, if any; `now` in milliseconds.
+    """Return the range to observe or refine at the end of a turn, if any; `now_ms` in milliseconds.
 
-    After failures it waits as a handover does, and three in a row leave it to the person.
+    After failures it waits as a handover does; after three in a row only the user can start it.
     """
     failures = transcript.observation_failures
     waited = now_ms - transcript.last_observation_at_ms
@@ -143,5 +145,5 @@ def observation_due(
 
 
 def is_breaker_open(transcript: Transcript) -> bool:
-    """Whether failures in a row have stopped handovers until the person starts one."""
+    """Return True if failures in a row have stopped handovers until the user starts one."""
     return transcript.handover_failures >= BREAKER_FAILURES

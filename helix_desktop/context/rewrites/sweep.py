@@ -1,4 +1,4 @@
-"""Sweep: which old content becomes markers, and when that pays."""
+"""Sweep: which old content becomes markers, and when that pays off."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ REWRITE_PRICE = (
 
 
 class SweepPlan(msgspec.Struct, frozen=True):
-    """Turn the content of these messages into markers now; `rent` is what waiting has cost, in tokens."""
+    """A plan to turn the content of these messages into markers; `rent` is the cost of waiting, in tokens."""
 
     masked: tuple[int, ...]
     saved: int
@@ -35,26 +35,26 @@ class SweepCandidate(msgspec.Struct, frozen=True):
 def sweep_candidates(
     transcript: Transcript, policy: ContextPolicy, protected_steps: int | None = None
 ) -> list[SweepCandidate]:
-    """The outputs and arguments that may become markers now, oldest first.
+    """Return the outputs and arguments that may become markers now, oldest first.
 
-    Protected is the newest tail: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
-    first, at least two calls; arguments have their own number of steps. With `newest`, only so many model
-    calls are. What the person pinned, and the newest copy of what was recalled often, is never taken; nor is
-    what they said, whose images have a rung of their own. Masked is a state: what is a marker never comes up
+    The newest tail is protected: `protect_steps` model calls and `protect_tokens` tokens, whichever ends
+    first, at least two calls; arguments have their own number of steps. With `protected_steps`, only so many
+    model calls are. Never candidates: what the user pinned, the newest copy of often recalled content, and
+    user messages, whose images have a rung of their own. Masked is a state: a marker is never a candidate
     again (invariant 5).
     """
-    found = []
-    least = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
-    smallest, last_step = max(policy.least_saving, 1), transcript.steps - least
+    candidates = []
+    min_steps = MIN_PROTECTED_STEPS if protected_steps is None else protected_steps
+    min_saving, last_step = max(policy.least_saving, 1), transcript.steps - min_steps
     for item in transcript.window_entries():
         if not isinstance(item, LogItem) or item.step > last_step:
             continue
-        if item.saving < smallest and item.seq not in transcript.rewrites.chosen_forms:
+        if item.saving < min_saving and item.seq not in transcript.rewrites.chosen_forms:
             continue
         if isinstance(item.event, UserSpoke):
             continue
         saving = masking_savings(transcript, item)
-        if saving < smallest or item.seq in transcript.rewrites.pinned:
+        if saving < min_saving or item.seq in transcript.rewrites.pinned:
             continue
         since = (
             _eligible_since(item, transcript, policy)
@@ -62,27 +62,27 @@ def sweep_candidates(
             else _closed_since(item, transcript)
         )
         if since is not None and since <= transcript.steps:
-            found.append(SweepCandidate(item.seq, saving, transcript.steps - since))
-    return found
+            candidates.append(SweepCandidate(item.seq, saving, transcript.steps - since))
+    return candidates
 
 
 def image_messages(transcript: Transcript) -> tuple[int, ...]:
-    """Seqs of the person's messages that show images and could show text and hash instead, oldest first."""
-    live = (
-        one
-        for one in transcript.window_entries()
-        if isinstance(one, LogItem) and isinstance(one.event, UserSpoke)
+    """Return the seqs of user messages whose images could be shown as text and hash, oldest first."""
+    user_items = (
+        item
+        for item in transcript.window_entries()
+        if isinstance(item, LogItem) and isinstance(item.event, UserSpoke)
     )
-    return tuple(one.seq for one in live if masking_savings(transcript, one) > 0)
+    return tuple(item.seq for item in user_items if masking_savings(transcript, item) > 0)
 
 
 def masking_savings(transcript: Transcript, item: LogItem) -> int:
-    """Tokens that the markers of a message would save; 0 when it has none, or is masked already."""
+    """Return the tokens that a message's markers would save; 0 if it has none or is already masked."""
     if item.seq in transcript.masked:
         return 0
-    chosen = transcript.rewrites.chosen_forms.get(item.seq)
-    if chosen is not None and isinstance(item.event, ToolAnswered):
-        return chosen.tokens - item.event.marker_tokens
+    chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
+    if chosen_form is not None and isinstance(item.event, ToolAnswered):
+        return chosen_form.tokens - item.event.marker_tokens
     return item.saving
 
 
@@ -92,7 +92,7 @@ def _closed_since(item: LogItem, transcript: Transcript) -> int | None:
 
 
 def _eligible_since(item: LogItem, transcript: Transcript, policy: ContextPolicy) -> int | None:
-    """The model call from which on a message may become markers; None while it may not."""
+    """Return the model call from which a message may become markers; None while it may not."""
     if isinstance(item.event, AssistantSpoke):
         steps = policy.protect_argument_steps
         return item.step + max(steps, MIN_PROTECTED_STEPS) if steps else None
@@ -104,7 +104,7 @@ def _eligible_since(item: LogItem, transcript: Transcript, policy: ContextPolicy
 
 
 def _is_recalled_often(item: LogItem, transcript: Transcript, policy: ContextPolicy) -> bool:
-    """Whether it is the newest copy of content that was recalled at least as often as the policy says."""
+    """Return True for the newest copy of content recalled at least as often as the policy says."""
     event = item.event
     if not isinstance(event, ToolAnswered) or not event.recalled or not policy.protect_recalls:
         return False
@@ -115,21 +115,25 @@ def _is_recalled_often(item: LogItem, transcript: Transcript, policy: ContextPol
 
 
 def sweep_with_rewrite(transcript: Transcript, policy: ContextPolicy) -> SweepPlan | None:
-    """Everything ripe: what rides on another rewrite of the same request costs nothing more.
+    """Return a sweep of all candidates: sharing another rewrite of the same request, it costs nothing extra.
 
-    What the person took back stays out.
+    What the user took back is exempt.
     """
     if not policy.enabled:
         return None
-    found = [one for one in sweep_candidates(transcript, policy) if one.seq not in transcript.sweep_exempt]
-    if not found:
+    candidates = [
+        candidate
+        for candidate in sweep_candidates(transcript, policy)
+        if candidate.seq not in transcript.sweep_exempt
+    ]
+    if not candidates:
         return None
-    saved = sum(one.saving for one in found)
-    return SweepPlan(tuple(one.seq for one in found), saved, rent_of(found))
+    saved = sum(candidate.saving for candidate in candidates)
+    return SweepPlan(tuple(candidate.seq for candidate in candidates), saved, rent_of(candidates))
 
 
 def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan) -> bool:
-    """Whether everything ripe is to be swept now, for its own sake."""
+    """Return True if sweeping all candidates pays off now on its own."""
     if policy.sweep == "at once":
         return True
     if policy.sweep == "fixed":
@@ -141,12 +145,12 @@ def pays_off(transcript: Transcript, policy: ContextPolicy, plan: SweepPlan) -> 
 
 
 def rent_of(candidates: list[SweepCandidate]) -> float:
-    """What keeping these in the window has cost since they were ripe, in fresh tokens."""
-    return CACHED_PRICE * sum(one.saving * (one.waited_steps + 1) for one in candidates)
+    """Return what keeping these in the window has cost since they became candidates, in uncached tokens."""
+    return CACHED_PRICE * sum(candidate.saving * (candidate.waited_steps + 1) for candidate in candidates)
 
 
 def tokens_resent(transcript: Transcript, seq: int) -> int:
-    """Tokens from an event on: the part of the prefix that a rewrite there makes the provider read afresh."""
+    """Return the tokens from an event on: what a rewrite there makes the provider read again, uncached."""
     tokens = 0
     for entry in reversed(transcript.window_entries()):
         tokens += transcript.entry_tokens(entry)
@@ -156,6 +160,6 @@ def tokens_resent(transcript: Transcript, seq: int) -> int:
 
 
 def tokens_saved(transcript: Transcript, seqs: tuple[int, ...]) -> int:
-    """Tokens that masking these messages saves."""
+    """Return the tokens that masking these messages saves."""
     items = (item for seq in seqs if (item := transcript.item(seq)) is not None)
     return sum(masking_savings(transcript, item) for item in items)

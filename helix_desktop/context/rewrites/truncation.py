@@ -1,4 +1,4 @@
-"""Panic: the last rung of the ladder that makes a request fit, without a model."""
+"""Truncation: the last resort that makes a request fit, without a model."""
 
 from __future__ import annotations
 
@@ -11,32 +11,36 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 
 
 def plan_truncations(transcript: Transcript) -> list[FoldPlan]:
-    """The stretches to leave out: all that is closed but summaries, pins, first and newest user message.
+    """Return the ranges to leave out: all closed steps but summaries, pins, first and newest user message.
 
-    Each ends at a legal cut point. The newest step stays: without it the agent would do the same again.
+    Each ends at a legal cut point. The newest step stays: without it the agent would repeat it.
     """
-    live = [one for one in transcript.window_entries() if isinstance(one, LogItem | SummaryBlock)]
+    live = [entry for entry in transcript.window_entries() if isinstance(entry, LogItem | SummaryBlock)]
     end = max(cuts.legal_cuts(live), default=0)
-    stay = _preserved_positions(live)
+    preserved = _preserved_positions(live)
     edges = edges_of(transcript.covers)
-    found: list[list[LogItem | SummaryBlock]] = [[]]
+    stretches: list[list[LogItem | SummaryBlock]] = [[]]
     for position, entry in enumerate(live[:end]):
-        if position in stay:
-            found.append([])
+        if position in preserved:
+            stretches.append([])
             continue
-        if found[-1] and crosses_edge(found[-1][-1].upto, entry.upto, edges):
-            found.append([])
-        found[-1].append(entry)
-    stretches = [_truncation(transcript, entries) for entries in found if entries]
-    return [one for one in stretches if one.gain > 0]
+        if stretches[-1] and crosses_edge(stretches[-1][-1].upto, entry.upto, edges):
+            stretches.append([])
+        stretches[-1].append(entry)
+    plans = [_truncation(transcript, entries) for entries in stretches if entries]
+    return [plan for plan in plans if plan.gain > 0]
 
 
 def _preserved_positions(entries: list[LogItem | SummaryBlock]) -> set[int]:
-    """Positions of handover and observations, and of the first and newest messages of the person."""
+    """Return the positions of handover and observations, and of the user's first and newest messages."""
     users = [
-        n for n, one in enumerate(entries) if isinstance(one, LogItem) and isinstance(one.event, UserSpoke)
+        n
+        for n, entry in enumerate(entries)
+        if isinstance(entry, LogItem) and isinstance(entry.event, UserSpoke)
     ]
-    summaries = [n for n, one in enumerate(entries) if isinstance(one.event, HandoverMade | ObservationsMade)]
+    summaries = [
+        n for n, entry in enumerate(entries) if isinstance(entry.event, HandoverMade | ObservationsMade)
+    ]
     return {*summaries, *users[:1], *users[-1:]}
 
 

@@ -1,4 +1,4 @@
-"""The artifact ledger: what a stretch of work touched, found without a model."""
+"""The artifact ledger: files and commands that a range of events touched, found without a model."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _COUNTED_OUTCOMES = ("ran", "stopped")
 
 
 def _one_line(text: str) -> str:
-    """A line break in a command or path must not begin a line that looks like another entry."""
+    """Join lines: a line break in a command or path must not begin a line that looks like another entry."""
     return " ".join(text.split())
 
 
 class FileUse(msgspec.Struct, frozen=True):
-    """A path, all that was done to it (FLAGS), its newest output and event."""
+    """A path, everything done to it (FLAGS), its newest output and event."""
 
     path: str
     flags: str
@@ -33,12 +33,12 @@ class FileUse(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The ledger's line."""
+        """Return the ledger's line."""
         return f"{self.flags} {_one_line(self.path)} {self.digest[:_DIGEST_DIGITS]} e{self.seq}"
 
 
 class CommandRun(msgspec.Struct, frozen=True):
-    """A command, the exit code and output of its newest run."""
+    """A command, with the exit code and output of its newest run."""
 
     command: str
     exit_code: int | None
@@ -47,13 +47,13 @@ class CommandRun(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The ledger's line."""
+        """Return the ledger's line."""
         code = "?" if self.exit_code is None else self.exit_code
         return f"$ {_one_line(self.command)[:160]} (exit {code}) {self.digest[:_DIGEST_DIGITS]} e{self.seq}"
 
 
 class Failure(msgspec.Struct, frozen=True):
-    """A tool call that failed, and the first line of what it said."""
+    """A tool call that failed, and the first line of its output."""
 
     tool: str
     target: str
@@ -62,7 +62,7 @@ class Failure(msgspec.Struct, frozen=True):
 
     @property
     def line(self) -> str:
-        """The ledger's line."""
+        """Return the ledger's line."""
         return f"! {self.tool} {_one_line(self.target)[:80]}: {self.text} e{self.seq}"
 
 
@@ -74,23 +74,23 @@ class Ledger(msgspec.Struct):
     failures: list[Failure] = []
 
     def text(self, cap: int) -> str:
-        """The ledger in about `cap` tokens at most, newest first; what does not fit is counted."""
-        lines = [one.line for one in reversed([*self.files.values()])]
-        lines += [one.line for one in reversed([*self.commands.values()])]
-        lines += [one.line for one in reversed(self.failures[-_MAX_FAILURES:])]
-        room = cap * _CHARS_PER_TOKEN
-        kept: list[str] = []
+        """Return the ledger in about `cap` tokens at most, newest first; omitted lines are counted."""
+        lines = [entry.line for entry in reversed([*self.files.values()])]
+        lines += [entry.line for entry in reversed([*self.commands.values()])]
+        lines += [entry.line for entry in reversed(self.failures[-_MAX_FAILURES:])]
+        chars_left = cap * _CHARS_PER_TOKEN
+        fitting: list[str] = []
         for line in lines:
-            if len(line) + 1 <= room:
-                kept.append(line)
-                room -= len(line) + 1
-        if len(kept) < len(lines):
-            kept.append(f"… {len(lines) - len(kept)} more in the index")
-        return "\n".join(kept)
+            if len(line) + 1 <= chars_left:
+                fitting.append(line)
+                chars_left -= len(line) + 1
+        if len(fitting) < len(lines):
+            fitting.append(f"… {len(lines) - len(fitting)} more in the index")
+        return "\n".join(fitting)
 
 
 def build_ledger(items: Iterable[LogItem]) -> Ledger:
-    """The ledger of these messages, in their order."""
+    """Return the ledger of these messages, in their order."""
     ledger = Ledger()
     for item in items:
         if isinstance(item.event, ToolAnswered) and item.event.outcome in _COUNTED_OUTCOMES:
@@ -103,8 +103,8 @@ def _add_answer(ledger: Ledger, answer: ToolAnswered, seq: int) -> None:
     if answer.recalled:
         return
     if kind in FLAGS and answer.target and answer.ok:
-        former = ledger.files.pop(answer.target, None)
-        flags = former.flags if former else ""
+        previous = ledger.files.pop(answer.target, None)
+        flags = previous.flags if previous else ""
         flag = FLAGS[kind]
         joined = flags if flag in flags else flags + flag
         ledger.files[answer.target] = FileUse(answer.target, joined, answer.digest, seq)

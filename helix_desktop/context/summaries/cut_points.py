@@ -14,9 +14,9 @@ from helix_desktop.domain.events.summary import HandoverMade
 
 
 class CutPoint(msgspec.Struct, frozen=True):
-    """What a handover would cover: events up to `upto` but the user message `kept` (0: none).
+    """What a handover would cover: events up to `upto` except the user message `kept_seq` (0: none).
 
-    `messages` counts the messages covered now for the first time, `tokens` what they take in the window.
+    `messages` counts the newly covered messages, `tokens` what they take in the window.
     """
 
     upto: int
@@ -26,12 +26,12 @@ class CutPoint(msgspec.Struct, frozen=True):
 
 
 def legal_cuts(entries: Sequence[WindowEntry]) -> list[int]:
-    """Positions p such that entries[:p] is closed: no open call before it, no answer right behind it."""
-    found, waiting = [], set[str]()
+    """Return positions p where entries[:p] is closed: no open call before p, no answer right after it."""
+    positions, waiting = [], set[str]()
     for position, entry in enumerate(entries):
         event = entry.event if isinstance(entry, LogItem) else None
         if position and not waiting and not isinstance(event, ToolAnswered):
-            found.append(position)
+            positions.append(position)
         match event:
             case AssistantSpoke(calls=calls):
                 waiting = {call.id for call in calls}
@@ -39,53 +39,55 @@ def legal_cuts(entries: Sequence[WindowEntry]) -> list[int]:
                 waiting.discard(call_id)
             case _:
                 pass
-    return found
+    return positions
 
 
 def choose_cut(transcript: Transcript, keep_tokens: int) -> CutPoint | None:
-    """The furthest legal cut that leaves at least `keep_tokens` behind it, or None.
+    """Return the furthest legal cut that leaves at least `keep_tokens` after it, or None.
 
-    Between turns the newest complete turn stays whole. Inside a turn its user message stays and the cut may
+    Between turns the newest complete turn is kept. Inside a turn its user message is kept and the cut may
     lie between its closed steps.
     """
     return next(iter(available_cuts(transcript, keep_tokens)), None)
 
 
 def available_cuts(transcript: Transcript, keep_tokens: int) -> list[CutPoint]:
-    """All legal cuts that leave at least `keep_tokens` behind them, the furthest first."""
-    live = [one for one in transcript.window_entries() if not isinstance(one, PinnedCopy)]
-    live = [one for one in live if not isinstance(one.event, HandoverMade)]
+    """Return all legal cuts that leave at least `keep_tokens` after them, the furthest first."""
+    live = [entry for entry in transcript.window_entries() if not isinstance(entry, PinnedCopy)]
+    live = [entry for entry in live if not isinstance(entry.event, HandoverMade)]
     newest = _newest_user_position(live, include_steered=transcript.turn_open)
     if newest is None:
         return []
-    last = len(live) if transcript.turn_open else newest
-    shown = [transcript.entry_tokens(one) for one in live]
-    held = transcript.handover
-    behind, found = 0, []
+    max_position = len(live) if transcript.turn_open else newest
+    entry_tokens = [transcript.entry_tokens(entry) for entry in live]
+    handover = transcript.handover
+    tokens_after, available = 0, []
     positions = _ordered_positions(live) & set(legal_cuts(live))
     for position in range(len(live) - 1, 0, -1):
-        behind += shown[position]
-        if position <= last and position in positions and behind >= keep_tokens:
-            cut = _cut_at(position, newest, live, shown, held[1].upto if held else 0, transcript)
+        tokens_after += entry_tokens[position]
+        if position <= max_position and position in positions and tokens_after >= keep_tokens:
+            cut = _cut_at(
+                position, newest, live, entry_tokens, handover[1].upto if handover else 0, transcript
+            )
             if cut is not None:
-                found.append(cut)
-    return found
+                available.append(cut)
+    return available
 
 
 def _newest_user_position(entries: Sequence[LogItem | SummaryBlock], include_steered: bool) -> int | None:
-    """Where the person's newest message stands; one that steered a turn counts only if it may."""
-    said = [(n, one.event) for n, one in enumerate(entries) if isinstance(one.event, UserSpoke)]
-    counting = [n for n, event in said if include_steered or not event.steered]
-    return counting[-1] if counting else next((n for n, _ in said), None)
+    """Return the position of the user's newest message; steering ones count only with `include_steered`."""
+    messages = [(n, entry.event) for n, entry in enumerate(entries) if isinstance(entry.event, UserSpoke)]
+    counting = [n for n, event in messages if include_steered or not event.steered]
+    return counting[-1] if counting else next((n for n, _ in messages), None)
 
 
 def _ordered_positions(entries: Sequence[LogItem | SummaryBlock]) -> set[int]:
-    """Positions where all before them ends before anything behind begins.
+    """Return positions where everything before ends before anything after begins.
 
-    What came back between observations does not: these stand together, before it.
+    Messages that returned between observations break this: all observations are placed together, before.
     """
-    ends = list(accumulate((one.upto for one in entries), max))
-    begins = list(accumulate((one.after for one in reversed(entries)), min))[::-1]
+    ends = list(accumulate((entry.upto for entry in entries), max))
+    begins = list(accumulate((entry.after for entry in reversed(entries)), min))[::-1]
     return {position for position in range(1, len(entries)) if ends[position - 1] <= begins[position]}
 
 
@@ -101,12 +103,12 @@ def _cut_at(
     covered = [n for n in range(position) if not (inside and n == newest)]
     if not covered:
         return None
-    kept = entries[newest].seq if inside else 0
-    # A message kept back lies before what is covered; observations may reach behind what follows them.
-    upto = max(covered_upto, *(one.upto for one in entries[:position]))
+    kept_seq = entries[newest].seq if inside else 0
+    # A kept message lies before what is covered; observations may reach past the entries after them.
+    upto = max(covered_upto, *(entry.upto for entry in entries[:position]))
     return CutPoint(
         upto,
-        kept,
+        kept_seq,
         sum(_message_count(entries[n], transcript) for n in covered),
         sum(entry_tokens[n] for n in covered),
     )

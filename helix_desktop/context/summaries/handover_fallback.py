@@ -1,6 +1,6 @@
 """A handover without a model: six sections taken from the ledger and the messages themselves.
 
-The last resort of the fallback chain. Everything it says is quoted or counted, and each bullet names its
+The last resort of the fallback chain. Every sentence is quoted or counted, and each bullet names its
 sources.
 """
 
@@ -22,7 +22,7 @@ _DECIDES = re.compile(r"\b(decided|because|found|cause|fixed|turns out|the bug|r
 
 
 def extractive_handover(items: Sequence[LogItem], previous: HandoverMade | None) -> tuple[Section, ...]:
-    """The six sections for these messages, updating the former handover's."""
+    """Return the six sections for these messages, updating the previous handover's."""
     ledger = build_ledger(items)
     new = {
         "Project Background": _background(items),
@@ -33,9 +33,13 @@ def extractive_handover(items: Sequence[LogItem], previous: HandoverMade | None)
         "User Preferences": _preferences(items),
     }
     old = {section.title: section.bullets for section in previous.sections} if previous else {}
-    fresh = {"TODO Items", "Current Issues"}  # a former TODO is done or is asked again; the rest accumulates
+    replaced = {
+        "TODO Items",
+        "Current Issues",
+    }  # an old TODO is done or is asked again; the rest accumulates
     return tuple(
-        Section(title, _join(() if title in fresh else old.get(title, ()), new[title])) for title in SECTIONS
+        Section(title, _join(() if title in replaced else old.get(title, ()), new[title]))
+        for title in SECTIONS
     )
 
 
@@ -48,8 +52,8 @@ def _join(old: Sequence[Bullet], new: Sequence[Bullet]) -> tuple[Bullet, ...]:
 
 
 def _background(items: Sequence[LogItem]) -> list[Bullet]:
-    said = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
-    return [Bullet(f"The user asked: {_sentence(text)}", (seq,)) for seq, text in said[:1]]
+    messages = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
+    return [Bullet(f"The user asked: {_sentence(text)}", (seq,)) for seq, text in messages[:1]]
 
 
 def _details(items: Sequence[LogItem]) -> list[Bullet]:
@@ -57,13 +61,13 @@ def _details(items: Sequence[LogItem]) -> list[Bullet]:
         Bullet(line, (item.seq,))
         for item in items
         if isinstance(item.event, AssistantSpoke)
-        for line in _telling_lines(item.event.text)
+        for line in _decision_lines(item.event.text)
     ][-_PER_SECTION:]
 
 
-def _telling_lines(text: str) -> list[str]:
+def _decision_lines(text: str) -> list[str]:
     sentences = re.split(r"(?<=[.!?])\s+|\n+", text[:4000])
-    return [_sentence(one) for one in sentences if _DECIDES.search(one)][:2]
+    return [_sentence(sentence) for sentence in sentences if _DECIDES.search(sentence)][:2]
 
 
 def _completed(ledger: Ledger) -> list[Bullet]:
@@ -77,21 +81,26 @@ def _completed(ledger: Ledger) -> list[Bullet]:
 def _issues(ledger: Ledger) -> list[Bullet]:
     failed = [run for run in ledger.commands.values() if run.exit_code not in (0, None)]
     bullets = [Bullet(f"`{_sentence(run.command)}` ended with {run.exit_code}", (run.seq,)) for run in failed]
-    failures = [one for one in ledger.failures if tool_kind(one.tool) != "command"][-3:]
-    bullets += [Bullet(f"{one.tool} {one.target} failed: {one.text}", (one.seq,)) for one in failures]
+    failures = [failure for failure in ledger.failures if tool_kind(failure.tool) != "command"][-3:]
+    bullets += [
+        Bullet(f"{failure.tool} {failure.target} failed: {failure.text}", (failure.seq,))
+        for failure in failures
+    ]
     return bullets[-_PER_SECTION:]
 
 
 def _todo(items: Sequence[LogItem]) -> list[Bullet]:
-    said = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
-    return [Bullet(f"Last request covered here: {_sentence(text)}", (seq,)) for seq, text in said[-1:]]
+    messages = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
+    return [Bullet(f"Last request covered here: {_sentence(text)}", (seq,)) for seq, text in messages[-1:]]
 
 
 def _preferences(items: Sequence[LogItem]) -> list[Bullet]:
-    said = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
-    return [Bullet(_sentence(text), (seq,)) for seq, text in said if _PREFERS.search(text)][-_PER_SECTION:]
+    messages = [(item.seq, item.event.text) for item in items if isinstance(item.event, UserSpoke)]
+    return [Bullet(_sentence(text), (seq,)) for seq, text in messages if _PREFERS.search(text)][
+        -_PER_SECTION:
+    ]
 
 
 def _sentence(text: str) -> str:
-    words = " ".join(text.split())
-    return words if len(words) <= _SENTENCE_CAP else words[: _SENTENCE_CAP - 1] + "…"
+    line = " ".join(text.split())
+    return line if len(line) <= _SENTENCE_CAP else line[: _SENTENCE_CAP - 1] + "…"

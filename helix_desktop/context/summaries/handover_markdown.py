@@ -1,4 +1,4 @@
-"""Edited handovers: the six sections as Markdown that a person may change, and what is read from it."""
+"""Edited handovers: the six sections as Markdown that the user may change, and how it is parsed."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ _WHAT = "The edited handover cannot be read."
 
 
 def to_markdown(sections: Sequence[Section]) -> str:
-    """The sections as they are offered for editing, unsupported sentences marked."""
+    """Return the sections for editing, with unsupported sentences marked."""
     return "\n\n".join(section_text(section) for section in sections) + "\n"
 
 
 def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
-    """The six sections that a person wrote; every line under a heading counts, as a sentence or its rest.
+    """Parse the six sections a user edited; every line under a heading is a sentence or continues one.
 
-    A source that is not in `known` is dropped. Raises InputUnusable, naming the line, when a heading is
-    unknown, missing or there twice, when something stands before the first, and when nothing is said.
+    A source that is not in `valid_seqs` is dropped. Raise InvalidInput, naming the line, if a heading is
+    unknown, missing or repeated, if text precedes the first one, or if all sections are empty.
     """
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     current: list[str] | None = None
     for number, line in enumerate(text.splitlines(), 1):
         if not line.strip():
             continue
         heading = parse_heading(line)
         if heading is not None:
-            current = found[_title(heading, number, found)] = []
+            current = texts[_title(heading, number, texts)] = []
         elif current is None:
             fix = f"Begin with the heading ## {SECTIONS[0]}."
             raise InvalidInput(_WHAT, f"Line {number} stands before the first heading.", fix)
@@ -43,11 +43,11 @@ def from_markdown(text: str, valid_seqs: frozenset[int]) -> tuple[Section, ...]:
             current[-1] += f" {line.strip()}"
         else:
             current.append(parse_bullet(line) or line.strip())
-    missing = [title for title in SECTIONS if title not in found]
+    missing = [title for title in SECTIONS if title not in texts]
     if missing:
         raise InvalidInput(_WHAT, f"Headings are missing: {', '.join(missing)}.", "Put them back.")
     sections = tuple(
-        Section(title, parse_bullets(found[title], valid_seqs, keep_mark=True)) for title in SECTIONS
+        Section(title, parse_bullets(texts[title], valid_seqs, keep_mark=True)) for title in SECTIONS
     )
     if not any(section.bullets for section in sections):
         raise InvalidInput(_WHAT, "It says nothing.", "Write at least one sentence.")

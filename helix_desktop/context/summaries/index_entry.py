@@ -1,4 +1,4 @@
-"""Index entries: the way back from a fold, observations or a handover to everything they cover."""
+"""Index entries: the lists that lead from a fold, observations or a handover to everything they cover."""
 
 from __future__ import annotations
 
@@ -14,45 +14,46 @@ HEAD = (
     "Index of cached outputs, oldest first. A line that begins with a hash names content for "
     "recall_cached_content; the others are what was said."
 )
-_FURTHER = "| "  # begins each further line of what was said, so that none can pass for an entry
+_FURTHER = "| "  # begins each further line of a message, so that none can pass for an entry
 
 
 def index_text(items: Iterable[LogItem], previous_indexes: Sequence[str] = ()) -> tuple[str, int]:
-    """The text of an index entry over these messages, and how many contents it names.
+    """Return the text of an index entry over these messages, and how many contents it names.
 
-    One line per output and large argument: digest, event, tool, target, size; and what was said, verbatim.
-    `former` are the digests of the index entries of what is covered with them: following those reaches
+    One line per output and large argument: digest, event, tool, target, size; and message texts, verbatim.
+    `previous_indexes` are the digests of the index entries of covers inside: following those reaches
     everything that was ever covered.
     """
     lines: list[str] = []
-    named = 0
+    count = 0
     for item in items:
-        found = _lines(item)
-        named += sum(1 for digest, _ in found if digest)
-        lines += [line for _, line in found]
+        entries = _lines(item)
+        count += sum(1 for digest, _ in entries if digest)
+        lines += [line for _, line in entries]
     parts = (
         [""] if len(previous_indexes) == 1 else [f", part {n}" for n in range(1, len(previous_indexes) + 1)]
     )
-    before = [
+    previous = [
         f"{digest} the index of everything before this one{part}"
         for digest, part in zip(previous_indexes, parts, strict=True)
     ]
-    return "\n".join([HEAD, *before, *lines]), named
+    return "\n".join([HEAD, *previous, *lines]), count
 
 
 def build_index_entry(transcript: Transcript, after: int, upto: int, kept_seq: int = 0) -> tuple[str, int]:
-    """The index entry of the events behind `after`, up to and with `upto` but `kept`, and all it leads to.
+    """Return the index entry of the events after `after` up to `upto` but `kept_seq`, and its count.
 
-    What a cover in force already stands for is named by that cover's own index entry.
+    The count is of all contents it leads to. What an active cover already replaces is named by that cover's
+    own index entry.
     """
-    inside = [one for one in transcript.covers if after <= one.after and one.upto <= upto]
-    edges = [after, *(edge for one in inside for edge in (one.after, one.upto)), upto]
+    inside = [cover for cover in transcript.covers if after <= cover.after and cover.upto <= upto]
+    edges = [after, *(edge for cover in inside for edge in (cover.after, cover.upto)), upto]
     gaps = zip(edges[::2], edges[1::2], strict=True)
     raw = [item for low, high in gaps for item in transcript.between(low, high) if item.seq != kept_seq]
-    freed = [one.event.kept for one in inside if isinstance(one.event, HandoverMade)]
-    raw = [item for seq in freed if seq and (item := transcript.item(seq)) and seq != kept_seq] + raw
-    text, named = index_text(raw, [one.event.index for one in inside if one.event.index])
-    return text, named + sum(one.event.index_entries for one in inside)
+    kept_seqs = [cover.event.kept for cover in inside if isinstance(cover.event, HandoverMade)]
+    raw = [item for seq in kept_seqs if seq and (item := transcript.item(seq)) and seq != kept_seq] + raw
+    text, count = index_text(raw, [cover.event.index for cover in inside if cover.event.index])
+    return text, count + sum(cover.event.index_entries for cover in inside)
 
 
 def _lines(item: LogItem) -> list[tuple[str, str]]:
@@ -60,25 +61,29 @@ def _lines(item: LogItem) -> list[tuple[str, str]]:
         case ToolAnswered() as answer if answer.digest:
             return [(answer.digest, _answer_line(item.seq, answer))]
         case UserSpoke(text=text, attachments=attachments):
-            said = [("", f"e{item.seq} user: {_continued_lines(text)}")]
-            return said + [(one.digest, _attachment_line(item.seq, one)) for one in attachments]
+            entries = [("", f"e{item.seq} user: {_continued_lines(text)}")]
+            return entries + [
+                (attachment.digest, _attachment_line(item.seq, attachment)) for attachment in attachments
+            ]
         case AssistantSpoke() as spoke:
-            said = [("", f"e{item.seq} agent: {_continued_lines(spoke.text)}")] if spoke.text.strip() else []
-            called = [("", f"e{item.seq} call {_continued_lines(line)}") for line in _calls(spoke)]
-            return said + called + _argument_lines(item.seq, spoke)
+            entries = (
+                [("", f"e{item.seq} agent: {_continued_lines(spoke.text)}")] if spoke.text.strip() else []
+            )
+            calls = [("", f"e{item.seq} call {_continued_lines(line)}") for line in _calls(spoke)]
+            return entries + calls + _argument_lines(item.seq, spoke)
         case _:
             return []
 
 
 def _answer_line(seq: int, answer: ToolAnswered) -> str:
-    said = f' "{answer.first_line}"' if answer.first_line else ""
+    first_line = f' "{answer.first_line}"' if answer.first_line else ""
     target = f" {_one_line(answer.target)[:100]}" if answer.target else ""
-    return f"{answer.digest} e{seq} {_one_line(answer.name)}{target}, {format_bytes(answer.size)}{said}"
+    return f"{answer.digest} e{seq} {_one_line(answer.name)}{target}, {format_bytes(answer.size)}{first_line}"
 
 
 def _calls(spoke: AssistantSpoke) -> list[str]:
-    """Each call with its arguments, the large values of which have lines of their own."""
-    short = {one.call_id: one.arguments for one in spoke.short}
+    """Return each call with its arguments; large values have lines of their own."""
+    short = {masked_call.call_id: masked_call.arguments for masked_call in spoke.short}
     return [f"{call.name} {short.get(call.id, call.arguments)}" for call in spoke.calls]
 
 
@@ -97,10 +102,10 @@ def _attachment_line(seq: int, attachment: Attachment) -> str:
 
 
 def _continued_lines(text: str) -> str:
-    """The words, every sign of them: also how their lines end."""
+    """Return the text with every character, line endings included, and further lines prefixed."""
     return _FURTHER.join(text.splitlines(keepends=True))
 
 
 def _one_line(text: str) -> str:
-    """A line break in a command must not begin a line that looks like an entry."""
+    """Join lines: a line break in a command must not begin a line that looks like an entry."""
     return " ".join(text.split())

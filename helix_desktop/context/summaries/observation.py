@@ -1,4 +1,4 @@
-"""Observations: dense dated facts that take the place of raw history."""
+"""Observations: dense dated facts that replace raw history."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ MIN_MESSAGES = 8
 
 
 class EventRange(msgspec.Struct, frozen=True):
-    """History to observe: events behind `after`, up to and with `upto`, and its tokens in the window.
+    """A range to observe: events after `after` up to and including `upto`, and its tokens in the window.
 
-    `replaces` are the placings of the observations that a reflection refines.
+    `replaces` are the placements of the observations that a reflection refines.
     """
 
     after: int
@@ -40,21 +40,21 @@ class EventRange(msgspec.Struct, frozen=True):
 
 
 def due_observation(transcript: Transcript, policy: ContextPolicy, window: float) -> EventRange | None:
-    """The raw history to observe now: more than `observe_at` of the window stands unobserved.
+    """Return the raw history to observe now: more than `observe_at` of the window is unobserved.
 
-    Never the previous turn, nor the one under way, nor what the person took back; nothing while prepared
-    observations wait for their place.
+    Never the previous turn, nor the running one, nor what the user took back; None while prepared
+    observations wait to be placed.
     """
     if not (policy.enabled and policy.observe_at) or pending_observations(transcript) is not None:
         return None
     raw = _unobserved(transcript, _undone_upto(transcript))
-    if sum(transcript.entry_tokens(one) for one in raw) <= policy.observe_at * window:
+    if sum(transcript.entry_tokens(entry) for entry in raw) <= policy.observe_at * window:
         return None
     return _range_before_turn(transcript, raw, MIN_MESSAGES)
 
 
 def observable_range(transcript: Transcript) -> EventRange | None:
-    """The raw history that can be observed by hand, however little it is, also what was taken back."""
+    """Return the raw history that can be observed by hand, whatever its size, also what was taken back."""
     return _range_before_turn(transcript, _unobserved(transcript, 0), 1)
 
 
@@ -67,41 +67,43 @@ def _range_before_turn(
     after, upto = old[0].after, old[-1].upto
     if len(transcript.between(after, upto)) < min_messages:
         return None
-    return EventRange(after, upto, sum(transcript.entry_tokens(one) for one in old))
+    return EventRange(after, upto, sum(transcript.entry_tokens(entry) for entry in old))
 
 
 def due_reflection(transcript: Transcript, policy: ContextPolicy, window: float) -> EventRange | None:
-    """The observations to refine: all that stand together, when they take over `reflect_at` of the window."""
+    """Return the observations to refine: all adjacent ones, if they take over `reflect_at` of the window."""
     if not (policy.enabled and policy.observe_at) or pending_observations(transcript) is not None:
         return None
-    found = refinable_range(transcript)
-    return found if found is not None and found.tokens > policy.reflect_at * window else None
+    event_range = refinable_range(transcript)
+    return (
+        event_range if event_range is not None and event_range.tokens > policy.reflect_at * window else None
+    )
 
 
 def refinable_range(transcript: Transcript) -> EventRange | None:
-    """The largest run of observations in place with no message between them; one alone is refined already."""
+    """Return the largest run of placed observations with no message between; one alone is refined already."""
     runs: list[list[Cover]] = [[]]
-    covers = [one for one in transcript.covers if isinstance(one.event, ObservationsMade)]
+    covers = [cover for cover in transcript.covers if isinstance(cover.event, ObservationsMade)]
     for cover in covers:
         if runs[-1] and transcript.between(runs[-1][-1].upto, cover.after):
             runs.append([])
         runs[-1].append(cover)
-    best = max(runs, key=lambda run: sum(one.event.tokens for one in run))
+    best = max(runs, key=lambda run: sum(cover.event.tokens for cover in run))
     if len(best) < 2:  # noqa: PLR2004 - one alone
         return None
-    tokens = sum(one.event.tokens for one in best)
-    return EventRange(best[0].after, best[-1].upto, tokens, tuple(one.seq for one in best))
+    tokens = sum(cover.event.tokens for cover in best)
+    return EventRange(best[0].after, best[-1].upto, tokens, tuple(cover.seq for cover in best))
 
 
 def pending_observations(transcript: Transcript) -> int | None:
-    """The seq of the newest observations that are prepared, were never placed, and still fit their place."""
+    """Return the seq of the newest prepared observations that were never placed and still apply."""
     observed = transcript.rewrites.observations
     unplaced = reversed(transcript.rewrites.unplaced_seqs)
     return next((seq for seq in unplaced if still_applies(transcript, observed[seq])), None)
 
 
 def still_applies(transcript: Transcript, observations: ObservationsMade) -> bool:
-    """Whether what observations were made of still stands in the window, and takes more room than they."""
+    """Return True if the observations' source is unchanged in the window and takes more tokens than they."""
     return (
         is_current(transcript, observations)
         and tokens_in_window(transcript, observations.after, observations.upto) > observations.tokens
@@ -109,7 +111,7 @@ def still_applies(transcript: Transcript, observations: ObservationsMade) -> boo
 
 
 def is_current(transcript: Transcript, observations: ObservationsMade) -> bool:
-    """Whether what observations were made of still stands in the window, whole and as it was read."""
+    """Return True if the source of observations is in the window, complete and as it was read."""
     replaced: list[int] = []
     for cover in transcript.covers:
         if cover.upto <= observations.after or observations.upto <= cover.after:
@@ -122,43 +124,49 @@ def is_current(transcript: Transcript, observations: ObservationsMade) -> bool:
 
 
 def tokens_in_window(transcript: Transcript, after: int, upto: int) -> int:
-    """Tokens that a stretch takes in the window now, without what is pinned in it."""
+    """Return the tokens that a range takes in the window now, without its pinned outputs."""
     tokens = 0
     for entry in transcript.window_entries():
         if isinstance(entry, LogItem):
             tokens += transcript.entry_tokens(entry) if after < entry.seq <= upto else 0
         elif isinstance(entry, SummaryBlock):
-            tokens += sum(one.event.tokens for one in entry.covers if after <= one.after and one.upto <= upto)
+            tokens += sum(
+                cover.event.tokens for cover in entry.covers if after <= cover.after and cover.upto <= upto
+            )
     return tokens
 
 
 def _unobserved(transcript: Transcript, floor: int) -> list[LogItem | SummaryBlock]:
-    """The messages and notes behind `floor` and behind all that a handover or observations stand for."""
-    covers = (one.upto for one in transcript.covers if not isinstance(one.event, FoldMade))
+    """Return the messages and notes after `floor` and after everything a handover or observations cover."""
+    covers = (cover.upto for cover in transcript.covers if not isinstance(cover.event, FoldMade))
     floor = max(floor, *covers, 0)
-    live = (one for one in transcript.window_entries() if not isinstance(one, PinnedCopy))
-    return [one for one in live if one.after >= floor]
+    entries = (entry for entry in transcript.window_entries() if not isinstance(entry, PinnedCopy))
+    return [entry for entry in entries if entry.after >= floor]
 
 
 def _undone_upto(transcript: Transcript) -> int:
-    """The last event of observations that the person took out of the window; they are not made again."""
+    """Return the last event of observations the user undid; they are not made again."""
     rewrites = transcript.rewrites
-    undone = (one for seq in rewrites.undone if isinstance(one := rewrites.by_seq[seq], ObservationsPlaced))
-    return max((rewrites.observations[one.made].upto for one in undone), default=0)
+    placements = (
+        placement
+        for seq in rewrites.undone
+        if isinstance(placement := rewrites.by_seq[seq], ObservationsPlaced)
+    )
+    return max((rewrites.observations[placement.made].upto for placement in placements), default=0)
 
 
 def _before_previous_turn(
     transcript: Transcript, raw: Sequence[LogItem | SummaryBlock]
 ) -> list[LogItem | SummaryBlock]:
-    """The entries before the newest complete turn, up to the last legal cut among them."""
-    last_whole = transcript.turns - 1 if transcript.turn_open else transcript.turns
+    """Return the entries before the newest complete turn, up to the last legal cut among them."""
+    last_complete = transcript.turns - 1 if transcript.turn_open else transcript.turns
     legal = set(cuts.legal_cuts(raw))
     best = 0
     for position, entry in enumerate(raw):
         turn = _turn_of(transcript, entry)
-        if position in legal and turn <= last_whole:
+        if position in legal and turn <= last_complete:
             best = position
-        if turn >= last_whole:
+        if turn >= last_complete:
             break
     return list(raw[:best])
 
@@ -171,20 +179,24 @@ def _turn_of(transcript: Transcript, entry: LogItem | SummaryBlock) -> int:
 
 
 def render_observations(generations: Sequence[ObservationsMade], transcript: Transcript) -> str:
-    """The text of the observations' message: each generation with its facts, ledger, quotes and index."""
-    return "\n".join([f"{TITLE} {_NOTE}", *(render_generation(one, transcript) for one in generations)])
+    """Return the text of the observations' message: each generation with facts, ledger, quotes and index."""
+    return "\n".join(
+        [f"{TITLE} {_NOTE}", *(render_generation(generation, transcript) for generation in generations)]
+    )
 
 
 def render_generation(generation: ObservationsMade, transcript: Transcript) -> str:
-    """The text of one generation; a fact without sources is marked as unsupported."""
+    """Return the text of one generation; a fact without sources is marked as unsupported."""
     lines: list[str] = []
     day = ""
-    for one in generation.observations:
-        if (this := utc_day(one.at)) != day:
+    for observation in generation.observations:
+        if (this := utc_day(observation.at)) != day:
             lines.append(this)
             day = this
-        cited = f"[{', '.join(f'e{seq}' for seq in one.sources)}]" if one.sources else UNSUPPORTED
-        lines.append(f"- ({one.priority}) {one.text} {cited}")
+        cited = (
+            f"[{', '.join(f'e{seq}' for seq in observation.sources)}]" if observation.sources else UNSUPPORTED
+        )
+        lines.append(f"- ({observation.priority}) {observation.text} {cited}")
     if generation.ledger:
         lines += ["Artifacts:", generation.ledger]
     quotes = [item for seq in generation.quoted if (item := transcript.item(seq)) is not None]

@@ -1,4 +1,4 @@
-"""Whether a model's summary may stand for what it was made from: long enough, and about the same things."""
+"""Check that a model's summary may replace its input: long enough, and about the same things."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _JOINS = re.compile(r"&&|\|\||[;|\n]")
 
 
 class SummaryInput(msgspec.Struct, frozen=True):
-    """What a summary was made from: its size in characters, what of it suffices, and what it names.
+    """The input of a summary: its size in characters, how many characters suffice, and what it names.
 
     `instructions` are the user's messages by their seq.
     """
@@ -43,11 +43,11 @@ class SummaryInput(msgspec.Struct, frozen=True):
 def summary_input(
     lines: Sequence[TranscriptLine], items: Iterable[LogItem], for_observations: bool = False
 ) -> SummaryInput:
-    """Return the input of a handover, or of observations, of these messages by their record."""
+    """Return the input of a handover, or of observations, from these messages and their transcript lines."""
     size = sum(len(line.text) for line in lines)
     messages = tuple(items)
     ledger = build_ledger(messages)
-    said = {item.seq: item.event.text for item in messages if isinstance(item.event, UserSpoke)}
+    user_texts = {item.seq: item.event.text for item in messages if isinstance(item.event, UserSpoke)}
     return SummaryInput(
         size,
         min(_SUFFICIENT_CHARS, _SUFFICIENT_CHARS_PER_ENTRY * len(lines))
@@ -55,22 +55,26 @@ def summary_input(
         else _SUFFICIENT_CHARS,
         frozenset(ledger.files),
         frozenset(ledger.commands),
-        {seq: text for seq, text in said.items() if text.strip()},
+        {seq: text for seq, text in user_texts.items() if text.strip()},
     )
 
 
 def reflection_input(generations: Sequence[ObservationsMade], items: Iterable[LogItem]) -> SummaryInput:
     """Return the input of a reflection: the observations, and what the messages behind them name."""
-    facts = [TranscriptLine("", one.text) for made in generations for one in made.observations]
-    found = summary_input(facts, items, for_observations=True)
-    files = frozenset(_PATH.findall("\n".join(one.body for one in facts)))
-    return msgspec.structs.replace(found, files=found.files | files)
+    facts = [
+        TranscriptLine("", observation.text)
+        for generation in generations
+        for observation in generation.observations
+    ]
+    source = summary_input(facts, items, for_observations=True)
+    files = frozenset(_PATH.findall("\n".join(observation.body for observation in facts)))
+    return msgspec.structs.replace(source, files=source.files | files)
 
 
 def accept_sections(
     sections: tuple[Section, ...], source: SummaryInput, model_text: str
 ) -> tuple[Section, ...]:
-    """Return a handover's sections if they may stand for their input. Raises SummaryRefused."""
+    """Return a handover's sections if they may replace their input. Raise SummaryRefused otherwise."""
     bullets = [bullet for section in sections for bullet in section.bullets]
     cited = {seq for bullet in bullets for seq in bullet.sources}
     _accept("\n".join(bullet.text for bullet in bullets), cited, source, model_text)
@@ -80,9 +84,9 @@ def accept_sections(
 def accept_observations(
     observations: tuple[Observation, ...], source: SummaryInput, model_text: str
 ) -> tuple[Observation, ...]:
-    """Return observations if they may stand for their input. Raises SummaryRefused."""
-    cited = {seq for one in observations for seq in one.sources}
-    _accept("\n".join(one.text for one in observations), cited, source, model_text)
+    """Return observations if they may replace their input. Raise SummaryRefused otherwise."""
+    cited = {seq for observation in observations for seq in observation.sources}
+    _accept("\n".join(observation.text for observation in observations), cited, source, model_text)
     return observations
 
 
@@ -98,27 +102,27 @@ def _accept(text: str, cited: Set[int], source: SummaryInput, model_text: str) -
 
 
 def find_problem(text: str, cited: Set[int], source: SummaryInput) -> SummaryProblem | None:
-    """Return why a summary may not stand for its input; `cited` are the seqs it gives as sources."""
+    """Return why a summary may not replace its input; `cited` are the seqs it gives as sources."""
     if source.size > LONG_INPUT and len(text) < min(MIN_SHARE * source.size, source.sufficient_chars):
         return SummaryProblem.SHORT
-    held = source.files or source.commands or source.instructions
-    if held and not _names_any(text, cited, source):
+    has_specifics = source.files or source.commands or source.instructions
+    if has_specifics and not _names_any(text, cited, source):
         return SummaryProblem.UNSPECIFIC
     return None
 
 
 def _names_any(text: str, cited: Set[int], source: SummaryInput) -> bool:
-    low = text.lower()
+    lowered = text.lower()
     return (
-        any(name in low for path in source.files for name in _file_names(path))
-        or any(part in low for command in source.commands for part in _command_names(command))
+        any(name in lowered for path in source.files for name in _file_names(path))
+        or any(part in lowered for command in source.commands for part in _command_names(command))
         or not cited.isdisjoint(source.instructions)
-        or _shares_words(low, source.instructions.values())
+        or _shares_words(lowered, source.instructions.values())
     )
 
 
 def _file_names(path: str) -> Iterable[str]:
-    """Yield what a path is called by: its last part, and long words of that, which code is named by too."""
+    """Yield the names a text may use for a path: its last part, and the long words of that."""
     last = path.rstrip("/").rpartition("/")[2].lower()
     if last:
         yield last
@@ -126,16 +130,16 @@ def _file_names(path: str) -> Iterable[str]:
 
 
 def _command_names(command: str) -> Iterable[str]:
-    """Yield what each part of a command line is called by: its first two words."""
+    """Yield the first two words of each part of a command line."""
     for part in _JOINS.split(command):
         if name := " ".join(part.split()[:2]).lower():
             yield name
 
 
-def _shares_words(low: str, instructions: Iterable[str]) -> bool:
-    known = set(_WORD.findall(low))
+def _shares_words(lowered: str, instructions: Iterable[str]) -> bool:
+    summary_words = set(_WORD.findall(lowered))
     for text in instructions:
         words = set(_WORD.findall(text.lower()))
-        if words and len(words & known) >= min(_SHARED_WORDS, len(words)):
+        if words and len(words & summary_words) >= min(_SHARED_WORDS, len(words)):
             return True
     return False

@@ -1,4 +1,4 @@
-"""Briefs: what a model is asked to write from a record, whole, in parts, or cut down until it fits."""
+"""Summary tasks: what a model writes from transcript lines, in full, in parts, or truncated to fit."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _MAX_PARTS = 12  # a longer record is shortened first, so that the number of cal
 
 
 class SummaryTask(msgspec.Struct, frozen=True):
-    """What to write, and from what.
+    """A task for a model: what to write, and from what.
 
-    `opening` is the mark by which the request is known, `wishes` stand in every part of it, `former` only
-    where all of the record is seen. `merging` begins the merging of parts; without it they are joined.
+    `opening` is the mark that identifies the request, `instructions` are in every part of it, `previous` only
+    where all lines are seen. `merge_title` begins the merging of parts; if empty they are joined.
     """
 
     prompt: str
@@ -45,39 +45,39 @@ class SummaryTask(msgspec.Struct, frozen=True):
 
     @property
     def header(self) -> tuple[str, ...]:
-        """What stands before the record."""
+        """Return the lines before the transcript."""
         return (self.opening, *self.instructions, *self.previous, self.title)
 
     @property
     def fixed_chars(self) -> int:
-        """Characters of all but the record."""
+        """Return the characters of all but the transcript."""
         return len(self.prompt) + sum(len(line) + 1 for line in self.header)
 
 
 def handover_task(
     prompt: str, lines: tuple[TranscriptLine, ...], previous: HandoverMade | None, focus: str
 ) -> SummaryTask:
-    """Ask for a handover of these messages that updates the former one."""
-    wishes = (f"Pay special attention to: {' '.join(focus.split())}",) if focus.strip() else ()
-    known: tuple[str, ...] = ()
+    """Return the task to write a handover of these messages that updates the previous one."""
+    instructions = (f"Pay special attention to: {' '.join(focus.split())}",) if focus.strip() else ()
+    previous_lines: tuple[str, ...] = ()
     if previous is not None:
-        known = (
+        previous_lines = (
             "The former handover, to be updated (still true, changed, dropped):",
             render_handover(previous, ()),
         )
-    return SummaryTask(prompt, OPENING, _RECORD, lines, wishes, known, _PARTS)
+    return SummaryTask(prompt, OPENING, _RECORD, lines, instructions, previous_lines, _PARTS)
 
 
 def full_request(task: SummaryTask) -> ModelRequest:
-    """The request with all of the record."""
+    """Return the request with all lines."""
     return _build_request(task, [line.text for line in task.lines])
 
 
 def truncated_request(task: SummaryTask, max_chars: int) -> ModelRequest | None:
-    """The request in at most about `room` characters; None when nothing of the record would be left.
+    """Return the request in at most about `max_chars` characters; None if no line would be left.
 
-    Long messages keep head and tail; when even short ones do not fit, the middle of the record is left out
-    and said to be.
+    Long messages keep head and tail; if even short ones do not fit, the middle lines are left out, with a
+    line that says so.
     """
     space = max(0, max_chars - task.fixed_chars)
     lines = _shorten_lines(task.lines, space)
@@ -88,32 +88,32 @@ def truncated_request(task: SummaryTask, max_chars: int) -> ModelRequest | None:
 
 
 def split_task(task: SummaryTask, max_chars: int) -> list[SummaryTask]:
-    """The brief in parts of at most `room` characters each, in order; none when that would not help."""
-    apart = msgspec.structs.replace(task, previous=())
-    space = max_chars - apart.fixed_chars
-    if space < _CAPS[-1]:
+    """Return the task in parts of at most `max_chars` each, in order; empty if that would not help."""
+    alone = msgspec.structs.replace(task, previous=())
+    max_part_chars = max_chars - alone.fixed_chars
+    if max_part_chars < _CAPS[-1]:
         return []
-    found: list[list[TranscriptLine]] = [[]]
+    parts: list[list[TranscriptLine]] = [[]]
     used = 0
-    for line in _shorten_lines(task.lines, space * _MAX_PARTS):
-        fits = msgspec.structs.replace(
-            line, max_chars=min(line.max_chars, max(1, space - _frame_chars(line) - 4))
+    for line in _shorten_lines(task.lines, max_part_chars * _MAX_PARTS):
+        shortened = msgspec.structs.replace(
+            line, max_chars=min(line.max_chars, max(1, max_part_chars - _frame_chars(line) - 4))
         )
-        size = len(fits.text) + 1
-        if size > space + 1:
+        size = len(shortened.text) + 1
+        if size > max_part_chars + 1:
             return []
-        if found[-1] and used + size > space:
-            found.append([])
+        if parts[-1] and used + size > max_part_chars:
+            parts.append([])
             used = 0
-        found[-1].append(fits)
+        parts[-1].append(shortened)
         used += size
-    if len(found) > 2 * _MAX_PARTS:
+    if len(parts) > 2 * _MAX_PARTS:
         return []
-    return [msgspec.structs.replace(apart, lines=tuple(lines)) for lines in found]
+    return [msgspec.structs.replace(alone, lines=tuple(lines)) for lines in parts]
 
 
 def merge_task(task: SummaryTask, texts: Sequence[str]) -> SummaryTask:
-    """The brief that makes one text of those of the parts."""
+    """Return the task that merges the texts of the parts."""
     lines = tuple(
         TranscriptLine(f"part {n}: ", text, max_chars=_PART_CHARS) for n, text in enumerate(texts, 1)
     )
@@ -133,13 +133,13 @@ def _total_chars(texts: Sequence[str]) -> int:
 
 
 def _shorten_lines(lines: Sequence[TranscriptLine], space: int) -> list[TranscriptLine]:
-    """The lines with as much of each message as lets all of them fit, if anything does."""
-    kept = list(lines)
+    """Return the lines with as much of each message as lets all of them fit, if possible."""
+    shortened = list(lines)
     for cap in _CAPS:
-        kept = [msgspec.structs.replace(line, max_chars=min(line.max_chars, cap)) for line in lines]
-        if _total_chars([line.text for line in kept]) <= space:
+        shortened = [msgspec.structs.replace(line, max_chars=min(line.max_chars, cap)) for line in lines]
+        if _total_chars([line.text for line in shortened]) <= space:
             break
-    return kept
+    return shortened
 
 
 def _drop_middle(lines: Sequence[str], space: int) -> list[str]:
@@ -147,15 +147,15 @@ def _drop_middle(lines: Sequence[str], space: int) -> list[str]:
     tail: list[str] = []
     front, back = 0, len(lines) - 1
     while front <= back:
-        taken = lines[back] if len(tail) <= 2 * len(head) else lines[front]
-        space -= len(taken) + 1
+        line = lines[back] if len(tail) <= 2 * len(head) else lines[front]
+        space -= len(line) + 1
         if space < 0:
             break
-        if taken is lines[back]:
-            tail.append(taken)
+        if line is lines[back]:
+            tail.append(line)
             back -= 1
         else:
-            head.append(taken)
+            head.append(line)
             front += 1
     left_out = f"(… {back - front + 1} messages left out here …)"
     return [*head, left_out, *reversed(tail)]

@@ -1,4 +1,4 @@
-"""The record: messages as data lines, the form in which a model reads what it is to summarise."""
+"""Transcript lines: messages as data, the form in which a model reads what it summarizes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _MARKS = re.compile(
 
 
 class TranscriptLine(msgspec.Struct, frozen=True):
-    """One entry of the record: how it begins, what was said, what follows.
+    """A line of the transcript: its start, the message's body, and its end.
 
-    Shown are at most `most` characters of what was said, head and tail.
+    At most `max_chars` characters of the body are shown, head and tail.
     """
 
     start: str
@@ -38,37 +38,37 @@ class TranscriptLine(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """The entry as it stands in the record."""
+        """Return the line as text."""
         return f"{self.start}{truncate_middle(self.body, self.max_chars)}{self.end}"
 
 
 def transcript_lines(
     items: Iterable[LogItem], covers: Sequence[Cover] = (), masked: Set[int] = frozenset()
 ) -> tuple[TranscriptLine, ...]:
-    """The record of these messages.
+    """Return the transcript lines of these messages.
 
-    What observations in force stand for is told by them and by the person's own words. Little is shown of
-    folded steps and of outputs that are markers in the window.
+    Observed messages are represented by their active observations and the user's own messages. Folded steps
+    and outputs that are markers in the window are shown in part.
     """
     lines: list[TranscriptLine] = []
-    told: set[int] = set()
+    listed_covers: set[int] = set()
     for item in items:
-        cover = next((one for one in covers if one.after < item.seq <= one.upto), None)
+        cover = next((cover for cover in covers if cover.after < item.seq <= cover.upto), None)
         if cover is None or not isinstance(cover.event, ObservationsMade | FoldMade):
             lines.append(_item_line(item, _CACHED if item.seq in masked else FULL_CHARS))
         elif isinstance(cover.event, FoldMade):
             lines.append(_folded_line(item))
         else:
-            if cover.seq not in told:
-                told.add(cover.seq)
-                lines += [observation_line(one) for one in cover.event.observations]
+            if cover.seq not in listed_covers:
+                listed_covers.add(cover.seq)
+                lines += [observation_line(observation) for observation in cover.event.observations]
             if isinstance(item.event, UserSpoke):
                 lines.append(_item_line(item, _FOLDED))
     return tuple(lines)
 
 
 def observation_line(observation: Observation) -> TranscriptLine:
-    """An observation as an entry: priority, date, text, sources."""
+    """Return an observation as a line: priority, date, text, sources."""
     cited = f" [{', '.join(f'e{seq}' for seq in observation.sources)}]" if observation.sources else ""
     return TranscriptLine(
         f"observed ({observation.priority}) {utc_day(observation.at)}: ", observation.text, cited
@@ -76,19 +76,21 @@ def observation_line(observation: Observation) -> TranscriptLine:
 
 
 def utc_day(at_ms: int) -> str:
-    """The UTC date of a time in milliseconds since 1970."""
+    """Return the UTC date of a time in milliseconds since 1970."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")
 
 
 def _item_line(item: LogItem, max_chars: int) -> TranscriptLine:
     match item.event:
         case UserSpoke(text=text, attachments=attachments):
-            recalled = "".join(f" (recalled: {' '.join(one.label.split())})" for one in attachments)
+            recalled = "".join(
+                f" (recalled: {' '.join(attachment.label.split())})" for attachment in attachments
+            )
             return TranscriptLine(f"e{item.seq} user: ", text, escape_markers(recalled), max_chars)
         case AssistantSpoke(text=text, calls=calls):
-            made = "; ".join(f"{call.name} {truncate_middle(call.arguments, _CALLS)}" for call in calls)
+            call_text = "; ".join(f"{call.name} {truncate_middle(call.arguments, _CALLS)}" for call in calls)
             return TranscriptLine(
-                f"e{item.seq} assistant: ", text, f" -> calls {made}" if made else "", max_chars
+                f"e{item.seq} assistant: ", text, f" -> calls {call_text}" if call_text else "", max_chars
             )
         case ToolAnswered() as answer:
             return TranscriptLine(_output_opening(item.seq, answer), answer.text, "", max_chars)
@@ -112,7 +114,7 @@ def _output_opening(seq: int, answer: ToolAnswered) -> str:
 
 
 def truncate_middle(text: str, cap: int) -> str:
-    """Head and tail of a text, `cap` characters and a few, as data: no line of it can begin an entry."""
+    """Return head and tail of a text in about `cap` characters, as data: no line of it can begin an entry."""
     if len(text) <= cap and len(plain := _as_data(text)) <= cap:
         return plain
     head, tail = _as_data(text[:cap]), _as_data(text[-cap:])
@@ -124,5 +126,5 @@ def _as_data(text: str) -> str:
 
 
 def escape_markers(text: str) -> str:
-    """The text with look-alikes of our own marks in round brackets."""
-    return _MARKS.sub(lambda found: f"({found[1]})" if found[1] else "(", text)
+    """Return the text with look-alikes of our own marks in round brackets."""
+    return _MARKS.sub(lambda match: f"({match[1]})" if match[1] else "(", text)

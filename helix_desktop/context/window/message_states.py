@@ -1,4 +1,4 @@
-"""Where a message stands in the window now: itself, as a marker, or inside something that stands for it."""
+"""The state of a message in the window now: shown, replaced by a marker, or covered by a rewrite."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MessageState: TypeAlias = Literal[
 
 
 class MessageStates:
-    """Answers for one state of a transcript."""
+    """The message states for one state of a transcript."""
 
     def __init__(self, transcript: Transcript) -> None:
         self._rewrites = transcript.rewrites
@@ -25,7 +25,7 @@ class MessageStates:
         self._ends = [cover.upto for cover in self._covers]
 
     def state_of(self, seq: int) -> MessageState:
-        """Where the message recorded as `seq` stands."""
+        """Return the state of the message recorded as `seq`."""
         if seq in self._rewrites.pinned:
             return "pinned"
         cover = self.cover_of(seq)
@@ -34,20 +34,20 @@ class MessageStates:
         return "cached" if seq in self._rewrites.masked else "in window"
 
     def cover_of(self, seq: int) -> Cover | None:
-        """The rewrite in force that stands for a message, if there is one."""
-        at = bisect_left(self._ends, seq)
-        found = self._covers[at] if at < len(self._covers) else None
-        if found is None or seq <= found.after or getattr(found.event, "kept", 0) == seq:
+        """Return the active rewrite that covers a message, if any."""
+        index = bisect_left(self._ends, seq)
+        cover = self._covers[index] if index < len(self._covers) else None
+        if cover is None or seq <= cover.after or getattr(cover.event, "kept", 0) == seq:
             return None
-        return found
+        return cover
 
 
 def is_in_full(seq: int, answer: ToolAnswered, transcript: Transcript) -> bool:
-    """Whether an output that stands in the window stands there whole, and not as a preview or an extract."""
-    chosen = transcript.rewrites.chosen_forms.get(seq)
+    """Return True if an output in the window is shown in full, not as a preview or an extract."""
+    chosen_form = transcript.rewrites.chosen_forms.get(seq)
     return (
-        chosen.form == "full"
-        if chosen is not None
+        chosen_form.form == "full"
+        if chosen_form is not None
         else answer.whole or (answer.form == "full" and bool(answer.recalled))
     )
 

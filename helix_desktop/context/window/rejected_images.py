@@ -12,31 +12,33 @@ _MAX_LISTED = 3  # images that are named one by one
 
 
 def suspect_messages(transcript: Transcript, model: str) -> list[LogItem]:
-    """Return the messages with images that the model, by its label, has not answered to yet; else all.
+    """Return messages with images the model, by its label, has not answered to yet; if none, all with images.
 
-    Those that are pinned stay: nothing can stand for them.
+    Pinned ones are left out: nothing can replace them.
     """
-    shown = [
-        one
-        for one in transcript.window_entries()
-        if isinstance(one, LogItem)
-        and one.seq not in transcript.rewrites.pinned
-        and transcript.images_of(one)
+    suspects = [
+        item
+        for item in transcript.window_entries()
+        if isinstance(item, LogItem)
+        and item.seq not in transcript.rewrites.pinned
+        and transcript.images_of(item)
     ]
     answered = (
-        one.seq
-        for one in reversed(transcript.items)
-        if isinstance(one.event, AssistantSpoke) and one.event.model == model and one.event.stop != "stopped"
+        item.seq
+        for item in reversed(transcript.items)
+        if isinstance(item.event, AssistantSpoke)
+        and item.event.model == model
+        and item.event.stop != "stopped"
     )
     accepted = next(answered, 0)
-    return [one for one in shown if one.seq > accepted] or shown
+    return [item for item in suspects if item.seq > accepted] or suspects
 
 
 def describe_rejection(
     error: ImagesRejected, messages: list[LogItem], transcript: Transcript, info: ModelInfo
 ) -> ImagesRejected:
-    """Return the refusal with the images it may be about."""
-    images = [image for one in messages for image in transcript.images_of(one)]
+    """Return the error with the images it may be about."""
+    images = [image for item in messages for image in transcript.images_of(item)]
     names = ", ".join(image.label or image.summary for image in images[:_MAX_LISTED])
     if len(images) > _MAX_LISTED:
         names += " …"
@@ -47,4 +49,4 @@ def describe_rejection(
         fix = "Send without them, or choose another model."
     else:
         what, fix = error.what, "Unpin the image, or choose another model."
-    return ImagesRejected(what, error.why, fix, tuple(one.seq for one in messages))
+    return ImagesRejected(what, error.why, fix, tuple(item.seq for item in messages))

@@ -12,12 +12,12 @@ UNANSWERED = "(no answer was recorded for this call)"
 
 
 def problems(messages: Sequence[Message]) -> list[str]:
-    """What is wrong with a request's messages, in words; empty when it may be sent."""
+    """Return the problems of a request's messages as text; empty if it may be sent."""
     return RequestValidator().problems(messages)
 
 
 class RequestValidator:
-    """Lints the requests of one session; what stood at the same place before is not looked at again."""
+    """A linter for the requests of one session; messages unchanged since the last call are skipped."""
 
     def __init__(self) -> None:
         self._checked: list[Message] = []
@@ -25,18 +25,18 @@ class RequestValidator:
         self._problems: list[list[str]] = []
 
     def problems(self, messages: Sequence[Message]) -> list[str]:
-        """What is wrong with a request's messages, in words; empty when it may be sent."""
+        """Return the problems of a request's messages as text; empty if it may be sent."""
         same = 0
         while same < min(len(messages), len(self._checked)) and messages[same] is self._checked[same]:
             same += 1
         del self._checked[same:], self._unanswered[same:], self._problems[same:]
         for number in range(same, len(messages)):
             self._check(number, messages[number])
-        found = _sequence_problems(messages)
-        found += [text for texts in self._problems if texts for text in texts]
+        texts = _sequence_problems(messages)
+        texts += [text for message_texts in self._problems if message_texts for text in message_texts]
         if self._unanswered and self._unanswered[-1]:
-            found.append(f"calls without an answer: {', '.join(self._unanswered[-1])}")
-        return found
+            texts.append(f"calls without an answer: {', '.join(self._unanswered[-1])}")
+        return texts
 
     def _check(self, number: int, message: Message) -> None:
         waiting = self._unanswered[-1] if self._unanswered else []
@@ -49,68 +49,68 @@ class RequestValidator:
 
 
 def _sequence_problems(messages: Sequence[Message]) -> list[str]:
-    found: list[str] = []
-    first = next((one for one in messages if one.role != "system"), None)
+    texts: list[str] = []
+    first = next((message for message in messages if message.role != "system"), None)
     if first is None or first.role != "user":
-        found.append("the first message is not from the user")
+        texts.append("the first message is not from the user")
     if messages and messages[-1].role == "assistant":
-        found.append("the last message is the assistant's")
-    return found
+        texts.append("the last message is the assistant's")
+    return texts
 
 
 def _message_problems(message: Message, unanswered: list[str]) -> list[str]:
-    found = []
+    texts = []
     if message.role == "tool":
         if message.call_id not in unanswered:
-            found.append(f"an answer without its call: {message.call_id}")
+            texts.append(f"an answer without its call: {message.call_id}")
     elif unanswered:
-        found.append(f"stands before the answers of {', '.join(unanswered)}")
+        texts.append(f"stands before the answers of {', '.join(unanswered)}")
     if not message.text.strip() and not (message.role == "assistant" and message.calls):
-        found.append("empty text")
+        texts.append("empty text")
     ids = [call.id for call in message.calls]
     if len(set(ids)) != len(ids):
-        found.append("two calls share an id")
+        texts.append("two calls share an id")
     if message.images and message.role not in ("user", "tool"):
-        found.append("images in a message of which they can be no part")
+        texts.append("images in a message of which they can be no part")
     if message.calls and message.role != "assistant":
-        found.append("calls in a message that is not the assistant's")
-    return found
+        texts.append("calls in a message that is not the assistant's")
+    return texts
 
 
 def _unanswered_calls(message: Message, unanswered: list[str]) -> list[str]:
     if message.role == "tool":
-        return [one for one in unanswered if one != message.call_id]
+        return [call_id for call_id in unanswered if call_id != message.call_id]
     return [call.id for call in message.calls]
 
 
 def repair_request(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """The nearest valid request: open calls answered as such, stray answers and empty messages dropped.
+    """Return the nearest valid request: open calls get placeholder answers, stray and empty ones are dropped.
 
-    What cannot stand where it stands is dropped too: a second system message, a second call of one id, what
-    comes before the first user message, what the assistant said last. Without a user message none is made up.
+    Misplaced parts are dropped too: a second system message, a second call with the same id, anything before
+    the first user message, trailing assistant messages. If there is no user message, none is made up.
     """
     opening = [message for message in messages if message.role == "system" and message.text.strip()][:1]
-    kept = _complete_answers(
+    complete = _complete_answers(
         [
             _drop_misplaced_images(_drop_invalid_calls(message))
             for message in messages
             if message.role != "system"
         ]
     )
-    first = next((n for n, message in enumerate(kept) if message.role == "user"), len(kept))
-    last = next((n for n in range(len(kept), first, -1) if kept[n - 1].role != "assistant"), first)
-    return (*opening, *kept[first:last])
+    first = next((n for n, message in enumerate(complete) if message.role == "user"), len(complete))
+    last = next((n for n in range(len(complete), first, -1) if complete[n - 1].role != "assistant"), first)
+    return (*opening, *complete[first:last])
 
 
 def _drop_misplaced_images(message: Message) -> Message:
-    """The message with images only where they may stand."""
+    """Return the message with images only if its role may have them."""
     if message.images and message.role == "assistant":
         return msgspec.structs.replace(message, images=())
     return message
 
 
 def _drop_invalid_calls(message: Message) -> Message:
-    """The message with the calls it may make, each once."""
+    """Return the message with the calls its role may make, each id once."""
     if message.role != "assistant":
         return msgspec.structs.replace(message, calls=()) if message.calls else message
     first: dict[str, ToolCall] = {}
@@ -122,20 +122,20 @@ def _drop_invalid_calls(message: Message) -> Message:
 
 
 def _complete_answers(messages: Sequence[Message]) -> list[Message]:
-    kept: list[Message] = []
+    complete: list[Message] = []
     waiting: list[tuple[str, str]] = []
     for message in messages:
         if message.role == "tool":
-            if message.call_id in [one for one, _ in waiting]:
+            if message.call_id in [call_id for call_id, _ in waiting]:
                 waiting = [pair for pair in waiting if pair[0] != message.call_id]
-                kept.append(message if message.text.strip() else _with_text(message))
+                complete.append(message if message.text.strip() else _with_text(message))
             continue
-        kept += [_missing_answer(*pair) for pair in waiting]
+        complete += [_missing_answer(*pair) for pair in waiting]
         waiting = []
         if message.text.strip() or message.calls:
-            kept.append(message)
+            complete.append(message)
             waiting = [(call.id, call.name) for call in message.calls]
-    return kept + [_missing_answer(*pair) for pair in waiting]
+    return complete + [_missing_answer(*pair) for pair in waiting]
 
 
 def _missing_answer(call_id: str, name: str) -> Message:

@@ -1,4 +1,4 @@
-"""The budget: how full the window is, by one number with one denominator (invariant 9)."""
+"""The usage gauge: how full the window is, by one number with one denominator (invariant 9)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,15 @@ from helix_desktop.domain.store.entries import ReportedUsage, WindowCount
 Pressure = Literal["none", "compact", "panic"]
 _REPORTS = 5  # newest reports of a model that its calibration is the median of
 _SEARCHED_MESSAGES = 200  # newest messages among which reports are looked for
-_RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer is never further from ours than this
+_RATIO_LOW, _RATIO_HIGH = 0.5, 3.0  # a provider's tokenizer never differs more from ours
 
 
 class UsageGauge(msgspec.Struct, frozen=True):
-    """Projected use of the window in tokens; `reported` says whether the number is the provider's own.
+    """Projected use of the window in tokens; `is_reported`: the number is the provider's own.
 
-    `threshold` is where a handover falls due, `panic` where room is made at once, `ratio` the provider's
-    tokens per token of ours, the median of `reports` reports, `earlier` that only former sessions know it.
+    `handover_threshold` is where a handover is due, `panic_threshold` where space is freed at once, `ratio`
+    the provider's tokens per token of ours, the median of `report_count` reports;
+    `is_from_earlier_sessions`: the ratio is known only from earlier sessions.
     """
 
     used: int
@@ -39,24 +40,24 @@ class UsageGauge(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> float:
-        """Use as a share of the window."""
+        """Return the use as a share of the window."""
         return self.used / self.window
 
     @property
     def pressure(self) -> Pressure:
-        """What is due by size: a handover, or the ladder that waits for nothing."""
+        """Return what is due by size: nothing, a handover, or the overflow ladder at once."""
         if self.used >= self.panic_threshold:
             return "panic"
         return "compact" if self.used >= self.handover_threshold else "none"
 
     @property
     def fits(self) -> bool:
-        """Whether the request leaves the answer its reserve."""
+        """Return True if the request leaves the answer its reserve."""
         return self.used + self.reserve <= self.window
 
     @property
     def source_text(self) -> str:
-        """Where the number comes from, for people."""
+        """Return where the number comes from, for display."""
         if self.is_reported:
             return "reported by the provider"
         if self.ratio == 1.0:
@@ -68,22 +69,22 @@ class UsageGauge(msgspec.Struct, frozen=True):
 def measure_usage(
     window: Window, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
 ) -> UsageGauge:
-    """Projected use of the next request.
+    """Return the projected use of the next request.
 
-    The provider's last report of this model counts for the part it saw; what came since is our count times
-    the ratio of report to estimate. Before its first report here, the ratio of earlier sessions counts.
+    The provider's last report for this model counts for the part it covered; anything newer is our count
+    times the ratio of report to estimate. Before the first report, the ratio of earlier sessions is used.
     """
     return _build_gauge(window.estimate, _latest_report(transcript, frame.info.label), policy, frame)
 
 
 def usage_from_count(count: WindowCount, policy: ContextPolicy, frame: PromptFrame) -> UsageGauge:
-    """The same from a session's stored count, without its log; exact unless `is_outdated`."""
+    """Return the same from a session's stored count, without its log; exact unless `is_outdated`."""
     estimate = frame.fixed_tokens + count.entries - (0 if frame.info.images else count.images)
     return _build_gauge(estimate, count.reported.get(frame.info.label), policy, frame)
 
 
 def count_window(transcript: Transcript, policy: ContextPolicy, window: int) -> WindowCount:
-    """The count of a session's next request, for a model with a window of so many tokens."""
+    """Return the count of a session's next request, for a model with a window of `window` tokens."""
     entries, images = transcript.window_tokens
     handed_over = transcript.handover is not None
     return WindowCount(
@@ -96,18 +97,18 @@ def count_window(transcript: Transcript, policy: ContextPolicy, window: int) -> 
 
 
 def is_outdated(count: WindowCount | None, policy: ContextPolicy, window: int) -> bool:
-    """Whether only the log tells how full the next request would be under a policy, in such a window."""
+    """Return True if the count no longer fits the policy and window, so that the log must be read."""
     if count is None:
         return True
     return count.quoted not in (None, user_text_budget(policy.user_text_tokens, window))
 
 
 def model_reports(transcript: Transcript) -> dict[str, ReportedUsage]:
-    """What the models of a session reported, by their labels; without those it stopped using long ago."""
+    """Return what a session's models reported, by label; without models not used for a long time."""
     recent = (item.event for item in transcript.reported_items[-_SEARCHED_MESSAGES:])
     labels = dict.fromkeys(event.model for event in recent if isinstance(event, AssistantSpoke))
-    found = {label: _latest_report(transcript, label) for label in labels}
-    return {label: one for label, one in found.items() if one is not None}
+    reports = {label: _latest_report(transcript, label) for label in labels}
+    return {label: report for label, report in reports.items() if report is not None}
 
 
 def _build_gauge(
@@ -146,23 +147,23 @@ def _latest_report(transcript: Transcript, model: str) -> ReportedUsage | None:
 
 
 def calibrated_ratio(reports: list[tuple[int, AssistantSpoke]]) -> float:
-    """A model's tokens per token of ours: the median over its newest reports, within bounds."""
+    """Return a model's tokens per token of ours: the median over its newest reports, within bounds."""
     ratios = [spoke.usage.input / spoke.estimate for _, spoke in reports if spoke.usage and spoke.estimate]
     return min(max(median(ratios), _RATIO_LOW), _RATIO_HIGH) if ratios else 1.0
 
 
 def tokenizer_ratio(transcript: Transcript, model: str) -> float:
-    """What `calibration` says of a model, by its label, from what it reported in this session."""
+    """Return `calibrated_ratio` for a model, by its label, from its reports in this session."""
     return calibrated_ratio(_reports(transcript, model))
 
 
 def _reports(transcript: Transcript, model: str) -> list[tuple[int, AssistantSpoke]]:
-    """The newest answers for which this model reported its input, newest first, with their seqs."""
-    found: list[tuple[int, AssistantSpoke]] = []
+    """Return the newest answers with reported input of this model, newest first, with their seqs."""
+    reports: list[tuple[int, AssistantSpoke]] = []
     oldest = transcript.items[-_SEARCHED_MESSAGES].seq if len(transcript.items) > _SEARCHED_MESSAGES else 0
     for item in reversed(transcript.reported_items):
-        if item.seq < oldest or len(found) == _REPORTS:
+        if item.seq < oldest or len(reports) == _REPORTS:
             break
         if isinstance(item.event, AssistantSpoke) and item.event.model == model:
-            found.append((item.seq, item.event))
-    return found
+            reports.append((item.seq, item.event))
+    return reports

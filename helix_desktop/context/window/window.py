@@ -22,9 +22,9 @@ NO_OUTPUT = "(no output)"
 
 
 class PromptFrame(msgspec.Struct, frozen=True):
-    """What stands around a conversation: the model, the system prompt, the tools; with their tokens.
+    """The fixed frame of a conversation: the model, the system prompt and the tools, with their tokens.
 
-    `ratio` is the model's tokens per token of our count as earlier sessions found it (1: nothing is known).
+    `ratio` is the model's tokens per token of ours, from earlier sessions (1: unknown).
     `mcp_tokens` is the part of `tools_tokens` that MCP servers' tools cost.
     """
 
@@ -38,14 +38,14 @@ class PromptFrame(msgspec.Struct, frozen=True):
 
     @property
     def fixed_tokens(self) -> int:
-        """Tokens of what opens every request: the system prompt and the tools."""
+        """Return the tokens of the fixed start of every request: the system prompt and the tools."""
         return self.system_tokens + (FRAMING_TOKENS if self.system else 0) + self.tools_tokens
 
 
 class Window(msgspec.Struct, frozen=True):
-    """A request, the entries it shows in the order of its messages, and its tokens as we count them.
+    """A request, its entries in message order, and its tokens by our count.
 
-    `shares` are the tokens of each entry.
+    `entry_tokens` are the tokens of each entry.
     """
 
     request: ModelRequest
@@ -55,7 +55,7 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Projector:
-    """Projects the windows of one session; between two rewrites only what came since is looked at."""
+    """A projector of one session's windows; between two rewrites it only renders new entries."""
 
     def __init__(self) -> None:
         self._last_rewrite_seq = -1
@@ -69,10 +69,10 @@ class Projector:
         self._rendered: dict[int, tuple[bool, FormChosen | None, Message]] = {}
 
     def project(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
-        """What would be sent now. Same input, same bytes, whatever was projected before."""
+        """Return what would be sent now. Same input, same bytes, whatever was projected before."""
         live = transcript.window_entries()
-        known = (self._last_rewrite_seq, self._policy, self._frame)
-        if known != (transcript.last_rewrite_seq, policy, frame) or len(self._entries) > len(live):
+        inputs = (self._last_rewrite_seq, self._policy, self._frame)
+        if inputs != (transcript.last_rewrite_seq, policy, frame) or len(self._entries) > len(live):
             self._reset(transcript, policy, frame)
         self._drop_from(_settled_count(self._entries))
         for entry in in_call_order(live[len(self._entries) :]):
@@ -86,11 +86,11 @@ class Projector:
         return Window(request, tuple(self._entries), tuple(self._entry_tokens), estimate)
 
     def _reset(self, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> None:
-        """Look at everything again; messages that stand as they stood are kept."""
+        """Start over, reusing rendered messages whose form has not changed."""
         if frame != self._frame:
             self._opening = (Message("system", frame.system),) if frame.system else ()
         standing = {entry.seq for entry in self._entries if isinstance(entry, LogItem)}
-        self._rendered = {seq: known for seq, known in self._rendered.items() if seq in standing}
+        self._rendered = {seq: rendered for seq, rendered in self._rendered.items() if seq in standing}
         self._last_rewrite_seq, self._policy, self._frame = transcript.last_rewrite_seq, policy, frame
         self._drop_from(0)
 
@@ -100,19 +100,19 @@ class Projector:
         if not isinstance(entry, LogItem):
             return render_entry(entry, transcript, policy, frame)
         masked, form = entry.seq in transcript.masked, transcript.rewrites.chosen_forms.get(entry.seq)
-        known = self._rendered.get(entry.seq)
-        if known is None or known[0] != masked or known[1] is not form:
-            known = self._rendered[entry.seq] = (masked, form, render_message(entry, transcript))
-        return _adapt_to_model(frame.info, known[2], transcript.entry_tokens(entry))
+        rendered = self._rendered.get(entry.seq)
+        if rendered is None or rendered[0] != masked or rendered[1] is not form:
+            rendered = self._rendered[entry.seq] = (masked, form, render_message(entry, transcript))
+        return _adapt_to_model(frame.info, rendered[2], transcript.entry_tokens(entry))
 
     def _drop_from(self, position: int) -> None:
-        """Look again at everything from a position on."""
+        """Drop everything from a position on, to be rendered again."""
         self._tokens -= sum(self._entry_tokens[position:])
         del self._entries[position:], self._messages[position:], self._entry_tokens[position:]
 
 
 def _settled_count(entries: list[WindowEntry]) -> int:
-    """How many entries cannot change their order any more: those before the newest step."""
+    """Return how many entries can no longer change their order: those before the newest step."""
     for position in range(len(entries) - 1, -1, -1):
         entry = entries[position]
         if isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke):
@@ -123,23 +123,23 @@ def _settled_count(entries: list[WindowEntry]) -> int:
 def render_entry(
     entry: WindowEntry, transcript: Transcript, policy: ContextPolicy, frame: PromptFrame
 ) -> tuple[Message, int]:
-    """An entry as it is sent, and its tokens."""
+    """Return an entry as it is sent, and its tokens."""
     if isinstance(entry, SummaryBlock) and isinstance(entry.event, HandoverMade):
         return _render_handover(transcript, policy, frame, entry.event)
     return _adapt_to_model(frame.info, render_message(entry, transcript), transcript.entry_tokens(entry))
 
 
 def _adapt_to_model(info: ModelInfo, message: Message, tokens: int) -> tuple[Message, int]:
-    """The message as a model gets it: one that sees no images gets the text that stands for them."""
+    """Return the message for a model: one without image input gets the images' markers as text."""
     if info.images or not message.images:
         return message, tokens
-    told = "\n".join((message.text, *(one.marker for one in message.images)))
-    tokens -= sum(one.tokens for one in message.images)
-    return msgspec.structs.replace(message, text=told, images=()), tokens
+    text = "\n".join((message.text, *(image.marker for image in message.images)))
+    tokens -= sum(image.tokens for image in message.images)
+    return msgspec.structs.replace(message, text=text, images=()), tokens
 
 
 def project(transcript: Transcript, policy: ContextPolicy, frame: PromptFrame) -> Window:
-    """What would be sent now, made from nothing but these."""
+    """Return what would be sent now, without reusing earlier projections."""
     return Projector().project(transcript, policy, frame)
 
 
@@ -156,7 +156,7 @@ def _handover_tokens(handover: HandoverMade, texts: Sequence[tuple[int, str, int
 
 
 def handover_tokens(transcript: Transcript, policy: ContextPolicy, window: int) -> int:
-    """Tokens of the handover in force as it is sent in a window of so many; 0 when none is in force."""
+    """Return the tokens of the active handover as sent in a window of `window` tokens; 0 without one."""
     if transcript.handover is None:
         return 0
     _, handover = transcript.handover
@@ -165,7 +165,7 @@ def handover_tokens(transcript: Transcript, policy: ContextPolicy, window: int) 
 
 
 def in_call_order(entries: list[WindowEntry]) -> list[WindowEntry]:
-    """The same entries with each step's answers in the order of its calls, not of their completion."""
+    """Return the entries with each step's answers in the order of its calls, not of their completion."""
     ordered: list[WindowEntry] = []
     places: dict[str, int] = {}
     answers: list[LogItem] = []
@@ -185,7 +185,7 @@ def in_call_order(entries: list[WindowEntry]) -> list[WindowEntry]:
 def _sorted_answers(answers: list[LogItem], positions: dict[str, int]) -> list[LogItem]:
     if len(answers) < 2:  # noqa: PLR2004 - one is in order
         return answers
-    return sorted(answers, key=lambda one: positions.get(_call_of(one), len(positions)))
+    return sorted(answers, key=lambda answer: positions.get(_call_of(answer), len(positions)))
 
 
 def _call_of(item: LogItem) -> str:
@@ -193,34 +193,34 @@ def _call_of(item: LogItem) -> str:
 
 
 def render_message(entry: WindowEntry, transcript: Transcript) -> Message:
-    """An entry as it is sent. A handover's own words of the person depend on the policy: not made here."""
+    """Return an entry as it is sent, except a handover: its quoted user messages depend on the policy."""
     match entry:
         case PinnedCopy(item=item):
             return Message("user", _pinned_text(item, transcript), images=transcript.images_of(item))
         case SummaryBlock(event=FoldMade(text=text)):
             return Message("user", text)
         case SummaryBlock(covers=covers):
-            made = [one.event for one in covers if isinstance(one.event, ObservationsMade)]
-            return Message("user", observation.render_observations(made, transcript))
+            observations = [cover.event for cover in covers if isinstance(cover.event, ObservationsMade)]
+            return Message("user", observation.render_observations(observations, transcript))
     match entry.event:
-        case UserSpoke() as said:
-            text = user_text(said, entry.seq in transcript.masked)
+        case UserSpoke() as message:
+            text = user_text(message, entry.seq in transcript.masked)
             return Message("user", text, images=transcript.images_of(entry))
         case AssistantSpoke() as spoke:
             calls = _masked_calls(spoke) if entry.seq in transcript.masked else spoke.calls
             return Message("assistant", spoke.text, calls, verbatim=spoke.verbatim)
         case ToolAnswered() as answer:
             text = output_text(entry, answer, transcript)
-            text, seen = text if text.strip() else NO_OUTPUT, transcript.images_of(entry)
-            return Message("tool", text, call_id=answer.call_id, name=answer.name, images=seen)
+            text, images = text if text.strip() else NO_OUTPUT, transcript.images_of(entry)
+            return Message("tool", text, call_id=answer.call_id, name=answer.name, images=images)
 
 
 def output_text(item: LogItem, answer: ToolAnswered, transcript: Transcript) -> str:
-    """The form of an output that stands in the window: marker, the form the person chose, or as it came."""
+    """Return the form of an output in the window: marker, the form the user chose, or the original one."""
     if item.seq in transcript.masked:
         return output_marker(answer)
-    chosen = transcript.rewrites.chosen_forms.get(item.seq)
-    return chosen.text if chosen else answer.text
+    chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
+    return chosen_form.text if chosen_form else answer.text
 
 
 def _pinned_text(item: LogItem, transcript: Transcript) -> str:
@@ -231,24 +231,24 @@ def _pinned_text(item: LogItem, transcript: Transcript) -> str:
 
 
 def _masked_calls(spoke: AssistantSpoke) -> tuple[ToolCall, ...]:
-    short = {one.call_id: one.arguments for one in spoke.short}
-    return tuple(ToolCall(one.id, one.name, short.get(one.id, one.arguments)) for one in spoke.calls)
+    short = {call.call_id: call.arguments for call in spoke.short}
+    return tuple(ToolCall(call.id, call.name, short.get(call.id, call.arguments)) for call in spoke.calls)
 
 
 def user_text(event: UserSpoke, masked: bool = False) -> str:
-    """What there is to say of the mode, the person's words, then what they recalled, labelled.
+    """Return the mode note, the user's text, then what they attached, labelled.
 
     Images are text and hash when `masked`.
     """
     parts = [event.note, event.text]
-    for one in event.attachments:
-        if one.image:
-            parts.append(one.image.marker if masked else one.image.text)
+    for attachment in event.attachments:
+        if attachment.image:
+            parts.append(attachment.image.marker if masked else attachment.image.text)
         else:
-            parts.append(f"[Recalled from the cache: {one.label}]\n{one.text}")
+            parts.append(f"[Recalled from the cache: {attachment.label}]\n{attachment.text}")
     return "\n\n".join(part for part in parts if part)
 
 
 def output_marker(answer: ToolAnswered) -> str:
-    """The marker of an output."""
+    """Return the marker of an output."""
     return marker(answer.digest, answer.name, answer.target, answer.size, answer.first_line)

@@ -1,4 +1,4 @@
-"""Rows: what stands in a request, one line each, with its tokens and why it is there."""
+"""The window breakdown: what a request contains, one row each, with its tokens and the reason."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FOLD_NAMES = {"fold": "Folded steps", "condense": "Folded steps, in brief", "tr
 
 
 class WindowItem(msgspec.Struct, frozen=True):
-    """One thing in the request, for the inspector: the event it comes from (0: none), its tokens, and why."""
+    """A row of the inspector: a part of the request, its event (0: none), its tokens, and why it is there."""
 
     seq: int
     kind: WindowItemKind
@@ -45,7 +45,7 @@ class WindowItem(msgspec.Struct, frozen=True):
 
 
 def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame) -> tuple[WindowItem, ...]:
-    """The rows of a window, in the order of its messages; they add up to its estimate."""
+    """Return the rows of a window in message order; their tokens add up to its estimate."""
     rows = []
     if frame.system:
         tokens = frame.system_tokens + FRAMING_TOKENS
@@ -59,14 +59,14 @@ def break_down_window(window: Window, transcript: Transcript, frame: PromptFrame
 
 
 def _tool_items(frame: PromptFrame) -> list[WindowItem]:
-    far = [spec for spec in frame.tools if spec.is_mcp]
-    own = len(frame.tools) - len(far)
+    mcp_specs = [spec for spec in frame.tools if spec.is_mcp]
+    own = len(frame.tools) - len(mcp_specs)
     tokens = frame.tools_tokens - frame.mcp_tokens
     rows = [WindowItem(0, "tools", f"{own} tools", tokens, "fixed", "what the agent can do")]
-    if far:
-        servers = len({spec.name.split("__")[1] for spec in far})
+    if mcp_specs:
+        servers = len({spec.name.split("__")[1] for spec in mcp_specs})
         whose = "1 MCP server" if servers == 1 else f"{servers} MCP servers"
-        name = f"{len(far)} tools of {whose}" if len(far) > 1 else f"1 tool of {whose}"
+        name = f"{len(mcp_specs)} tools of {whose}" if len(mcp_specs) > 1 else f"1 tool of {whose}"
         rows.append(WindowItem(0, "mcp", name, frame.mcp_tokens, "fixed", "Settings → MCP servers"))
     return rows
 
@@ -80,7 +80,7 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
             why = f"stands for {fold.steps} steps, e{fold.after + 1} to e{fold.upto}"
             return WindowItem(entry.seq, "fold", _FOLD_NAMES[fold.how], tokens, "note", why)
         case SummaryBlock(covers=covers):
-            count = sum(len(getattr(one.event, "observations", ())) for one in covers)
+            count = sum(len(getattr(cover.event, "observations", ())) for cover in covers)
             why = f"{count} observations, up to e{entry.upto}"
             return WindowItem(entry.seq, "observations", observation.TITLE, tokens, "observed", why)
         case PinnedCopy(item=item):
@@ -92,9 +92,11 @@ def _entry_item(entry: WindowEntry, tokens: int, transcript: Transcript) -> Wind
 def _message_item(item: LogItem, tokens: int, transcript: Transcript) -> WindowItem:
     masked = item.seq in transcript.masked
     match item.event:
-        case UserSpoke() as said:
+        case UserSpoke() as message:
             state = "images cached" if masked else "verbatim"
-            return WindowItem(item.seq, "user", _short(said.text) or "Images", tokens, state, "your message")
+            return WindowItem(
+                item.seq, "user", _short(message.text) or "Images", tokens, state, "your message"
+            )
         case AssistantSpoke() as spoke:
             calls = ", ".join(call.name for call in spoke.calls)
             name = _short(spoke.text) or f"calls {calls}"
@@ -116,20 +118,20 @@ def _output_item(
         return WindowItem(item.seq, "pinned", name, tokens, "pinned", "you pinned it")
     if answer.recalled:
         return WindowItem(item.seq, "recalled", name, tokens, "recalled", "the agent asked for it")
-    chosen = transcript.rewrites.chosen_forms.get(item.seq)
-    form = chosen.form if chosen else answer.form
-    if form == "full" and (answer.whole or chosen):
+    chosen_form = transcript.rewrites.chosen_forms.get(item.seq)
+    form = chosen_form.form if chosen_form else answer.form
+    if form == "full" and (answer.whole or chosen_form):
         return WindowItem(item.seq, "output", name, tokens, "in window", f"step {item.step}")
-    why = f"{_chooser_text(answer, chosen)}; the whole output is in the cache"
+    why = f"{_chooser_text(answer, chosen_form)}; the whole output is in the cache"
     return WindowItem(item.seq, "output", name, tokens, "compact" if form == "compact" else "preview", why)
 
 
 def _chooser_text(answer: ToolAnswered, chosen_form: FormChosen | None) -> str:
-    """Who chose the form of an output that does not stand whole, and what for."""
-    asked = chosen_form.asked if chosen_form else answer.asked
+    """Return who chose the form of an output not shown in full, and for what instructions."""
+    instructions = chosen_form.asked if chosen_form else answer.asked
     who = "you" if chosen_form or answer.chosen == "user" else "the agent"
-    if asked and (chosen_form or answer.form == "compact"):
-        return f"{who} asked for: {_short(asked)}"
+    if instructions and (chosen_form or answer.form == "compact"):
+        return f"{who} asked for: {_short(instructions)}"
     if chosen_form or answer.chosen in ("agent", "user"):
         return f"{who} chose it"
     return "not chosen in time" if answer.chosen == "timeout" else "too large to stand whole"
@@ -141,5 +143,5 @@ def _call_text(item: LogItem) -> str:
 
 
 def _short(text: str, cap: int = 90) -> str:
-    words = " ".join(text[: cap * 4].split())
-    return words if len(words) <= cap else words[: cap - 1] + "…"
+    line = " ".join(text[: cap * 4].split())
+    return line if len(line) <= cap else line[: cap - 1] + "…"

@@ -20,8 +20,8 @@ class RewriteKind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Self | None:
-        former = _OLD_TEXTS.get(value) if isinstance(value, str) else None
-        return next((one for one in cls if one.value == former), None)
+        current = _OLD_TEXTS.get(value) if isinstance(value, str) else None
+        return next((kind for kind in cls if kind.value == current), None)
 
 
 class HandoverTrigger(RewriteKind):

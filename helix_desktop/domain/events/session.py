@@ -314,17 +314,17 @@ class RecordedEvent(msgspec.Struct, frozen=True):
 
 def digests_in(event: Event) -> tuple[str, ...]:
     """The content digests that an event refers to, each once: what must never be collected while it lives."""
-    found: tuple[str, ...] = ()
+    digests: tuple[str, ...] = ()
     match event:
         case ToolAnswered(digest=digest, recalled=recalled, images=images):
-            found = (digest, recalled, *(one.digest for one in images))
+            digests = (digest, recalled, *(image.digest for image in images))
         case OutputHeld(answer=answer):
-            found = (answer.digest, answer.recalled, *(one.digest for one in answer.images))
+            digests = (answer.digest, answer.recalled, *(image.digest for image in answer.images))
         case AssistantSpoke(short=short):
-            found = tuple(digest for call in short for digest in call.digests)
+            digests = tuple(digest for call in short for digest in call.digests)
         case HandoverMade(index=index) | FoldMade(index=index) | ObservationsMade(index=index):
-            found = (index,)
+            digests = (index,)
         case UserSpoke(attachments=attachments) | MessageQueued(attachments=attachments):
-            pictured = (one.image.digest for one in attachments if one.image is not None)
-            found = (*(one.digest for one in attachments), *pictured)
-    return tuple(dict.fromkeys(one for one in found if one))
+            pictured = (attachment.image.digest for attachment in attachments if attachment.image is not None)
+            digests = (*(attachment.digest for attachment in attachments), *pictured)
+    return tuple(dict.fromkeys(digest for digest in digests if digest))

@@ -53,18 +53,18 @@ def evaluate(
     """
     rules = tuple(rules)
     subjects = (request.subject, *request.other_paths)
-    each = [
-        _evaluate_one(rules, msgspec.structs.replace(request, subject=one, other_paths=()), mode)
-        for one in subjects
+    decisions = [
+        _evaluate_one(rules, msgspec.structs.replace(request, subject=subject, other_paths=()), mode)
+        for subject in subjects
     ]
-    return min(each, key=lambda one: _STRICTEST_FIRST.index(one.effect))
+    return min(decisions, key=lambda decision: _STRICTEST_FIRST.index(decision.effect))
 
 
 def _evaluate_one(
     rules: Iterable[PermissionRule], request: ApprovalRequest, mode: PermissionMode
 ) -> PermissionDecision:
-    found = sorted((rule for rule in rules if rule_applies(rule, request)), key=_precedence)
-    first = found[0] if found else None
+    applicable = sorted((rule for rule in rules if rule_applies(rule, request)), key=_precedence)
+    first = applicable[0] if applicable else None
     if first is not None and first.is_deny:
         return PermissionDecision("deny", first)
     if mode == "plan" and request.kind != "fetch":
@@ -171,25 +171,25 @@ def is_auto_executed(path: str) -> bool:
 
 def rule_names(rule: PermissionRule) -> frozenset[str]:
     """The names by which events, also of earlier versions, say that a rule answered."""
-    former = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
-    return frozenset({rule.text, former} if rule.kind == "exact" else {rule.text})
+    old_name = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
+    return frozenset({rule.text, old_name} if rule.kind == "exact" else {rule.text})
 
 
 def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
     """The rule that a person wrote: of commands, of files in a folder, or of a host. Raises InputUnusable."""
-    words = " ".join(text.split())
+    line = " ".join(text.split())
     match kind:
         case "pattern":
-            if not words or words.split()[0] == ANY:
+            if not line or line.split()[0] == ANY:
                 raise InvalidInput("This names no command.", fix="Write its first words, such as: git push *")
-            return PermissionRule(ANY, words, kind=kind, effect=effect, confined=effect == "allow")
+            return PermissionRule(ANY, line, kind=kind, effect=effect, confined=effect == "allow")
         case "folder":
             names = _path_parts(text.strip())
             if names is None:
                 raise InvalidInput("This is no folder of the workspace.", fix="Write a path such as: src/app")
             return PermissionRule(ANY, "/".join(names), kind=kind, effect=effect)
         case "host":
-            host = words.lower().rstrip(".")
+            host = line.lower().rstrip(".")
             if not re.fullmatch(r"[a-z0-9][a-z0-9.-]*", host):
                 raise InvalidInput("This is no host.", fix="Write a name such as: docs.python.org")
             return PermissionRule(ANY, host, kind=kind, effect=effect)
@@ -214,7 +214,7 @@ def suggest_edit_rules(path: str, *other_paths: str) -> tuple[PermissionRule, ..
     folders = (folder, "") if folder else ("",)
     return (
         *((file,) if not other_paths else ()),
-        *(PermissionRule(ANY, one, kind="folder") for one in folders),
+        *(PermissionRule(ANY, folder, kind="folder") for folder in folders),
     )
 
 
@@ -236,4 +236,4 @@ def suggest_fetch_rules(tool: str, address: str, host: str) -> tuple[PermissionR
 
 def suggest_server_rules(tool: str, server: str, definition: str) -> tuple[PermissionRule, ...]:
     """What may be saved for a call of an MCP tool: this tool, and all tools of its server."""
-    return tuple(PermissionRule(one, server, kind="server", definition=definition) for one in (tool, ANY))
+    return tuple(PermissionRule(name, server, kind="server", definition=definition) for name in (tool, ANY))

@@ -24,22 +24,22 @@ def parse_simple_command(command: str) -> tuple[str, ...] | None:
     """
     words: list[str] = []
     word: str | None = None
-    at = 0
-    while at < len(command):
-        sign = command[at]
-        if sign in " \t":
+    index = 0
+    while index < len(command):
+        char = command[index]
+        if char in " \t":
             words, word = ([*words, word], None) if word is not None else (words, None)
-        elif sign in "'\"":
-            closing = command.find(sign, at + 1)
-            inside = command[at + 1 : closing]
-            if closing < 0 or not _is_quotable(inside, sign):
+        elif char in "'\"":
+            closing = command.find(char, index + 1)
+            inside = command[index + 1 : closing]
+            if closing < 0 or not _is_quotable(inside, char):
                 return None
-            word, at = (word or "") + inside, closing
-        elif not _is_plain(sign, word):
+            word, index = (word or "") + inside, closing
+        elif not _is_plain(char, word):
             return None
         else:
-            word = (word or "") + sign
-        at += 1
+            word = (word or "") + char
+        index += 1
     return tuple(words if word is None else [*words, word]) or None
 
 
@@ -58,18 +58,18 @@ def _is_quotable(inside: str, quote: str) -> bool:
 def certainly_matches(pattern: str, command: str) -> bool:
     """Whether a command is surely one of a pattern: its first words, with any more for a last `*`."""
     words = parse_simple_command(command)
-    wanted, more = _split_pattern(pattern)
-    if words is None or not wanted:
+    prefix, is_open = _split_pattern(pattern)
+    if words is None or not prefix:
         return False
-    return words[: len(wanted)] == wanted and (more or len(words) == len(wanted))
+    return words[: len(prefix)] == prefix and (is_open or len(words) == len(prefix))
 
 
 def possibly_matches(pattern: str, command: str) -> bool:
     """Whether a command may run one of a pattern anywhere in it: rather too often than too seldom."""
-    wanted, _ = _split_pattern(pattern)
+    prefix, _ = _split_pattern(pattern)
     words = _CUTS.sub(" ", _ENDS.sub("", command)).split()
     names = [word.rpartition("/")[2] for word in words]
-    return bool(wanted) and any(_starts_at(words, names, at, wanted) for at in range(len(words)))
+    return bool(prefix) and any(_starts_at(words, names, index, prefix) for index in range(len(words)))
 
 
 def _starts_at(tokens: Sequence[str], names: Sequence[str], index: int, prefix: tuple[str, ...]) -> bool:
@@ -92,5 +92,5 @@ def suggest_pattern(command: str) -> str:
         return ""
     if len(words) > 2 and words[1] == "-m":  # noqa: PLR2004 - python -m NAME
         return " ".join((*words[:3], ANY))
-    named = len(words) > 1 and re.fullmatch(r"[a-z][a-z0-9:_-]*", words[1])
-    return " ".join((*words[: 2 if named else 1], ANY))
+    has_subcommand = len(words) > 1 and re.fullmatch(r"[a-z][a-z0-9:_-]*", words[1])
+    return " ".join((*words[: 2 if has_subcommand else 1], ANY))

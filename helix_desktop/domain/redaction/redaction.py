@@ -70,8 +70,8 @@ class RedactionMatches(msgspec.Struct, frozen=True):
     @property
     def sessions(self) -> tuple[str, ...]:
         """The sessions in which something changes, each once."""
-        named = [one.session for one in self.events]
-        return tuple(dict.fromkeys([*named, *self.titles, *self.drafts]))
+        sessions = [event.session for event in self.events]
+        return tuple(dict.fromkeys([*sessions, *self.titles, *self.drafts]))
 
     @property
     def is_empty(self) -> bool:
@@ -81,7 +81,7 @@ class RedactionMatches(msgspec.Struct, frozen=True):
     @property
     def summary_lines(self) -> tuple[str, ...]:
         """What would be done, one line for each kind of place, as a person reads it."""
-        said = (
+        counts = (
             (len(self.contents), "cached output", "removed for good"),
             (len(self.indexes), "index entry", "written anew without it"),
             (len(self.labels), "entry's description", "rewritten"),
@@ -94,7 +94,7 @@ class RedactionMatches(msgspec.Struct, frozen=True):
             (len(self.logs), "log of the app", "cleaned"),
             (len(self.servers), "MCP server", "rewritten, and to be agreed to anew"),
         )
-        return tuple(f"{_count_text(count, what)}: {done}" for count, what, done in said if count)
+        return tuple(f"{_count_text(count, what)}: {done}" for count, what, done in counts if count)
 
 
 _PLURALS = {
@@ -135,7 +135,7 @@ class Redaction:
         if not (self.needles or self.digests):
             raise InvalidInput("Nothing to forget was named.", fix="Give a text or the hash of an entry.")
         self.new_digests: dict[str, str] = {}
-        self._raw_needles = [one.encode("utf-8", "surrogatepass") for one in self.needles]
+        self._raw_needles = [needle.encode("utf-8", "surrogatepass") for needle in self.needles]
 
     def matches(self, data: bytes) -> bool:
         """Whether the text stands in these bytes."""
@@ -143,17 +143,17 @@ class Redaction:
 
     def move_index(self, digest: str, data: bytes) -> None:
         """Let everything that names an index entry name what it becomes; it may become another again."""
-        former, now = self.new_digests.get(digest), digest_of(data)
-        self.new_digests[digest] = now
-        if former is not None:
-            self.new_digests[former] = now
+        previous, new_digest = self.new_digests.get(digest), digest_of(data)
+        self.new_digests[digest] = new_digest
+        if previous is not None:
+            self.new_digests[previous] = new_digest
 
     def redact_text(self, text: str) -> str:
         """The same words without the text, and with index entries by their new digests."""
         for needle in self.needles:
             text = text.replace(needle, self.mark)
         if self.new_digests and len(text) >= HEX_DIGITS:
-            text = _DIGEST.sub(lambda found: self.new_digests.get(found[0], found[0]), text)
+            text = _DIGEST.sub(lambda match: self.new_digests.get(match[0], match[0]), text)
         return text
 
     def redact_data(self, data: bytes) -> bytes:
@@ -193,21 +193,25 @@ class Redaction:
         changed: Any = value
         match value:
             case OutputHeld(answer=answer):
-                held = self._blanked(answer)
-                changed = value if held is answer else msgspec.structs.replace(value, answer=held)
+                blanked = self._blanked(answer)
+                changed = value if blanked is answer else msgspec.structs.replace(value, answer=blanked)
             case ToolAnswered(digest=digest, recalled=recalled) if {digest, recalled} & self.digests:
                 changed = msgspec.structs.replace(
                     value, text=self.mark, first_line=self.mark, asked="", intake_note="", images=()
                 )
             case AssistantSpoke(calls=calls, short=short):
-                gone = {one.call_id: one for one in short if self.digests & set(one.digests)}
+                gone = {
+                    masked_call.call_id: masked_call
+                    for masked_call in short
+                    if self.digests & set(masked_call.digests)
+                }
                 if gone:
-                    kept = tuple(_masked(call, gone.get(call.id)) for call in calls)
-                    changed = msgspec.structs.replace(value, calls=kept, verbatim=None)
+                    blanked_calls = tuple(_masked(call, gone.get(call.id)) for call in calls)
+                    changed = msgspec.structs.replace(value, calls=blanked_calls, verbatim=None)
             case Attachment(digest=digest) if digest in self.digests:
                 changed = msgspec.structs.replace(value, text=self.mark, label=self.mark, image=None)
         if hasattr(changed, "attachments"):
-            attached = tuple(self._blanked(one) for one in changed.attachments)
+            attached = tuple(self._blanked(attachment) for attachment in changed.attachments)
             if attached != changed.attachments:
                 changed = msgspec.structs.replace(changed, attachments=attached)
         return cast(T, changed)
@@ -221,8 +225,8 @@ class Redaction:
             case str():
                 return self.redact_text(value)
             case tuple() | list():
-                made = type(value)(self._redact_value(one, name) for one in value)
-                return value if made == value else made
+                redacted = type(value)(self._redact_value(item, name) for item in value)
+                return value if redacted == value else redacted
             case dict():
                 return _reuse_equal(
                     value, {self._redact_value(k, ""): self._redact_value(v, "") for k, v in value.items()}
@@ -232,9 +236,9 @@ class Redaction:
     def _redact_struct(self, value: msgspec.Struct) -> msgspec.Struct:
         changed: dict[str, Any] = {}
         for name in _text_fields(type(value)):
-            former = getattr(value, name)
-            new = self._redact_value(former, name)
-            if new is not former and new != former:
+            previous = getattr(value, name)
+            new = self._redact_value(previous, name)
+            if new is not previous and new != previous:
                 changed[name] = new
         if not changed:
             return value
@@ -282,7 +286,7 @@ def _is_json(text: str) -> bool:
 def _text_fields(kind: type[msgspec.Struct]) -> tuple[str, ...]:
     """The fields of a struct that can hold words or handles: no ids, no numbers, no closed choices."""
     return tuple(
-        one.name
-        for one in msgspec.structs.fields(kind)
-        if one.name not in _IDS and one.type not in (int, bool) and get_origin(one.type) is not Literal
+        field.name
+        for field in msgspec.structs.fields(kind)
+        if field.name not in _IDS and field.type not in (int, bool) and get_origin(field.type) is not Literal
     )

@@ -25,28 +25,30 @@ def encoded_variants(text: str) -> tuple[str, ...]:
 
     Base64 that is broken into lines is not among them.
     """
-    found = [text, *_json_variants(text), *_url_variants(text), *_base64_variants(text)]
-    return tuple(dict.fromkeys(found))
+    variants = [text, *_json_variants(text), *_url_variants(text), *_base64_variants(text)]
+    return tuple(dict.fromkeys(variants))
 
 
 def _json_variants(text: str) -> Iterator[str]:
-    for pure in (False, True):
-        once = json.dumps(text, ensure_ascii=pure)[1:-1]
-        yield json.dumps(once, ensure_ascii=pure)[1:-1]  # JSON in a string of JSON, as in a call's arguments
+    for ensure_ascii in (False, True):
+        once = json.dumps(text, ensure_ascii=ensure_ascii)[1:-1]
+        yield json.dumps(once, ensure_ascii=ensure_ascii)[
+            1:-1
+        ]  # JSON in a string of JSON, as in a call's arguments
         yield once
 
 
 def _url_variants(text: str) -> Iterator[str]:
-    for bare in _EXTRA_UNESCAPED:
-        encoded = _percent_encode(text, _UNRESERVED + bare)
-        for one in (encoded, encoded.replace("%20", "+")):
-            yield one
-            yield _ESCAPE.sub(lambda found: found[0].lower(), one)
+    for unescaped in _EXTRA_UNESCAPED:
+        encoded = _percent_encode(text, _UNRESERVED + unescaped)
+        for variant in (encoded, encoded.replace("%20", "+")):
+            yield variant
+            yield _ESCAPE.sub(lambda match: match[0].lower(), variant)
 
 
 def _percent_encode(text: str, unescaped: str) -> str:
     data = text.encode("utf-8", "surrogatepass")
-    return "".join(chr(one) if chr(one) in unescaped else f"%{one:02X}" for one in data)
+    return "".join(chr(byte) if chr(byte) in unescaped else f"%{byte:02X}" for byte in data)
 
 
 def _base64_variants(text: str) -> Iterator[str]:
@@ -54,9 +56,9 @@ def _base64_variants(text: str) -> Iterator[str]:
     if len(data) < MIN_BASE64_BYTES:
         return
     for encode in (b64encode, urlsafe_b64encode):
-        whole = encode(data).decode()
-        yield from (whole, whole.rstrip("="))
-        for before in range(_GROUP):  # bytes that share its first group
-            shared = encode(bytes(before) + data).decode()
-            first, stop = -(-8 * before // _BITS), 8 * (before + len(data)) // _BITS
+        padded = encode(data).decode()
+        yield from (padded, padded.rstrip("="))
+        for prefix_size in range(_GROUP):  # bytes that share its first group
+            shared = encode(bytes(prefix_size) + data).decode()
+            first, stop = -(-8 * prefix_size // _BITS), 8 * (prefix_size + len(data)) // _BITS
             yield shared[first:stop]  # the characters that hold nothing of what stands around it

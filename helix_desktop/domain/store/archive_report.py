@@ -77,13 +77,13 @@ class ImportResult(msgspec.Struct, frozen=True):
 
 def export_summary(result: ExportResult) -> str:
     """What a file holds, in words, and what it lacks."""
-    held = result.held
-    words = f"{pluralize(held.entries, 'entry', 'entries')}, {pluralize(held.sessions, 'session')}."
-    lacks = [
-        (len(held.missing), "damaged or lost entries are"),
-        (len(held.left_out), "sessions with damaged logs are"),
+    totals = result.held
+    counts = f"{pluralize(totals.entries, 'entry', 'entries')}, {pluralize(totals.sessions, 'session')}."
+    lacking = [
+        (len(totals.missing), "damaged or lost entries are"),
+        (len(totals.left_out), "sessions with damaged logs are"),
     ]
-    return " ".join([words, *(f"{count} {what} not in the file." for count, what in lacks if count)])
+    return " ".join([counts, *(f"{count} {what} not in the file." for count, what in lacking if count)])
 
 
 def import_summary(result: ImportResult) -> str:
@@ -95,5 +95,5 @@ def import_summary(result: ImportResult) -> str:
         (len(result.apart), "beside those that went another way"),
         (len(result.busy), "left because they are open"),
     ]
-    told = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
-    return f"{pluralize(result.added, 'entry', 'entries')} added, {result.known:,} known. Sessions: {told}."
+    listed = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
+    return f"{pluralize(result.added, 'entry', 'entries')} added, {result.known:,} known. Sessions: {listed}."

@@ -82,7 +82,7 @@ class RepairReport(msgspec.Struct, frozen=True):
     @property
     def notice(self) -> StoreRepaired:
         """What a person is told: what happened, what was lost, what to do."""
-        kept = (
+        readable = (
             f"{pluralize(self.entries, 'cached output')}, {pluralize(self.sessions, 'session')} and "
             f"{pluralize(self.events, 'event')} could be read"
         )
@@ -90,43 +90,47 @@ class RepairReport(msgspec.Struct, frozen=True):
             "This workspace's store was damaged and has been mended."
             if self.copy
             else "This workspace's store lost its newest writes.",
-            f"{'; '.join(self.wrong)}. {kept}. {self._losses()}",
+            f"{'; '.join(self.wrong)}. {readable}. {self._losses()}",
             self._advice(),
         )
 
     def _losses(self) -> str:
         if self.is_lossless:
             return "Nothing was lost."
-        said = []
+        sentences = []
         if self.contents:
-            named = _list_some([one.text for one in self.contents])
-            said.append(f"The bytes of {pluralize(len(self.contents), 'cached output')} are lost: {named}.")
+            names = _list_some([content.text for content in self.contents])
+            sentences.append(
+                f"The bytes of {pluralize(len(self.contents), 'cached output')} are lost: {names}."
+            )
         if self.cut:
-            said.append(f"Sessions that end early: {_list_some([one.text for one in self.cut])}.")
+            sentences.append(
+                f"Sessions that end early: {_list_some([content.text for content in self.cut])}."
+            )
         if self.writes:
             last = "last write is" if self.writes == 1 else f"last {self.writes:,} writes are"
-            said.append(f"The {last} missing.")
+            sentences.append(f"The {last} missing.")
         if self.vanished:
-            gone = pluralize(self.vanished, "cached output")
-            said.append(f"Of {gone} nothing is left, not even the hash.")
+            count = pluralize(self.vanished, "cached output")
+            sentences.append(f"Of {count} nothing is left, not even the hash.")
         if self.uncounted:
-            said.append(
+            sentences.append(
                 "What the missing parts held beyond that is lost, and nobody can say how much it was."
             )
         if self.rows:
-            said.append(f"{pluralize(self.rows, 'row')} could not be read.")
-        return " ".join(said)
+            sentences.append(f"{pluralize(self.rows, 'row')} could not be read.")
+        return " ".join(sentences)
 
     def _advice(self) -> str:
-        said = []
+        sentences = []
         if self.contents:
-            said.append("Run again what made a lost output: storing the same bytes heals the entry.")
-        if any(one.aside for one in self.cut):
-            said.append(f"Events behind a gap are kept as text in {self.aside}.")
+            sentences.append("Run again what made a lost output: storing the same bytes heals the entry.")
+        if any(session.aside for session in self.cut):
+            sentences.append(f"Events behind a gap are kept as text in {self.aside}.")
         if self.copy:
-            said.append(f"The damaged files are kept in {self.copy}; delete them when you miss nothing.")
-        said.append("If this comes again, check the disk.")
-        return " ".join(said)
+            sentences.append(f"The damaged files are kept in {self.copy}; delete them when you miss nothing.")
+        sentences.append("If this comes again, check the disk.")
+        return " ".join(sentences)
 
 
 def _list_some(texts: list[str]) -> str:

@@ -80,11 +80,13 @@ class CleanupPlan(msgspec.Struct, frozen=True):
             ("pinned", self.pinned),
             ("used within the time of grace", self.young),
         )
-        said = ", ".join(f"{format_bytes(one.stored_size)} {why}" for why, one in stays if one.entries)
+        reasons = ", ".join(
+            f"{format_bytes(totals.stored_size)} {why}" for why, totals in stays if totals.entries
+        )
         return (
             f"The quota of {format_bytes(self.quota)} cannot be met, "
             f"{format_bytes(self.short)} are too many: "
-            f"{said}. What a session names never goes: delete sessions, take pins off, or raise the quota."
+            f"{reasons}. What a session names never goes: delete sessions, take pins off, or raise the quota."
         )
 
 
@@ -105,7 +107,7 @@ class TrashContents(msgspec.Struct, frozen=True):
     @property
     def stored_size(self) -> int:
         """Bytes on disk of the contents that lie there."""
-        return sum(one.stored_size for one in self.entries)
+        return sum(entry.stored_size for entry in self.entries)
 
 
 def is_collectable(entry: CacheEntry, at_ms: int, grace_ms: int) -> bool:
@@ -136,7 +138,7 @@ def must_revive(references: int, trashed: int, last_used: int, at_ms: int) -> bo
 
 def indexed_digests(index: bytes) -> set[str]:
     """The digests an index entry leads to, and perhaps others its text quotes: those are kept in vain."""
-    return {found.decode() for found in _INDEX_LINE.findall(index)}
+    return {match.decode() for match in _INDEX_LINE.findall(index)}
 
 
 def plan_cleanup(
@@ -146,37 +148,49 @@ def plan_cleanup(
     at_ms: int,
 ) -> CleanupPlan:
     """The plan for a store that holds these entries at `at`; `read_index` gives None for a damaged one."""
-    named = pinned = young = trashed = EntryTotals()
-    free: dict[str, CacheEntry] = {}
-    leading: list[str] = []
+    referenced = pinned = young = trashed = EntryTotals()
+    collectable: dict[str, CacheEntry] = {}
+    index_digests: list[str] = []
     for entry in entries:
         if is_collectable(entry, at_ms, rule.grace_ms):
-            free[entry.digest] = entry
+            collectable[entry.digest] = entry
             continue
         if entry.kind == "index":
-            leading.append(entry.digest)
+            index_digests.append(entry.digest)
         if entry.trashed:
             trashed = trashed.plus(entry)
         elif entry.references:
-            named = named.plus(entry)
+            referenced = referenced.plus(entry)
         elif entry.pinned:
             pinned = pinned.plus(entry)
         else:
             young = young.plus(entry)
-    indexed = _drop_reachable(free, leading, read_index)
-    stays = sum(one.stored_size for one in (named, indexed, pinned, young))
-    going = _select_entries(
-        sorted(free.values(), key=lambda one: (one.last_used, one.digest)), stays, rule, at_ms
+    indexed = _drop_reachable(collectable, index_digests, read_index)
+    staying_size = sum(totals.stored_size for totals in (referenced, indexed, pinned, young))
+    collected = _select_entries(
+        sorted(collectable.values(), key=lambda entry: (entry.last_used, entry.digest)),
+        staying_size,
+        rule,
+        at_ms,
     )
-    gone = {one.digest for one in going}
+    collected_digests = {entry.digest for entry in collected}
     spared = EntryTotals()
-    for entry in free.values():
-        if entry.digest not in gone:
+    for entry in collectable.values():
+        if entry.digest not in collected_digests:
             spared = spared.plus(entry)
-    short = max(0, stays + spared.stored_size - rule.quota) if rule.quota else 0
-    freed = sum(one.stored_size for one in going)
+    short = max(0, staying_size + spared.stored_size - rule.quota) if rule.quota else 0
+    freed = sum(entry.stored_size for entry in collected)
     return CleanupPlan(
-        tuple(going), freed, named, indexed, pinned, young, spared, trashed, short=short, quota=rule.quota
+        tuple(collected),
+        freed,
+        referenced,
+        indexed,
+        pinned,
+        young,
+        spared,
+        trashed,
+        short=short,
+        quota=rule.quota,
     )
 
 
@@ -184,30 +198,30 @@ def purgeable_entries(
     entries: Iterable[CacheEntry], read_index: Callable[[str], bytes | None], before_ms: int
 ) -> tuple[CacheEntry, ...]:
     """What went to the trash before `before` and may be removed for good: nothing that stays leads to it."""
-    free: dict[str, CacheEntry] = {}
-    leading: list[str] = []
+    purgeable: dict[str, CacheEntry] = {}
+    index_digests: list[str] = []
     for entry in entries:
         if 0 < entry.trashed < before_ms and not (entry.references or entry.pinned):
-            free[entry.digest] = entry
+            purgeable[entry.digest] = entry
         elif entry.kind == "index":
-            leading.append(entry.digest)
-    _drop_reachable(free, leading, read_index)
-    return tuple(free.values())
+            index_digests.append(entry.digest)
+    _drop_reachable(purgeable, index_digests, read_index)
+    return tuple(purgeable.values())
 
 
 def _drop_reachable(
-    free: dict[str, CacheEntry], leading: list[str], read_index: Callable[[str], bytes | None]
+    free: dict[str, CacheEntry], index_digests: list[str], read_index: Callable[[str], bytes | None]
 ) -> EntryTotals:
     """Take out of `free` what an index entry that stays leads to, also over further ones."""
-    kept = EntryTotals()
-    while leading and free:
-        index = read_index(leading.pop())
+    reachable = EntryTotals()
+    while index_digests and free:
+        index = read_index(index_digests.pop())
         for digest in indexed_digests(index or b"") & free.keys():
             entry = free.pop(digest)
-            kept = kept.plus(entry)
+            reachable = reachable.plus(entry)
             if entry.kind == "index":
-                leading.append(digest)
-    return kept
+                index_digests.append(digest)
+    return reachable
 
 
 def _select_entries(
@@ -216,12 +230,12 @@ def _select_entries(
     """Which of the entries that may go are asked for; `free` begins with the least recently used."""
     if not rule.quota and not rule.unused_ms:
         return list(free)
-    left = stays + sum(one.stored_size for one in free)
-    chosen: list[CacheEntry] = []
+    size_left = stays + sum(entry.stored_size for entry in free)
+    selected: list[CacheEntry] = []
     for entry in free:
         old = bool(rule.unused_ms) and entry.last_used + rule.unused_ms <= at_ms
-        if not old and not (rule.quota and left > rule.quota):
+        if not old and not (rule.quota and size_left > rule.quota):
             break
-        chosen.append(entry)
-        left -= entry.stored_size
-    return chosen
+        selected.append(entry)
+        size_left -= entry.stored_size
+    return selected
