@@ -37,14 +37,14 @@ _KINDS: dict[str, ToolKind] = {
 
 
 def tool_kind(tool: str) -> ToolKind:
-    """What kind of thing a tool does, by the words of its name; the one that changes most counts."""
+    """Return the kind of a tool, by the words in its name; the most invasive kind wins."""
     kinds = [_KINDS[token] for token in (token.lower() for token in _WORD.findall(tool)) if token in _KINDS]
     order: tuple[ToolKind, ...] = ("command", "write", "edit", "search", "list", "read")
     return next((kind for kind in order if kind in kinds), "other")
 
 
 def call_target(arguments: str) -> str:
-    """The path, command or pattern that a call names, on one line of at most 200 characters; maybe empty."""
+    """Return the path, command or pattern of a call, on one line of at most 200 characters; may be empty."""
     args = _decode(arguments)
     if isinstance(args, dict):
         target = next((args[key] for key in _TARGET_KEYS if isinstance(args.get(key), str) and args[key]), "")

@@ -1,4 +1,4 @@
-"""Content addresses and the marker that stands for a cached output."""
+"""Content addresses and the marker that replaces a cached output."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def digest_of(data: bytes) -> str:
 
 
 def is_digest(text: str) -> bool:
-    """Whether `text` is 64 lower-case hex digits."""
+    """Return True if `text` is 64 lower-case hex digits."""
     return len(text) == HEX_DIGITS and _PREFIX.fullmatch(text) is not None
 
 
 def is_digest_prefix(text: str) -> bool:
-    """Whether `text` could begin a digest."""
+    """Return True if `text` could begin a digest."""
     return _PREFIX.fullmatch(text) is not None
 
 
 def first_line(text: str, cap: int = FIRST_LINE_CAP) -> str:
-    """The first line of `text` that says something, at most `cap` characters."""
+    """Return the first line of `text` with a letter or digit, at most `cap` characters."""
     for line in text[:4096].splitlines():
         line_text = " ".join(line.split())
         if any(char.isalnum() for char in line_text):
@@ -54,7 +54,7 @@ def title_line(text: str) -> str:
 
 
 def format_bytes(size: int) -> str:
-    """A size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`."""
+    """Return a size in bytes as people write it: `812 B`, `18 KB`, `2.4 MB`."""
     if size < _KILO:
         return f"{size} B"
     if size < _KILO * _KILO:
@@ -63,17 +63,17 @@ def format_bytes(size: int) -> str:
 
 
 def pluralize(number: int, singular: str, plural: str = "") -> str:
-    """A number of things in words: `1 entry`, `1,200 entries`; `many` is for nouns that take no s."""
+    """Return a number with its noun: `1 entry`, `1,200 entries`; `plural` is for nouns that take no s."""
     return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
 
 
 def bare_marker(digest: str) -> str:
-    """The bare marker of a digest; the tool's name is never prefixed."""
+    """Return the bare marker of a digest; the tool's name is never prefixed."""
     return f'[CACHED] recall_cached_content("{digest}")'
 
 
 def marker(digest: str, tool: str, target: str, size: int, line: str) -> str:
-    """The marker with its one-line description: what stands in the window for a cached output."""
+    """Return the marker with its one-line description, which replaces a cached output in the window."""
     where = target if len(target) <= _TARGET_CAP else target[:24] + "…" + target[-(_TARGET_CAP - 25) :]
     call = " ".join(part for part in (tool, where) if part)
     quoted_line = f', "{line}"' if line else ""

@@ -1,27 +1,27 @@
-"""Errors a person can act on: what happened, why, and what to do.
+"""Errors a user can act on: what happened, why, and what to do.
 
 HelixError
-├── InputUnusable                                           what was typed: an address, a label, an id
-├── DataDirUnusable, SettingsDamaged, WorkspaceMissing      where things live
+├── InvalidInput                                            what was typed: an address, a label, an id
+├── DataDirUnavailable, SettingsDamaged, WorkspaceMissing   where things live
 ├── WorkspaceUntrusted                                      a folder in which nothing may happen yet
-├── WindowSilent                                            a window that has the data directory and hangs
-├── RecordingUnusable                                       a recorded session that is to be replayed
-├── ArchiveUnusable, ArchiveNotWritten                      a workspace as one file: to be imported, exported
+├── InstanceNotResponding                                   the instance that owns the data directory hangs
+├── InvalidRecording                                        a recorded session that is to be replayed
+├── InvalidArchive, ArchiveWriteFailed                      a workspace as one file: to be imported, exported
 ├── StoreError
-│   ├── StoreLocked, StoreClosed, StoreWriteFailed, StoreMended
+│   ├── StoreLocked, StoreClosed, StoreWriteFailed, StoreRepaired
 │   ├── StoreUnreadable
 │   │   └── StoreDamaged
 │   ├── DigestUnknown, DigestAmbiguous, ContentDamaged, ContentTooLarge
-│   └── ContentForgotten                                    a digest unknown since the person had it removed
+│   └── ContentRedacted                                     a digest unknown since the user had it removed
 ├── ModelError
-│   ├── ModelUnreachable, ModelOverflow, ModelNonsense
-│   └── ModelRefused
-│       └── KeyRefused, ImagesRefused
-├── ToolError                                               told to the agent as the tool's answer
+│   ├── ModelUnreachable, ContextWindowExceeded, InvalidModelResponse
+│   └── ModelRequestRejected
+│       └── AuthenticationFailed, ImagesRejected
+├── ToolError                                               given to the agent as the tool's answer
 │   └── SubagentFailed
-├── ModelUnchosen                                           another model than a session's would answer it
-├── BudgetSpent                                             what a session may spend is spent
-└── RequestInvalid, RequestTooLarge, CompactionRefused, FormRefused      the context engine says no
+├── ModelNotChosen                                          another model than a session's would answer it
+├── BudgetExhausted                                         what a session may spend is spent
+└── RequestInvalid, RequestTooLarge, CompactionRefused, OutputFormUnavailable   the engine refuses
                                      └── SummaryRefused
 """
 
@@ -33,10 +33,10 @@ from helix_desktop.domain.tools import SubagentUsage
 
 
 class HelixError(Exception):
-    """Something a person is told: what happened, why, and what to do."""
+    """An error shown to the user: what happened, why, and what to do."""
 
     remedies: tuple[Remedy, ...] = ()
-    """What of `fix` the app can do, the best first."""
+    """The parts of `fix` the app can do, the best first."""
 
     def __init__(
         self, what: str, why: str = "", fix: str = "", *, remedies: tuple[Remedy, ...] | None = None
@@ -49,7 +49,7 @@ class HelixError(Exception):
 
 
 class InvalidInput(HelixError):
-    """What somebody typed cannot be used: an address, a model's label, a session's id."""
+    """Typed input is invalid: an address, a model's label, a session's id."""
 
 
 class DataDirUnavailable(HelixError):
@@ -65,7 +65,7 @@ class WorkspaceMissing(HelixError):
 
 
 class WorkspaceUntrusted(HelixError):
-    """The person has not said that they trust a workspace's folder."""
+    """The user has not trusted a workspace's folder."""
 
     remedies: tuple[Remedy, ...] = ("trust_folder",)
 
@@ -111,7 +111,7 @@ class StoreDamaged(StoreUnreadable):
 
 
 class StoreRepaired(StoreError):
-    """The store was damaged and has been mended: told once, with what was lost. Never raised."""
+    """A notice that the store was damaged and repaired, shown once, with what was lost. Never raised."""
 
 
 class StoreWriteFailed(StoreError):
@@ -127,7 +127,7 @@ class DigestUnknown(StoreError):
 
 
 class ContentRedacted(DigestUnknown):
-    """The content was removed on the person's word."""
+    """The content was removed at the user's request."""
 
 
 class DigestAmbiguous(StoreError):
@@ -163,7 +163,7 @@ class ModelRequestRejected(ModelError):
 
 
 class AuthenticationFailed(ModelRequestRejected):
-    """The model's server does not take the key, or wants one."""
+    """The model's server rejects the key, or requires one."""
 
     remedies: tuple[Remedy, ...] = ("provider_settings",)
 
@@ -181,7 +181,7 @@ class ImagesRejected(ModelRequestRejected):
 class ContextWindowExceeded(ModelError):
     """The model's server says that the request is larger than the window.
 
-    `asked` and `window` are the tokens of both by its own count, as far as it said them; 0: it did not.
+    `request_tokens` and `window` are its own counts, as far as it reported them; 0: it did not.
     """
 
     remedies: tuple[Remedy, ...] = ("compact", "provider_settings")
@@ -194,13 +194,13 @@ class ContextWindowExceeded(ModelError):
 
 
 class InvalidModelResponse(ModelError):
-    """The model's server answered with something that is no answer."""
+    """The model's server sent an invalid response."""
 
     remedies: tuple[Remedy, ...] = ("choose_model",)
 
 
 class ToolError(HelixError):
-    """A tool could not do what the agent asked; the agent is told."""
+    """A tool could not do what the agent asked; the agent gets the message."""
 
 
 class SubagentFailed(ToolError):
@@ -214,7 +214,7 @@ class SubagentFailed(ToolError):
 
 
 class ModelNotChosen(HelixError):
-    """The model of a session is not to be had, and the person has not said which one goes on."""
+    """The model of a session is not available, and the user has not chosen another."""
 
     remedies: tuple[Remedy, ...] = ("choose_model",)
 
@@ -227,7 +227,7 @@ class ModelNotChosen(HelixError):
 
 
 class BudgetExhausted(HelixError):
-    """A session has spent what it may; no model is called any more until the person allows more."""
+    """A session has spent what it may; no model is called until the user allows more."""
 
     remedies: tuple[Remedy, ...] = ("set_budget",)
 

@@ -1,4 +1,4 @@
-"""MCP servers as a workspace's record names them: how one is reached, and what the person agreed to."""
+"""MCP servers of a workspace: how each is reached, and what the user consented to."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     """One MCP server: a command that speaks over its pipes, or a URL; under a name unique in its workspace.
 
     `cwd` empty: the workspace's folder. Of `secret_env` and `secret_headers` only the names stand here, the
-    values in the keychain. `off` names tools that are not told; `approved` is the fingerprint agreed to.
+    values in the keychain. `off` names tools that are not exposed; `approved` is the fingerprint agreed to.
     `quiet_s` is how long a call may go without a sign of life.
     """
 
@@ -45,7 +45,7 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """SHA-256 of everything that decides what is started, or where requests go."""
+        """Return the SHA-256 of everything that decides what is started, or where requests go."""
         parts = [
             self.command,
             list(self.args),
@@ -61,7 +61,7 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_consented(self) -> bool:
-        """Whether the person agreed to exactly this."""
+        """Return True if the user consented to exactly this configuration."""
         return self.approved == self.fingerprint
 
     @property
@@ -71,18 +71,18 @@ class McpServerConfig(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def target_line(self) -> str:
-        """What is started, or where requests go, on one line."""
+        """Return what is started, or where requests go, on one line."""
         return self.url or shell_line((self.command, *self.args))
 
 
 def shell_line(argv: tuple[str, ...]) -> str:
-    """Words as a person would type them; what is not plain stands in JSON's quotes."""
+    """Return arguments as a user would type them; those that are not plain are JSON-quoted."""
     plain = re.compile(r"[A-Za-z0-9_@%+=:,./~-]+")
     return " ".join(word if plain.fullmatch(word) else json.dumps(word) for word in argv)
 
 
 def validate_server(entry: McpServerConfig, used_names: tuple[str, ...] = ()) -> dict[str, str]:
-    """What is wrong with an entry, by field; `others` are the names already taken."""
+    """Return the faults of an entry, by field; `used_names` are the names already taken."""
     faults = {
         "name": _name_fault(entry.name, used_names),
         "reach": _reach_fault(entry),
@@ -93,7 +93,7 @@ def validate_server(entry: McpServerConfig, used_names: tuple[str, ...] = ()) ->
 
 
 def suggest_name(text: str, used_names: tuple[str, ...] = ()) -> str:
-    """The nearest name that can be used, unlike those taken."""
+    """Return the nearest valid name that is not taken."""
     plain = re.sub(r"_{2,}|[^a-z0-9_-]+", "-", text.lower()).strip("-_")[:32].strip("-_") or "server"
     name, number = plain, 2
     while name in used_names:

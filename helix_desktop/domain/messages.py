@@ -26,7 +26,7 @@ class ToolCall(msgspec.Struct, frozen=True):
 class Message(msgspec.Struct, frozen=True):
     """One message of a request; `calls` on assistants only, `call_id` and `name` on tools only.
 
-    `images` stand in the person's messages and in answers of tools.
+    `images` occur in user messages and in tool answers.
     """
 
     role: Role
@@ -39,11 +39,11 @@ class Message(msgspec.Struct, frozen=True):
 
 
 MCP_PREFIX = "mcp__"
-"""What the told name of every MCP server's tool begins with, and of no other: `mcp__SERVER__TOOL`."""
+"""The prefix of the exposed name of every MCP server's tool, and of no other: `mcp__SERVER__TOOL`."""
 
 
 def display_name(exposed_name: str) -> str:
-    """A tool's name as people read it: of an MCP server's tool `SERVER: TOOL`, of others what is told."""
+    """Return a tool's name for display: `SERVER: TOOL` for an MCP tool, else the exposed name."""
     server, parted, tool = exposed_name.removeprefix(MCP_PREFIX).partition("__")
     return f"{server}: {tool}" if exposed_name.startswith(MCP_PREFIX) and parted else exposed_name
 
@@ -57,7 +57,7 @@ class QueuedMessage(msgspec.Struct, frozen=True):
 
 
 class ToolSpec(msgspec.Struct, frozen=True):
-    """A tool as the model is told of it; `parameters` is a JSON schema."""
+    """A tool as described to the model; `parameters` is a JSON schema."""
 
     name: str
     description: str
@@ -65,12 +65,12 @@ class ToolSpec(msgspec.Struct, frozen=True):
 
     @property
     def is_mcp(self) -> bool:
-        """Whether it is a tool of an MCP server."""
+        """Return True if it is a tool of an MCP server."""
         return self.name.startswith(MCP_PREFIX)
 
 
 class ModelRequest(msgspec.Struct, frozen=True):
-    """What is sent to a model in one call; `pictures` holds the bytes of its images by digest."""
+    """What is sent to a model in one call; `image_data` holds the bytes of its images by digest."""
 
     messages: tuple[Message, ...]
     tools: tuple[ToolSpec, ...] = ()

@@ -1,4 +1,4 @@
-"""Figures of a model: its room, prices and abilities, each with who said so; the nearest word counts."""
+"""Model specs: limits, prices and capabilities, each with its source; the first source wins."""
 
 from __future__ import annotations
 
@@ -56,17 +56,17 @@ class SourcedValue(msgspec.Struct, frozen=True):
 
 
 class ResolvedModelSpec(msgspec.Struct, frozen=True):
-    """All figures of a model that count, by name; one that nobody gave is missing."""
+    """The resolved values of a model, by name; values without a source are missing."""
 
     values: dict[str, SourcedValue]
 
     def number(self, name: str) -> float:
-        """A limit or price; 0 when it is not known."""
+        """Return a limit or price; 0 if it is not known."""
         fact = self.values.get(name)
         return fact.value if fact is not None else 0
 
     def supports(self, name: str) -> bool | None:
-        """An ability; None when it is not known."""
+        """Return a capability; None if it is not known."""
         fact = self.values.get(name)
         return bool(fact.value) if fact is not None else None
 
@@ -86,7 +86,7 @@ class ResolvedModelSpec(msgspec.Struct, frozen=True):
 
 
 def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
-    """What counts: of each figure the first that was given. Prices come from one mouth, all together."""
+    """Resolve a spec: the first given value of each field wins; prices come from one source, all together."""
     facts: dict[str, SourcedValue] = {}
     for sourced in specs:
         spec = sourced.spec
@@ -102,7 +102,7 @@ def resolve_spec(*specs: SourcedSpec) -> ResolvedModelSpec:
 
 
 def _with_defaults(values: dict[str, SourcedValue]) -> dict[str, SourcedValue]:
-    """With window and reserve, which every request needs; a reserve that leaves no window is cut down."""
+    """Add window and reserve, which every request needs; a reserve that leaves no window is reduced."""
     if "window" not in values:
         values["window"] = SourcedValue(DEFAULT_WINDOW, "usual", "assumed: nobody says how large it is")
     window = int(values["window"].value)

@@ -12,7 +12,7 @@ _PART = re.compile(r'"([^"]+)"|(\S+)')
 
 
 def parse_query(query: str) -> tuple[str, ...]:
-    """The words of a query, folded; "quoted words" are a phrase, found on one line. Raises InputUnusable."""
+    """The words of a query, folded; "quoted words" are a phrase, found on one line. Raise InvalidInput."""
     if len(query) > MAX_QUERY_LENGTH:
         raise InvalidInput(
             f"The query has {len(query):,} characters; the most is {MAX_QUERY_LENGTH}.",

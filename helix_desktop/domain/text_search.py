@@ -61,7 +61,7 @@ class _Match:
     term_count: int
 
     def to_matching_line(self, terms: Sequence[str]) -> MatchingLine:
-        """The line as it is told."""
+        """Return the line with its excerpt."""
         first = min(at for at in map(self.normalized.find, terms) if at >= 0)
         start, excerpt = _excerpt(self.text, _original_index(self.text, self.normalized, first))
         char = self.char + start
@@ -69,7 +69,7 @@ class _Match:
 
 
 class _BestLines:
-    """The lines with the most words, the first of them on a tie, and the count of all that match."""
+    """The lines with the most terms, the first of them on a tie, and the count of all that match."""
 
     def __init__(self, terms: Sequence[str]) -> None:
         self._terms = terms
@@ -78,7 +78,7 @@ class _BestLines:
         self._count = self._last_line = 0
 
     def add(self, chunk: TextChunk) -> None:
-        """Look at the lines of the next piece."""
+        """Match the lines of the next chunk."""
         folded = normalize(chunk.text)
         present = [word for word in self._terms if word in folded]
         if not present:
@@ -88,13 +88,13 @@ class _BestLines:
             term_count = sum([word in line for word in present])
             if term_count:
                 number = chunk.line + offset
-                self._count += number != self._last_line  # a line in several pieces is one
+                self._count += number != self._last_line  # a line in several chunks counts once
                 self._last_line = number
                 if term_count > self._min_term_count:
                     self._keep(_Match(number, 0 if offset else chunk.char, lines[offset], line, term_count))
 
     def summary(self) -> MatchSummary:
-        """What was found in all pieces."""
+        """Return the summary of all chunks."""
         best = (
             self._best_by_line[number].to_matching_line(self._terms) for number in sorted(self._best_by_line)
         )
@@ -114,9 +114,9 @@ class _BestLines:
 def find_matches(
     terms: Sequence[str], data: bytes, description: str, should_continue: Callable[[], bool]
 ) -> MatchSummary | None:
-    """Where folded words stand in a content; what is said of it (`about`) counts as part of it.
+    """Return where normalized terms occur in a content; its `description` counts as part of it.
 
-    None when one occurs in neither, or as soon as `going` says no.
+    None if a term occurs in neither, or as soon as `should_continue` returns False.
     """
     description_text = normalize(description)
     missing = [word for word in terms if word not in description_text]
@@ -142,7 +142,7 @@ def _match_lines(
 
 
 def split_chunks(data: bytes) -> Iterator[TextChunk]:
-    """The text in pieces of whole lines; the pieces of a longer line overlap, so that a cut loses no word."""
+    """Yield the text in chunks of whole lines; chunks of a longer line overlap, so no term is lost."""
     offset, line, char = 0, 1, 0
     while offset < len(data):
         end, following = _chunk_end(data, offset)
@@ -156,7 +156,7 @@ def split_chunks(data: bytes) -> Iterator[TextChunk]:
 
 
 def _chunk_end(data: bytes, start: int) -> tuple[int, int]:
-    """Where the piece that begins at `start` ends, and where the next one begins."""
+    """Return where the chunk that begins at `start` ends, and where the next one begins."""
     limit = start + 2 * _CHUNK_BYTES
     after = data.find(b"\n", start + _CHUNK_BYTES, limit) + 1
     if after:
@@ -168,7 +168,7 @@ def _chunk_end(data: bytes, start: int) -> tuple[int, int]:
 
 
 def _character_start(data: bytes, offset: int) -> int:
-    """The last place up to `at` where a character begins."""
+    """Return the last position up to `offset` where a character begins."""
     offsets = (
         candidate
         for candidate in range(offset, offset - 4, -1)
@@ -178,14 +178,14 @@ def _character_start(data: bytes, offset: int) -> int:
 
 
 def _original_index(line: str, normalized: str, index: int) -> int:
-    """The place in a line that corresponds to one in its folded form."""
+    """Return the index in a line that corresponds to one in its normalized form."""
     if len(line) == len(normalized):
         return index
     return max(0, bisect_left(range(len(line)), index + 1, key=lambda end: len(normalize(line[:end]))) - 1)
 
 
 def _excerpt(line: str, index: int) -> tuple[int, str]:
-    """Where an excerpt round a place begins, and what it says, with a mark for each hidden sign."""
+    """Return where an excerpt around an index begins, and its text, with a mark for each hidden character."""
     line = line.removesuffix("\r")
     start = max(0, min(index - _BEFORE, len(line) - _EXCERPT)) if len(line) > _EXCERPT else 0
     cut = line[start : start + _EXCERPT].replace("\t", " ")

@@ -28,14 +28,14 @@ _ANY_USE_TEXTS: Mapping[str, str] = {
 }
 
 OutputCallback = Callable[[str], None]
-"""Hears pieces of a call's output while it runs, in order; a flood may be heard in part."""
+"""Receive chunks of a call's output while it runs, in order; some are dropped in a flood."""
 
 STOPPED = "the person stopped this call"
 """The message of a cancel that ends one call alone: a tool may then answer with what it has so far."""
 
 
 def ignore_output(text: str) -> None:
-    """Progress that nobody hears."""
+    """Ignore output."""
 
 
 class SubagentUsage(msgspec.Struct, frozen=True):
@@ -50,11 +50,11 @@ class SubagentUsage(msgspec.Struct, frozen=True):
 class ToolResult(msgspec.Struct, frozen=True):
     """A tool's answer: the whole output in bytes, and what it was about.
 
-    `shown` is the form for the window when the tool itself pages or shortens; empty means the whole output.
+    `model_text` is the form for the window when the tool itself pages or shortens; empty: the whole output.
     `recalled` names the digest that was recalled, so that recalled content is never stored or counted as new.
     `subagent` is the session of the subagent whose result this is, `delegated` what it took. `image` says
-    that the content is one; `shown` then says in words what it is. `pictures` are the bytes of images that
-    come beside a text. `stopped`: the person ended the call, and this is what there was.
+    that the content is one; `model_text` then describes it. `image_data` are the bytes of images that
+    accompany a text. `stopped`: the user ended the call, and this is what there was.
     """
 
     content: bytes
@@ -129,15 +129,16 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
 
 class ApprovalRequest(msgspec.Struct, frozen=True):
-    """A question to the person: may this call run?
+    """A question to the user: may this call run?
 
     `subject` is what an exact rule is bound to (the exact command, the path of a file edit, an address);
     `detail` shows exactly what would happen (the command, or the diff). `confined`: whatever it does stays in
-    the workspace and off the network. `rule` is the narrowest rule that may be saved, `offers` all of them,
-    narrowest first (see `permission`). `host` is where a fetch goes; `server` and `definition` (the hash of
-    its definition) say whose MCP tool it is. `because` names the rule by which it is asked, if one says so.
-    `also` are further files of the same change: a rule must allow each, and any may be refused. `asker` is
-    the title of the subagent whose call it is, if it is one's.
+    the workspace and off the network. `rule` is the narrowest rule that may be saved, `suggested_rules` all,
+    narrowest first (see `permissions.rules`). `host` is where a fetch goes; `server` and `definition`
+    (the hash of its definition) say whose MCP tool it is. `asking_rule` names the rule that requires
+    asking, if any.
+    `other_paths` are further files of the same change: a rule must allow each, and any may be refused.
+    `subagent_title` is the title of the subagent that makes the call, if any.
     """
 
     call_id: str
@@ -158,7 +159,7 @@ class ApprovalRequest(msgspec.Struct, frozen=True):
 
 
 class ApprovalReply(msgspec.Struct, frozen=True):
-    """The person's answer to a question; `rule` is what it saves, `words` are for the agent when it is no."""
+    """The user's answer to a question; `rule` is what it saves, `reason` is for the agent on a denial."""
 
     decision: ApprovalDecision
     rule: PermissionRule | None = None

@@ -25,7 +25,7 @@ def repair_surrogates(text: str) -> str:
 
 
 def is_hidden(char: str) -> bool:
-    """Whether a sign is unseen or steers others; line feed and tab are not."""
+    """Return True if a character is invisible or affects others; line feed and tab are not hidden."""
     if char.isascii():
         return not (char.isprintable() or char in _PLAIN)
     unseen = unicodedata.category(char) in _INVISIBLE_CATEGORIES or char in _BLANK
@@ -33,19 +33,19 @@ def is_hidden(char: str) -> bool:
 
 
 def first_hidden(text: str) -> str:
-    """The first hidden sign of a text; empty when there is none."""
+    """Return the first hidden character of a text; empty if there is none."""
     return "" if text.isascii() and text.isprintable() else next(filter(is_hidden, text), "")
 
 
 def escape_hidden(text: str) -> str:
-    """The text with hidden signs as codes, such as \\u202e."""
+    """Return the text with hidden characters as codes, such as \\u202e."""
     if not first_hidden(text):
         return text
     return "".join(_escape(char) if is_hidden(char) else char for char in text)
 
 
 def escape_hidden_name(name: str) -> str:
-    """A file's name on one line, with hidden signs as codes."""
+    """Return a file's name on one line, with hidden characters as codes."""
     return escape_hidden(name).replace("\n", _escape("\n")).replace("\t", _escape("\t"))
 
 

@@ -1,4 +1,4 @@
-"""The events by which the rules or the person rewrite a window: sweeps, folds, forms, pins, undo and redo."""
+"""The events by which the rules or the user rewrite a window: sweeps, folds, forms, pins, undo and redo."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class SweepMade(EventBase, frozen=True, tag="sweep-made"):
 
 
 class FoldMade(EventBase, frozen=True, tag="fold-made"):
-    """Older steps became one note: every event behind `after`, up to and with `upto`.
+    """Older steps became one note: every event after `after` up to and including `upto`.
 
     `index` is the digest of the index entry that names all it covers; `tokens` counts the note, `saved` what
     it saved. "condense" replaces notes by a shorter one, "truncate" leaves only the index.
@@ -42,11 +42,11 @@ class FoldMade(EventBase, frozen=True, tag="fold-made"):
 
 
 class FormChosen(EventBase, frozen=True, tag="form-chosen"):
-    """The person chose another shown form for the output recorded as `target`.
+    """The user chose another shown form for the output recorded as `target`.
 
     For a compact one `asked` are their instructions, and `intake_tokens` (`intake_cached` of them cached)
     went in and out of `intake_model` in `intake_ms`, for `intake_cost` US dollars; `intake_note` says why it
-    was not done the usual way.
+    was not done the default way.
     """
 
     target: int
@@ -63,24 +63,24 @@ class FormChosen(EventBase, frozen=True, tag="form-chosen"):
 
 
 class Pinned(EventBase, frozen=True, tag="pinned"):
-    """The person pinned the output recorded as `target`: it stays in the window whole, on every path."""
+    """The user pinned the output recorded as `target`: it stays in the window in full, on every path."""
 
     target: int
 
 
 class Unpinned(EventBase, frozen=True, tag="unpinned"):
-    """A pin was taken off."""
+    """A pin was removed."""
 
     target: int
 
 
 class Undone(EventBase, frozen=True, tag="undone"):
-    """A rewrite no longer holds: a sweep, fold, handover, placing of observations, or choice of a form."""
+    """A rewrite is no longer active: a sweep, fold, handover, placed observations, or choice of a form."""
 
     target: int
 
 
 class Redone(EventBase, frozen=True, tag="redone"):
-    """An undone rewrite holds again."""
+    """An undone rewrite is active again."""
 
     target: int

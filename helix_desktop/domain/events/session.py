@@ -31,7 +31,7 @@ from helix_desktop.domain.tools import ApprovalDecision, PermissionMode, Subagen
 NEW_TITLE = "New session"
 
 ModelRole = Literal["main", "fast", "long"]
-"""Which of the workspace's models: the usual one, a quick and cheap one, the one with the largest window."""
+"""Which of the workspace's models: the default, a quick and cheap one, the one with the largest window."""
 
 
 class SessionStarted(EventBase, frozen=True, tag="session-started"):
@@ -49,15 +49,15 @@ class SessionStarted(EventBase, frozen=True, tag="session-started"):
 
 
 class SessionRenamed(EventBase, frozen=True, tag="session-renamed"):
-    """The person gave the session a title."""
+    """The user gave the session a title."""
 
     title: str
 
 
 class Attachment(msgspec.Struct, frozen=True):
-    """Content that the person put into a message: its digest, its name, and its text or the image it is.
+    """Content that the user put into a message: its digest, its name, and its text or the image it is.
 
-    `marker_tokens` counts the text that can stand for an image.
+    `marker_tokens` counts the text that can replace an image.
     """
 
     digest: str
@@ -70,7 +70,7 @@ class Attachment(msgspec.Struct, frozen=True):
 
 
 class MessageQueued(EventBase, frozen=True, tag="message-queued"):
-    """The person sent a message while the agent was busy; it is not in the window yet.
+    """The user sent a message while the agent was busy; it is not in the window yet.
 
     One that is to `steer` goes into the running turn after the step under way, the others begin turns.
     """
@@ -81,16 +81,16 @@ class MessageQueued(EventBase, frozen=True, tag="message-queued"):
 
 
 class QueueChanged(EventBase, frozen=True, tag="queue-changed"):
-    """The person changed what waits: its order, its words, what steers. What is not named was taken away."""
+    """The user changed the queue: order, texts, what steers. Messages not listed were removed."""
 
     waiting: tuple[QueuedMessage, ...]
 
 
 class UserSpoke(EventBase, frozen=True, tag="user-spoke"):
-    """The person's message entered the window; `queued` is the seq it had waited under.
+    """The user's message entered the window; `queued` is the seq it had waited under.
 
-    It began a turn, or `steered` the one that ran. `mode` is the session's then; `note` tells the model of
-    it, before the person's words, where it is news, and counts in `tokens`.
+    It began a turn, or `steered` the running one. `mode` is the session's at that time; `note` announces a
+    new mode to the model before the user's text, and counts in `tokens`.
     """
 
     text: str
@@ -137,9 +137,9 @@ class AssistantSpoke(EventBase, frozen=True, tag="assistant-spoke"):
 
 
 class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):
-    """A call that needs a yes got its answer, by the `rule` or the `mode` that is named, or by the person.
+    """A call that needs approval got its answer, by the `rule` or the `mode` named, or by the user.
 
-    `words` is what they said with their no, `saved` the rule that their answer saved.
+    `words` is the user's comment on a denial, `saved` the rule that their answer saved.
     """
 
     call_id: str
@@ -153,7 +153,7 @@ class ApprovalGiven(EventBase, frozen=True, tag="approval-given"):
 
 
 class ModeChanged(EventBase, frozen=True, tag="mode-changed"):
-    """The person chose how freely the session's agent acts from now on."""
+    """The user chose how freely the session's agent acts from now on."""
 
     mode: PermissionMode
 
@@ -180,8 +180,9 @@ class ToolAnswered(EventBase, frozen=True, tag="tool-answered"):
     form, `asked` the agent's instructions for a compact one, `chosen` who chose it, `intake_note` why it is
     not the form that was asked for. `intake_tokens` went in and out of models for it (`intake_cached` of them
     cached by the provider) in `intake_ms`; the one question of a batch counts at its first output.
-    `subagent` is the session of the subagent whose result this is, `delegated` what it took. `images` stand
-    beside the shown form and count in `tokens`; the text of the shown form says what they are. `intake_cost`
+    `subagent` is the session of the subagent whose result this is, `delegated` what it took. `images`
+    accompany the shown form and count in `tokens`; the text of the shown form says what they are.
+    `intake_cost`
     is what models took for the form, in US dollars. `full_tokens` counts the whole output where another form
     is shown; 0 where it is shown whole, or in a log of an older version.
     """
@@ -226,7 +227,7 @@ class OutputHeld(EventBase, frozen=True, tag="output-held"):
 
 
 class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
-    """The agent's turn is over, and how; the three texts are for the person when it failed.
+    """The agent's turn is over, and how; the three texts are for the user when it failed.
 
     `remedies` name what the app can do about it. `cause` says that the budget was spent, or that the model
     `refused_by` refused an image in one of the messages `images`.
@@ -245,7 +246,7 @@ class TurnEnded(EventBase, frozen=True, tag="turn-ended"):
 class TurnRetried(EventBase, frozen=True, tag="turn-retried"):
     """The user repeated the last step of the turn that ended with event `of`.
 
-    What was said behind event `after` left the context: an answer that broke off. Steps that ran tools stay,
+    Messages after event `after` left the context: an answer that broke off. Steps that ran tools stay,
     because what they changed stays changed.
     """
 
@@ -254,7 +255,7 @@ class TurnRetried(EventBase, frozen=True, tag="turn-retried"):
 
 
 class BudgetSet(EventBase, frozen=True, tag="budget-set"):
-    """The person said what the session may spend: tokens in and out, and US dollars (0: as much as it takes).
+    """The user set what the session may spend: tokens in and out, and US dollars (0: as much as it takes).
 
     Without one the workspace's policy says it.
     """
@@ -264,7 +265,7 @@ class BudgetSet(EventBase, frozen=True, tag="budget-set"):
 
 
 class BudgetNeared(EventBase, frozen=True, tag="budget-neared"):
-    """Most of a budget is spent: `tokens` and `cost` of so many; told once for each budget."""
+    """Most of a budget is spent: `tokens` and `cost` of the limits; recorded once for each budget."""
 
     tokens: int
     cost: float
@@ -313,7 +314,7 @@ class RecordedEvent(msgspec.Struct, frozen=True):
 
 
 def digests_in(event: Event) -> tuple[str, ...]:
-    """The content digests that an event refers to, each once: what must never be collected while it lives."""
+    """Return the content digests an event refers to, each once: never collected while the event exists."""
     digests: tuple[str, ...] = ()
     match event:
         case ToolAnswered(digest=digest, recalled=recalled, images=images):

@@ -100,9 +100,9 @@ class HandoverMade(EventBase, frozen=True, tag="handover-made"):
 
     Covers every event up to and with `upto` but the one user message `kept` (0: none), which stays.
     `index` is the digest of the index entry that names every covered output; `tokens` counts the summary;
-    `calls` counts the model calls it took, `spent` their tokens in and out; `prompt` is the version of what
-    the model was told, `fallback` says what had to be done other than ask the first model once; `edited`: the
-    person changed its text; `cost` is in US dollars. `threshold` is the share of the context window at which
+    `calls` counts the model calls it took, `spent` their tokens in and out; `prompt` is the version of the
+    model's prompt, `fallback` says what had to be done other than ask the first model once; `edited`: the
+    user changed its text; `cost` is in US dollars. `threshold` is the share of the context window at which
     it started, 0 where none was the trigger or none was recorded. `refused` is the text of a model before
     this one that was not used.
     """

@@ -1,4 +1,4 @@
-"""Permission: which rule or mode answers a call, and which rules its card may offer. The strictest wins."""
+"""Permission rules: which rule or mode answers a call (the strictest wins), and which rules to suggest."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _AUTO_EXECUTED_FILES = frozenset({
 
 
 class PermissionDecision(msgspec.Struct, frozen=True):
-    """What becomes of a call: it runs, the person is asked, or not; by a rule, by the mode, or by neither."""
+    """The decision on a call: allow, ask or deny; by a rule, by the mode, or by neither."""
 
     effect: RuleEffect
     rule: PermissionRule | None = None
@@ -47,9 +47,9 @@ class PermissionDecision(msgspec.Struct, frozen=True):
 def evaluate(
     rules: Iterable[PermissionRule], request: ApprovalRequest, mode: PermissionMode = "ask"
 ) -> PermissionDecision:
-    """The strictest answer of all rules that cover a call, and of the mode; whatever their order.
+    """Return the strictest answer of the mode and all rules that apply to a call, whatever their order.
 
-    A change of several files is judged file by file.
+    A change of several files is evaluated file by file.
     """
     rules = tuple(rules)
     subjects = (request.subject, *request.other_paths)
@@ -81,14 +81,14 @@ def _precedence(rule: PermissionRule) -> tuple[int, int, str]:
 
 
 def is_allowed_in_auto(request: ApprovalRequest) -> bool:
-    """Whether mode auto lets a call run unasked: edits of ordinary files, and confined commands."""
+    """Return True if mode auto runs a call without asking: edits of ordinary files, confined commands."""
     if request.kind == "edit":
         return not is_auto_executed(request.subject)
     return request.kind == "command" and request.confined
 
 
 def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:
-    """Whether a rule is about a call. In doubt one that allows is not, and one that is stricter is."""
+    """Return True if the rule applies to the call. In doubt, allow rules do not and stricter rules do."""
     allows = rule.effect == "allow"
     if allows and ((rule.confined and not request.confined) or not _is_same_definition(rule, request)):
         return False
@@ -98,7 +98,7 @@ def rule_applies(rule: PermissionRule, request: ApprovalRequest) -> bool:
 
 
 def _is_same_definition(rule: PermissionRule, request: ApprovalRequest) -> bool:
-    """A rule for an MCP tool holds for the definition that the person saw and for no other."""
+    """Return True unless an MCP tool's definition differs from the one the user saw when saving the rule."""
     return request.kind != "mcp" or (bool(request.definition) and rule.definition == request.definition)
 
 
@@ -123,7 +123,7 @@ def _applies_by_kind(rule: PermissionRule, request: ApprovalRequest, allows: boo
 
 
 def _path_parts(path: str) -> tuple[str, ...] | None:
-    """The names on a relative path; None for one that may lead out of its folder."""
+    """Return the names in a relative path; None if it may lead out of its folder."""
     if path.startswith("/") or "\\" in path or path[1:2] == ":":
         return None
     names = tuple(name for name in path.split("/") if name not in ("", "."))
@@ -151,7 +151,7 @@ def _is_in_folder(folder: str, path: str, allows: bool) -> bool:
 
 
 def _casefolded(names: tuple[str, ...]) -> tuple[str, ...]:
-    """As disks compare names that do not tell capitals from small letters."""
+    """Return names as case-insensitive file systems compare them."""
     return tuple(name.casefold() for name in names)
 
 
@@ -161,7 +161,7 @@ def _matches_host(rule_host: str, host: str, allows: bool) -> bool:
 
 
 def is_auto_executed(path: str) -> bool:
-    """Whether other programs act on a file unasked, or it may not lie where it seems to."""
+    """Return True if other programs act on a file automatically, or its real location is in doubt."""
     names = _path_parts(path)
     if names is None:
         return True
@@ -170,13 +170,13 @@ def is_auto_executed(path: str) -> bool:
 
 
 def rule_names(rule: PermissionRule) -> frozenset[str]:
-    """The names by which events, also of earlier versions, say that a rule answered."""
+    """Return the names by which events, also of earlier versions, identify a rule."""
     old_name = f"{rule.tool}: any" if rule.subject == ANY else f"{rule.tool}: {rule.subject}"
     return frozenset({rule.text, old_name} if rule.kind == "exact" else {rule.text})
 
 
 def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
-    """The rule that a person wrote: of commands, of files in a folder, or of a host. Raises InputUnusable."""
+    """Parse a rule the user wrote: for commands, files in a folder, or a host. Raise InvalidInput."""
     line = " ".join(text.split())
     match kind:
         case "pattern":
@@ -199,14 +199,14 @@ def parse_rule(effect: RuleEffect, kind: RuleKind, text: str) -> PermissionRule:
 def suggest_command_rules(
     command: str, confined: bool, tool: str = "run_command"
 ) -> tuple[PermissionRule, ...]:
-    """What may be saved for a command: it, and in a sandbox those like it."""
+    """Return the rules to offer for a command: itself, and in a sandbox those like it."""
     exact = PermissionRule(tool, command, confined=confined)
     pattern = suggest_pattern(command) if confined else ""
     return (exact, PermissionRule(tool, pattern, kind="pattern", confined=True)) if pattern else (exact,)
 
 
 def suggest_edit_rules(path: str, *other_paths: str) -> tuple[PermissionRule, ...]:
-    """What may be saved for a change of files, whichever tool makes it: the file, their folder, all files."""
+    """Return the rules to offer for a change of files by any tool: the file, their folder, all files."""
     file = PermissionRule(ANY, path, kind="path")
     if any(map(is_auto_executed, (path, *other_paths))):
         return (file,)
@@ -219,14 +219,14 @@ def suggest_edit_rules(path: str, *other_paths: str) -> tuple[PermissionRule, ..
 
 
 def _common_folder(*paths: str) -> str:
-    """The deepest folder that all files lie in; empty for the workspace itself."""
+    """Return the deepest folder that contains all files; empty for the workspace itself."""
     names = [path.split("/")[:-1] for path in paths]
     same = takewhile(lambda level: len(set(level)) == 1, zip(*names, strict=False))
     return "/".join(level[0] for level in same)
 
 
 def suggest_fetch_rules(tool: str, address: str, host: str) -> tuple[PermissionRule, ...]:
-    """What may be saved for a fetch: the address, and its host."""
+    """Return the rules to offer for a fetch: the address, and its host."""
     return (
         (PermissionRule(tool, address), PermissionRule(ANY, host.lower(), kind="host"))
         if host
@@ -235,5 +235,5 @@ def suggest_fetch_rules(tool: str, address: str, host: str) -> tuple[PermissionR
 
 
 def suggest_server_rules(tool: str, server: str, definition: str) -> tuple[PermissionRule, ...]:
-    """What may be saved for a call of an MCP tool: this tool, and all tools of its server."""
+    """Return the rules to offer for an MCP call: this tool, and all tools of its server."""
     return tuple(PermissionRule(name, server, kind="server", definition=definition) for name in (tool, ANY))

@@ -1,4 +1,4 @@
-"""Reads a shell command as far as it is beyond doubt: plain words, and nothing that a shell would act on."""
+"""Parse simple shell commands only: plain words, and nothing that a shell would act on."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WRAPPERS = frozenset({
 
 
 def parse_simple_command(command: str) -> tuple[str, ...] | None:
-    """The words of a command that is one program with its arguments; None when it is, or may be, more.
+    """Return the words of a command that is one program with its arguments; None if it may be more.
 
     Operators, expansions, redirections, globs, escapes, comments and line breaks are never plain.
     """
@@ -56,7 +56,7 @@ def _is_quotable(inside: str, quote: str) -> bool:
 
 
 def certainly_matches(pattern: str, command: str) -> bool:
-    """Whether a command is surely one of a pattern: its first words, with any more for a last `*`."""
+    """Return True if a command surely matches a pattern: its first words, and any more for a last `*`."""
     words = parse_simple_command(command)
     prefix, is_open = _split_pattern(pattern)
     if words is None or not prefix:
@@ -65,7 +65,7 @@ def certainly_matches(pattern: str, command: str) -> bool:
 
 
 def possibly_matches(pattern: str, command: str) -> bool:
-    """Whether a command may run one of a pattern anywhere in it: rather too often than too seldom."""
+    """Return True if a command may run a pattern's command anywhere in it; in doubt True."""
     prefix, _ = _split_pattern(pattern)
     words = _CUTS.sub(" ", _ENDS.sub("", command)).split()
     names = [word.rpartition("/")[2] for word in words]
@@ -84,7 +84,7 @@ def _split_pattern(pattern: str) -> tuple[tuple[str, ...], bool]:
 
 
 def suggest_pattern(command: str) -> str:
-    """The pattern to offer for a command: program and subcommand; empty where any would say too much."""
+    """Return the pattern to offer for a command: program and subcommand; empty if any would be too broad."""
     words = parse_simple_command(command)
     if words is None or words[0] in _WRAPPERS or any(set(word) & {ANY, " ", "\t"} for word in words[:3]):
         return ""

@@ -1,7 +1,7 @@
-"""Removing a secret on the person's word: what is asked, what is found, and how words leave an event.
+"""Redact a secret at the user's request: the request, its matches, and how text is removed from an event.
 
-The one exception to "nothing is lost": a leaked key must not stay. A mark with the day takes the place of the
-words. An index entry is not removed but written anew without them, so that the way back stays whole.
+The one exception to "nothing is lost": a leaked key must not stay. A mark with the day replaces the text. An
+index entry is not removed but rewritten without it, so that everything else it leads to stays reachable.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ T = TypeVar("T")
 
 
 class RedactionRequest(msgspec.Struct, frozen=True):
-    """What is to be forgotten: a text wherever it stands, contents with all they were shown as, or both."""
+    """What to redact: a text wherever it occurs, contents with all their shown forms, or both."""
 
     text: str = ""
     digests: tuple[str, ...] = ()
 
 
 class RedactionMatches(msgspec.Struct, frozen=True):
-    """Where it was found. `contents` are removed, all else is rewritten.
+    """The places where it was found. `contents` are removed, all else is rewritten.
 
     `labels` are contents whose bytes are clean and whose name or first line is not; `aside` names copies of
     the store that a repair left; `rules` and `logs` are saved approvals and logs of the app, `servers` MCP
@@ -69,18 +69,18 @@ class RedactionMatches(msgspec.Struct, frozen=True):
 
     @property
     def sessions(self) -> tuple[str, ...]:
-        """The sessions in which something changes, each once."""
+        """Return the sessions in which something changes, each once."""
         sessions = [event.session for event in self.events]
         return tuple(dict.fromkeys([*sessions, *self.titles, *self.drafts]))
 
     @property
     def is_empty(self) -> bool:
-        """Whether it stands nowhere."""
+        """Return True if it was found nowhere."""
         return self == RedactionMatches(unreadable=self.unreadable)
 
     @property
     def summary_lines(self) -> tuple[str, ...]:
-        """What would be done, one line for each kind of place, as a person reads it."""
+        """Return what would be done, one line for each kind of place, for display."""
         counts = (
             (len(self.contents), "cached output", "removed for good"),
             (len(self.indexes), "index entry", "written anew without it"),
@@ -112,23 +112,23 @@ def _count_text(count: int, what: str) -> str:
 
 
 def redaction_mark(at_ms: int) -> str:
-    """What stands where something was forgotten; `at` in milliseconds since 1970."""
+    """Return the mark that replaces redacted text; `at_ms` in milliseconds since 1970."""
     return f"[FORGOTTEN {utc_day(at_ms)}]"
 
 
 def utc_day(at_ms: int) -> str:
-    """A day in UTC, as `2026-11-20`; `at` in milliseconds since 1970."""
+    """Return a day in UTC, as `2026-11-20`; `at_ms` in milliseconds since 1970."""
     return datetime.fromtimestamp(at_ms / 1000, UTC).date().isoformat()
 
 
 class Redaction:
-    """Takes a text, and what was shown of some contents, out of whatever holds it.
+    """The redaction of a text, and of the shown forms of some contents.
 
-    `moved` leads from the digest of an index entry to the one that it has without the text.
+    `new_digests` maps the digest of an index entry to the one it has without the text.
     """
 
     def __init__(self, request: RedactionRequest, at_ms: int) -> None:
-        """Raises InputUnusable when what is wanted cannot be looked for."""
+        """Raise InvalidInput if the request cannot be searched for."""
         self.mark = redaction_mark(at_ms)
         self.needles = _needles(request.text, self.mark) if request.text else ()
         self.digests = frozenset(request.digests)
@@ -138,18 +138,18 @@ class Redaction:
         self._raw_needles = [needle.encode("utf-8", "surrogatepass") for needle in self.needles]
 
     def matches(self, data: bytes) -> bool:
-        """Whether the text stands in these bytes."""
+        """Return True if the text occurs in these bytes."""
         return any(needle in data for needle in self._raw_needles)
 
     def move_index(self, digest: str, data: bytes) -> None:
-        """Let everything that names an index entry name what it becomes; it may become another again."""
+        """Map an index entry's digest to that of its redacted data; it may be redacted again later."""
         previous, new_digest = self.new_digests.get(digest), digest_of(data)
         self.new_digests[digest] = new_digest
         if previous is not None:
             self.new_digests[previous] = new_digest
 
     def redact_text(self, text: str) -> str:
-        """The same words without the text, and with index entries by their new digests."""
+        """Return the text redacted, with index entries by their new digests."""
         for needle in self.needles:
             text = text.replace(needle, self.mark)
         if self.new_digests and len(text) >= HEX_DIGITS:
@@ -157,7 +157,7 @@ class Redaction:
         return text
 
     def redact_data(self, data: bytes) -> bytes:
-        """The same bytes without the text, and with index entries by their new digests."""
+        """Return the bytes redacted, with index entries by their new digests."""
         mark = self.mark.encode()
         for needle in self._raw_needles:
             data = data.replace(needle, mark)
@@ -168,9 +168,9 @@ class Redaction:
         return data
 
     def redact_event(self, recorded: RecordedEvent, blanked: frozenset[int] = frozenset()) -> RecordedEvent:
-        """The event without it; the very same when it does not stand there.
+        """Return the event redacted; the same object if nothing matches.
 
-        `muted` are the seqs of the outputs that `mutes` named earlier in this log.
+        `blanked` are the seqs of outputs for which `should_blank` was True earlier in this log.
         """
         event = recorded.event
         if isinstance(event, FormChosen) and event.target in blanked:
@@ -179,17 +179,17 @@ class Redaction:
         return recorded if event == recorded.event else msgspec.structs.replace(recorded, event=event)
 
     def redact_draft(self, draft: Draft) -> Draft:
-        """Return the draft without it."""
+        """Return the draft redacted."""
         return cast(Draft, self._redact_value(self._blanked(draft), ""))
 
     def should_blank(self, recorded: RecordedEvent) -> bool:
-        """Whether the event shows an output that is to be forgotten, so that later forms of it go too."""
+        """Return True if the event shows an output to redact, so that its later forms are redacted too."""
         event = recorded.event
         answer = event.answer if isinstance(event, OutputHeld) else event
         return isinstance(answer, ToolAnswered) and bool({answer.digest, answer.recalled} & self.digests)
 
     def _blanked(self, value: T) -> T:
-        """Without what is shown of the contents that are to be forgotten."""
+        """Return the value without the shown forms of redacted contents."""
         changed: Any = value
         match value:
             case OutputHeld(answer=answer):
@@ -247,7 +247,7 @@ class Redaction:
         return msgspec.structs.replace(value, **changed)
 
     def _valid_json(self, previous: str, redacted: str) -> str:
-        """Arguments that were JSON stay JSON, though the text may have held a part of its signs."""
+        """Keep JSON arguments valid, even if the redacted text included JSON syntax."""
         if _is_json(previous) and not _is_json(redacted):
             return json.dumps({"forgotten": self.mark})
         return redacted
@@ -262,7 +262,7 @@ def _masked(call: ToolCall, short: MaskedCall | None) -> ToolCall:
 
 
 def _needles(text: str, mark: str) -> tuple[str, ...]:
-    """The text in every form that it may have. Raises InputUnusable."""
+    """Return the text in every encoded form. Raise InvalidInput if it is too short or in the mark."""
     if len(text.strip()) < MIN_TEXT_LENGTH:
         raise InvalidInput(
             f"A text of fewer than {MIN_TEXT_LENGTH} characters cannot be forgotten.",

@@ -1,4 +1,4 @@
-"""The forms in which a text stands where machines have written it: in JSON, in addresses, in Base64."""
+"""The encoded forms of a text: in JSON, in URLs, in Base64."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ _ESCAPE = re.compile("%[0-9A-F]{2}")
 
 
 def encoded_variants(text: str) -> tuple[str, ...]:
-    """The text and all that it may look like, each once; who replaces them in this order misses none.
+    """Return the text and its encoded variants, each once; replacing them in this order misses none.
 
-    Base64 that is broken into lines is not among them.
+    Base64 broken into lines is not among them.
     """
     variants = [text, *_json_variants(text), *_url_variants(text), *_base64_variants(text)]
     return tuple(dict.fromkeys(variants))

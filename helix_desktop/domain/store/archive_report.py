@@ -1,4 +1,4 @@
-"""What became of a workspace that was written to a file, or merged from one."""
+"""The results of exporting a workspace to a file, or importing it from one."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ Progress = Callable[[int, int], None]
 
 
 def no_progress(done: int, size: int) -> None:
-    """Tell nobody how far it is."""
+    """Ignore progress."""
 
 
 _Count = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 
 
 class ArchiveInfo(msgspec.Struct, frozen=True):
-    """What a file says of itself before it is read: whose it is, and how much is to come."""
+    """The header of an archive: its workspace, and how much follows."""
 
     name: str
     workspace: str
@@ -32,7 +32,7 @@ class ArchiveInfo(msgspec.Struct, frozen=True):
 
 
 class ArchiveTotals(msgspec.Struct, frozen=True):
-    """The last words: what came, and what the store itself could not give any more.
+    """The totals at the end of an archive: what it holds, and what the store had lost.
 
     `missing` are digests that events name and whose bytes are lost, `left_out` sessions with damaged logs.
     """
@@ -46,7 +46,7 @@ class ArchiveTotals(msgspec.Struct, frozen=True):
 
 
 class ExportResult(msgspec.Struct, frozen=True):
-    """What became of an export: what the file holds, and its size in bytes."""
+    """The result of an export: what the file holds, and its size in bytes."""
 
     path: str
     file_size: int
@@ -54,7 +54,7 @@ class ExportResult(msgspec.Struct, frozen=True):
 
 
 class ImportResult(msgspec.Struct, frozen=True):
-    """What became of an import: counts of entries, and the sessions by what was done with them.
+    """The result of an import: counts of entries, and the sessions by what was done with them.
 
     `apart` are the new ids of sessions that went another way here; `busy` would be extended, but are open.
     """
@@ -71,12 +71,12 @@ class ImportResult(msgspec.Struct, frozen=True):
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything came in."""
+        """Return True if everything was imported."""
         return not self.busy
 
 
 def export_summary(result: ExportResult) -> str:
-    """What a file holds, in words, and what it lacks."""
+    """Return a text of what the file holds and lacks."""
     totals = result.held
     counts = f"{pluralize(totals.entries, 'entry', 'entries')}, {pluralize(totals.sessions, 'session')}."
     lacking = [
@@ -87,7 +87,7 @@ def export_summary(result: ExportResult) -> str:
 
 
 def import_summary(result: ImportResult) -> str:
-    """What an import brought, in words."""
+    """Return a text of what an import added."""
     sessions = [
         (len(result.new), "new"),
         (len(result.extended), "extended"),

@@ -1,4 +1,4 @@
-"""What a damaged store was found to be, and what became of it: facts, and the words a person is told."""
+"""The report on a damaged store: what was wrong, what is left, and the text for the user."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import StoreRepaired
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 
-_MAX_LISTED = 5  # lost contents and cut sessions that are told by name
+_MAX_LISTED = 5  # lost contents and truncated sessions that are listed by name
 
 
 class LostContent(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class LostContent(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """How it is named to a person."""
+        """Return its name for display."""
         return escape_hidden_name(
             " ".join(part for part in (self.digest[:12], self.tool, self.target) if part)
         )
@@ -40,14 +40,14 @@ class TruncatedSession(msgspec.Struct, frozen=True):
 
     @property
     def text(self) -> str:
-        """How it is named to a person."""
+        """Return its name for display."""
         return (
             f"{escape_hidden_name(self.title) or self.session[:8]} ends at event {self.kept} of {self.total}"
         )
 
     @property
     def total(self) -> int:
-        """How many events it is known to have had."""
+        """Return how many events it is known to have had."""
         return self.kept + self.aside + self.lost
 
 
@@ -76,12 +76,12 @@ class RepairReport(msgspec.Struct, frozen=True):
 
     @property
     def is_lossless(self) -> bool:
-        """Whether nothing that is known of was lost."""
+        """Return True if nothing known was lost."""
         return not (self.contents or self.cut or self.writes or self.rows or self.vanished or self.uncounted)
 
     @property
     def notice(self) -> StoreRepaired:
-        """What a person is told: what happened, what was lost, what to do."""
+        """Return the notice for the user: what happened, what was lost, what to do."""
         readable = (
             f"{pluralize(self.entries, 'cached output')}, {pluralize(self.sessions, 'session')} and "
             f"{pluralize(self.events, 'event')} could be read"
@@ -141,7 +141,7 @@ def _list_some(texts: list[str]) -> str:
 class IntegrityReport(msgspec.Struct, frozen=True):
     """What a full check of a store found: rows and contents that were verified, and what is wrong.
 
-    Damaged contents heal when they are stored again; `problems` are mended at the next opening.
+    Damaged contents heal when they are stored again; `problems` are repaired at the next opening.
     """
 
     rows: int
@@ -151,5 +151,5 @@ class IntegrityReport(msgspec.Struct, frozen=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything is as it was written."""
+        """Return True if everything is as it was written."""
         return not (self.damaged or self.problems)

@@ -30,7 +30,7 @@ class ContentReference(msgspec.Struct, frozen=True):
 
 
 class RetentionRule(msgspec.Struct, frozen=True):
-    """What is asked of a clean-up; zero means: not asked.
+    """What a clean-up should remove; zero means no limit.
 
     `quota` is what the store may hold on disk, in bytes; `unused_ms` chooses what was not used for so long;
     `grace_ms` protects what is younger. With neither quota nor age all that may go goes.
@@ -42,13 +42,13 @@ class RetentionRule(msgspec.Struct, frozen=True):
 
 
 class EntryTotals(msgspec.Struct, frozen=True):
-    """How many entries, and their bytes on disk."""
+    """A number of entries, and their bytes on disk."""
 
     entries: int = 0
     stored_size: int = 0
 
     def plus(self, entry: CacheEntry) -> EntryTotals:
-        """With one more entry."""
+        """Return the totals with one more entry."""
         return EntryTotals(self.entries + 1, self.stored_size + entry.stored_size)
 
 
@@ -71,7 +71,7 @@ class CleanupPlan(msgspec.Struct, frozen=True):
 
     @property
     def shortfall_text(self) -> str:
-        """Why the quota cannot be met; empty when it can, or none was set."""
+        """Return why the quota cannot be met; empty if it can, or none was set."""
         if not self.short:
             return ""
         stays = (
@@ -91,7 +91,7 @@ class CleanupPlan(msgspec.Struct, frozen=True):
 
 
 class CleanupResult(msgspec.Struct, frozen=True):
-    """What went, or came back: contents, sessions, and bytes on disk."""
+    """The result of a clean-up or restore: contents, sessions, and bytes on disk."""
 
     digests: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -106,18 +106,18 @@ class TrashContents(msgspec.Struct, frozen=True):
 
     @property
     def stored_size(self) -> int:
-        """Bytes on disk of the contents that lie there."""
+        """Return the bytes on disk of the contents in it."""
         return sum(entry.stored_size for entry in self.entries)
 
 
 def is_collectable(entry: CacheEntry, at_ms: int, grace_ms: int) -> bool:
-    """Whether an entry may go to the trash at `at`, as far as its record says."""
+    """Return True if an entry's record allows it to go to the trash at `at_ms`."""
     young = entry.last_used + grace_ms > at_ms
     return not (entry.references or entry.pinned or entry.trashed or young)
 
 
 def retention_reason(entry: CacheEntry) -> tuple[str, str]:
-    """Why an entry cannot go to the trash even when a person asks for it, and what can be done about it."""
+    """Return why an entry cannot go to the trash even on the user's request, and what to do about it."""
     if entry.references:
         events = (
             "1 event of a session names" if entry.references == 1 else f"{entry.references:,} events name"
@@ -132,12 +132,12 @@ def retention_reason(entry: CacheEntry) -> tuple[str, str]:
 
 
 def must_revive(references: int, trashed: int, last_used: int, at_ms: int) -> bool:
-    """Whether storing a content again must touch its record: it lies in the trash, or may soon go there."""
+    """Return True if storing a content again must update its record: it is in the trash, or may soon be."""
     return bool(trashed) or (not references and at_ms - last_used > HOUR_MS)
 
 
 def indexed_digests(index: bytes) -> set[str]:
-    """The digests an index entry leads to, and perhaps others its text quotes: those are kept in vain."""
+    """Return the digests an index entry leads to; others that its text quotes may be included needlessly."""
     return {match.decode() for match in _INDEX_LINE.findall(index)}
 
 
@@ -147,7 +147,7 @@ def plan_cleanup(
     rule: RetentionRule,
     at_ms: int,
 ) -> CleanupPlan:
-    """The plan for a store that holds these entries at `at`; `read_index` gives None for a damaged one."""
+    """Return the plan for these entries at `at_ms`; `read_index` returns None for a damaged index entry."""
     referenced = pinned = young = trashed = EntryTotals()
     collectable: dict[str, CacheEntry] = {}
     index_digests: list[str] = []
@@ -197,7 +197,7 @@ def plan_cleanup(
 def purgeable_entries(
     entries: Iterable[CacheEntry], read_index: Callable[[str], bytes | None], before_ms: int
 ) -> tuple[CacheEntry, ...]:
-    """What went to the trash before `before` and may be removed for good: nothing that stays leads to it."""
+    """Return entries trashed before `before_ms` to remove for good: nothing that stays leads to them."""
     purgeable: dict[str, CacheEntry] = {}
     index_digests: list[str] = []
     for entry in entries:
@@ -212,7 +212,7 @@ def purgeable_entries(
 def _drop_reachable(
     free: dict[str, CacheEntry], index_digests: list[str], read_index: Callable[[str], bytes | None]
 ) -> EntryTotals:
-    """Take out of `free` what an index entry that stays leads to, also over further ones."""
+    """Remove from `free` what the staying index entries lead to, directly or through others."""
     reachable = EntryTotals()
     while index_digests and free:
         index = read_index(index_digests.pop())
@@ -227,7 +227,7 @@ def _drop_reachable(
 def _select_entries(
     free: Sequence[CacheEntry], stays: int, rule: RetentionRule, at_ms: int
 ) -> list[CacheEntry]:
-    """Which of the entries that may go are asked for; `free` begins with the least recently used."""
+    """Return the entries of `free` the rule selects; `free` is sorted least recently used first."""
     if not rule.quota and not rule.unused_ms:
         return list(free)
     size_left = stays + sum(entry.stored_size for entry in free)
