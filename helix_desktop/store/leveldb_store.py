@@ -43,13 +43,13 @@ from helix_desktop.store.threads.loop_bridge import LoopBridge
 from helix_desktop.store.threads.reader_threads import ReaderThreads
 from helix_desktop.store.threads.writer_thread import WriteJob, WriterThread
 
-INDEX_AFTER_S = 0.5  # seconds without a commit or a question, after which texts are indexed
+INDEX_AFTER_S = 0.5  # seconds without a commit or a query, after which texts are indexed
 
 T = TypeVar("T")
 
 
 class LevelDbStore(LevelDbSearch):
-    """One workspace's durable memory, for one event loop. Made by `open`; must be closed."""
+    """One workspace's durable store, for one event loop. Made by `open`; must be closed."""
 
     def __init__(
         self,
@@ -61,9 +61,9 @@ class LevelDbStore(LevelDbSearch):
     ) -> None:
         folder = files.store_files.folder.name
         contents = ContentStore(files.database, files.codec, Quarantine(files.store_files.quarantine))
-        mended = files.report is not None
-        work = Indexer(files.store_files.search_index, files.database, files.codec, contents, mended)
-        super().__init__(files.codec, SearchThread(f"helix-store-index-{folder}", work, index_after_s))
+        was_repaired = files.report is not None
+        indexer = Indexer(files.store_files.search_index, files.database, files.codec, contents, was_repaired)
+        super().__init__(files.codec, SearchThread(f"helix-store-index-{folder}", indexer, index_after_s))
         self._files = files
         self._loop_bridge = loop_bridge
         self._readers = readers
@@ -82,7 +82,7 @@ class LevelDbStore(LevelDbSearch):
                 self._contents,
                 clock,
             ),
-            # The index is begun anew when something is forgotten: answering, it has done so.
+            # The index is rebuilt when something is redacted: once it answers, it has done so.
             lambda: asyncio.wrap_future(self._index.submit(lambda _: None)),
         )
         self._backpressure = Backpressure()
@@ -115,12 +115,12 @@ class LevelDbStore(LevelDbSearch):
         index_after_s: float | None = INDEX_AFTER_S,
         on_progress: Progress = no_progress,
     ) -> Self:
-        """Open, or where nothing is create, the store in `folder` of the workspace with this UUID.
+        """Open the store in `folder` of the workspace with this UUID; create it if nothing is there.
 
-        A damaged one is mended as far as it can be: `told` hears how far that is, on another thread; `health`
-        says what became of it.
-        Texts are indexed after `index_after` seconds of quiet; None: only when `indexed` is awaited.
-        Raise StoreLocked, StoreUnreadable, DataDirUnusable; ValueError when `workspace` is no UUID.
+        A damaged store is repaired as far as possible: `on_progress` reports the progress, on another thread;
+        `health` has the report.
+        Texts are indexed after `index_after_s` seconds of quiet; None: only when `indexed` is awaited.
+        Raise StoreLocked, StoreUnreadable, DataDirUnavailable; ValueError if `workspace_id` is not a UUID.
         """
         readers = ReaderThreads(f"helix-store-read-{folder.name}")
         opening: Future[OpenFiles] = Future()
@@ -143,26 +143,26 @@ class LevelDbStore(LevelDbSearch):
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
     ) -> None:
-        """Store all of it, or nothing, durably; returns when it would survive a power cut.
+        """Store all of it, or nothing, durably; return when it would survive a power cut.
 
-        Cancelled, it is stored as a whole or not at all. Raise StoreWriteFailed, ContentTooLarge,
-        StoreClosed; ValueError when the events leave a gap, or something names a content that is not stored.
+        If cancelled, it is stored completely or not at all. Raise StoreWriteFailed, ContentTooLarge,
+        StoreClosed; ValueError if the events leave a gap, or something names a content that is not stored.
         """
         self._check_open()
-        made = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
-        made.validate()
-        if made.is_empty:
+        commit = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
+        commit.validate()
+        if commit.is_empty:
             return
-        packings = [self._contents.encoding(content) for content in made.contents]
+        encodings = [self._contents.encoding(content) for content in commit.contents]
         await self._write_rows(
-            lambda batch: stage_commit(batch, self._codec, self._contents, made, packings),
-            made.size,
-            packings,
+            lambda batch: stage_commit(batch, self._codec, self._contents, commit, encodings),
+            commit.size,
+            encodings,
         )
-        self.health.damage_notifier.forget_digests(one.digest for one in made.contents)
+        self.health.damage_notifier.forget_digests(content.digest for content in commit.contents)
 
     async def events(self, session: str) -> list[RecordedEvent]:
-        """Return a session's whole log, in order. Raise StoreUnreadable when a part of it is damaged."""
+        """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
         return await self._run_query(lambda view: read_events(view, self._codec, session))
 
     async def sessions(self) -> list[SessionSummary]:
@@ -178,9 +178,9 @@ class LevelDbStore(LevelDbSearch):
             raise
 
     async def entry(self, digest: str) -> CacheEntry:
-        """Return what is known of a content. Raise DigestUnknown, ContentDamaged."""
+        """Return the metadata of a content. Raise DigestUnknown, ContentDamaged."""
 
-        def ask(view: ReadView) -> CacheEntry:
+        def query(view: ReadView) -> CacheEntry:
             try:
                 record = read_record(view.get, self._codec, digest) if is_digest(digest) else None
             except RowDamaged as error:
@@ -189,18 +189,18 @@ class LevelDbStore(LevelDbSearch):
                 raise missing_error(view, self._codec, digest)
             return record.to_entry(digest)
 
-        return await self._run_query(ask)
+        return await self._run_query(query)
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """Return the digests that begin with `prefix` (1 to 64 hex digits), in order. Raise ValueError."""
+        """Return the digests that begin with `prefix` (1 to 64 hex digits), sorted. Raise ValueError."""
         return await self._run_query(lambda view: find_digests(view, prefix, limit))
 
     async def totals(self) -> StoreTotals:
-        """Counts and sizes of the whole store."""
+        """Return counts and sizes of the store."""
         return await self._run_query(lambda view: read_totals(view.get, self._codec))
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Save what was typed and attached, and not sent; nothing of both deletes it.
+        """Save what was typed and attached but not sent; if both are empty, delete the draft.
 
         Raise StoreWriteFailed.
         """
@@ -210,12 +210,12 @@ class LevelDbStore(LevelDbSearch):
         await self._write_rows(lambda batch: stage_draft(batch, self._codec, session, draft), draft.size)
 
     async def draft(self, session: str) -> Draft:
-        """Return what was typed and attached, and not sent."""
+        """Return what was typed and attached but not sent."""
         key = keys.draft(session)
         return await self._run_query(lambda view: read_draft(self._codec, key, view.get(key)))
 
     async def close(self) -> None:
-        """Write what is queued, wait for readers, let go of the files, end the threads. Idempotent."""
+        """Write what is queued, wait for readers, close the files, end the threads. Idempotent."""
         if self._closing is None:
             self._backpressure.close()
             self.bulk_access.close()
@@ -233,9 +233,9 @@ class LevelDbStore(LevelDbSearch):
         await self._backpressure.acquire(size)
         try:
             self._compression_worker.precompute(encodings)
-            place: asyncio.Future[None] = self._loop_bridge.create_future()
-            self._writer.submit(WriteJob(_reporting_damage(self._files, stage), size, place))
-            await place
+            future: asyncio.Future[None] = self._loop_bridge.create_future()
+            self._writer.submit(WriteJob(_reporting_damage(self._files, stage), size, future))
+            await future
         finally:
             self._backpressure.release(size)
 
@@ -259,7 +259,7 @@ class LevelDbStore(LevelDbSearch):
         self._index.changed(batch)
 
     def _finish(self) -> None:
-        # On the writer's thread: reads that were asked before the close are answered first.
+        # On the writer's thread: reads that were submitted before the close are answered first.
         self._readers.close()
         self._index.close()
         self._compression_worker.close()
@@ -273,7 +273,7 @@ def _open_files(folder: Path, workspace_id: str, clock: Clock, on_progress: Prog
 
 
 def _reporting_damage(files: OpenFiles, stage: Callable[[WriteBatch], None]) -> Callable[[WriteBatch], None]:
-    """Return the same, on open files, and a damaged row reaches the caller as an error for users."""
+    """Return `stage` with open files ensured, and a damaged row raised as an error for users."""
 
     def run(batch: WriteBatch) -> None:
         files.database.ensure_open()
@@ -290,7 +290,7 @@ def _run_into_future(opening: Future[OpenFiles], open_store_files: Callable[[], 
         return
     try:
         opening.set_result(open_store_files())
-    except Exception as error:  # noqa: BLE001 - handed to whoever opens the store
+    except Exception as error:  # noqa: BLE001 - delivered to the caller who opens the store
         opening.set_exception(error)
 
 

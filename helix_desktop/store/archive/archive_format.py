@@ -1,15 +1,15 @@
-"""What an archive of a workspace holds. A file `.helix` is a tar, compressed with zstd, in this order:
+"""The format of an archive of a workspace. A file `.helix` is a tar, compressed with zstd, in this order:
 
-    manifest.json              format, workspace, what is to come
-    contents/DIGEST.json       what is known of a content      \\ by digest,
+    manifest.json              format, workspace, counts
+    contents/DIGEST.json       metadata of a content           \\ by digest,
     contents/DIGEST            its bytes                        / each once
     sessions/N/session.json    its id, summary and draft       \\ N counts
     sessions/N/events-K.jsonl  its log, in parts                / from 1
-    end.json                   what really came
+    end.json                   the actual totals
 
 A tar and not a zip: it is written and read in one pass with the same little memory, however many contents
-there are; `tar --zstd -xf` opens it. It holds no key, no rule, and no path of the machine but those within
-what was said and put out.
+there are; `tar --zstd -xf` opens it. It holds no key, no rule, and no path of the machine except those
+within messages and outputs.
 """
 
 from __future__ import annotations
@@ -28,18 +28,16 @@ from helix_desktop.domain.store.entries import SessionSummary
 FORMAT = 1
 MAX_NOTE_BYTES = 16 * 1024 * 1024  # largest manifest, record or description of a session, in bytes
 MAX_LOG_PART_BYTES = 256 * 1024 * 1024  # largest part of a log, in bytes: one event may hold a long text
-MAX_SESSION_BYTES = (
-    2 * 1024 * 1024 * 1024
-)  # largest log of one session, in bytes: it is held in memory as a whole
-LOG_PART_BYTES = 4 * 1024 * 1024  # bytes after which a log goes on in another part
-_NAME_BYTES = 120  # of a workspace's name that go into a file's: systems take 255 with all that is added
+MAX_SESSION_BYTES = 2 * 1024 * 1024 * 1024  # largest log of one session, in bytes: it is completely in memory
+LOG_PART_BYTES = 4 * 1024 * 1024  # bytes after which a log continues in another part
+_NAME_BYTES = 120  # of a workspace's name that go into a file's: systems allow 255 with all suffixes
 MANIFEST, END = "manifest.json", "end.json"
 
 _NonNegative = Annotated[int, msgspec.Meta(ge=0, lt=2**62)]
 
 
 class ArchiveManifest(msgspec.Struct, frozen=True):
-    """The first words of an archive: whose it is, and how much is to come; sizes in bytes, time in ms."""
+    """The first member of an archive: its workspace, and the planned totals; sizes in bytes, time in ms."""
 
     format: int
     version: str
@@ -62,14 +60,14 @@ class SessionHeader(msgspec.Struct, frozen=True):
 
 
 def file_name(name: str, stamp: str = "") -> str:
-    """Return a file's name for an archive of the workspace `name`, on every system."""
-    plain = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "workspace"
-    short = plain.encode()[:_NAME_BYTES].decode(errors="ignore")
-    return f"{short}{'-' if stamp else ''}{stamp}{SUFFIX}"
+    """Return a file name for an archive of the workspace `name`, valid on every system."""
+    safe_name = re.sub(r"[^\w.-]+", "-", name).strip("-.") or "workspace"
+    short_name = safe_name.encode()[:_NAME_BYTES].decode(errors="ignore")
+    return f"{short_name}{'-' if stamp else ''}{stamp}{SUFFIX}"
 
 
 def invalid_archive(why: str) -> InvalidArchive:
-    """Return a file that is not what an export wrote."""
+    """Return the error for a file that is not what an export wrote."""
     return InvalidArchive(
         "This file cannot be imported.",
         f"{why[:1].upper()}{why[1:]}.",
@@ -78,7 +76,7 @@ def invalid_archive(why: str) -> InvalidArchive:
 
 
 def write_failed(path: Path, error: Any) -> ArchiveWriteFailed:
-    """Return a file that the disk did not take."""
+    """Return the error for a file that the disk did not take."""
     return ArchiveWriteFailed(
         f"{path} was not written.",
         f"{getattr(error, 'strerror', None) or error}.",

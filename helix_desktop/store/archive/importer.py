@@ -1,7 +1,7 @@
-"""Merges an archive into a store: what is there already is never changed, only added to.
+"""Merging of an archive into a store: existing data is never changed, only added to.
 
-Contents go by digest, sessions by id. A session that is there and goes on in the archive is extended; one
-that went another way stands apart under an id made of both, so that importing again adds nothing.
+Contents are matched by digest, sessions by id. A session that exists and continues in the archive is
+extended; a diverged one is stored under an id derived from both, so that importing again adds nothing.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 
 _GROUP_BYTES = 4 * 1024 * 1024
 _GROUP_EVENTS = 2_000
-_RESERVED_BYTES = 64 * 1024 * 1024  # bytes that stay free on the disk beside what is merged
-_DISK_FACTOR = 2  # times its own size that a store may need for an archive while it tidies its files
+_RESERVED_BYTES = 64 * 1024 * 1024  # bytes that must stay free on the disk in addition to what is merged
+_DISK_FACTOR = 2  # times its own size that a store may need for an archive while it compacts its files
 
 SessionOutcome = Literal["new", "extended", "unchanged", "apart", "busy"]
 IsWritable = Callable[[str], bool]
-"""Whether the log of a session may be written now."""
+"""Return True if the log of a session may be written now."""
 
 
 async def merge_archive(
     store: LevelDbStore, path: Path, is_writable: IsWritable, on_progress: Progress = lambda *_: None
 ) -> ImportResult:
-    """Check the whole file, then merge it; what became of it.
+    """Check the file, then merge it; return what was imported.
 
-    Raise ArchiveUnusable (nothing was changed), StoreWriteFailed and StoreClosed (what was merged until then
-    is whole, and importing again goes on).
+    Raise InvalidArchive (nothing was changed), StoreWriteFailed and StoreClosed (what was merged until then
+    is complete, and importing again continues).
     """
     stop = threading.Event()
     try:
@@ -77,7 +77,7 @@ def _half_progress(on_progress: Progress, half: int) -> Progress:
 
 
 class _Importer:
-    """One import: what was done so far."""
+    """One import, with its result so far."""
 
     def __init__(self, store: LevelDbStore, is_writable: IsWritable, totals: ArchiveTotals) -> None:
         self._store, self._is_writable, self._totals = store, is_writable, totals
@@ -88,20 +88,20 @@ class _Importer:
 
     async def run(self, path: Path, stop: threading.Event, on_progress: Progress) -> ImportResult:
         await asyncio.to_thread(_check_free_space, self._store.bulk_access.folder, path)
-        pieces = read_archive(path, stop, on_progress)
+        parts = read_archive(path, stop, on_progress)
         try:
-            while piece := await asyncio.to_thread(next, pieces, None):
-                match piece:
+            while part := await asyncio.to_thread(next, parts, None):
+                match part:
                     case ArchiveManifest(name=name):
                         self._result = msgspec.structs.replace(self._result, name=name)
                     case ArchivedContent():
-                        await self._add_content(piece)
+                        await self._add_content(part)
                     case ArchivedSession():
                         await self._flush()
-                        await self._import_session(piece)
+                        await self._import_session(part)
                     case ArchiveTotals():
                         await self._flush()
-        except (InvalidArchive, Stopped) as error:  # it was whole a moment ago: somebody changes it
+        except (InvalidArchive, Stopped) as error:  # it was valid a moment ago: another process changes it
             raise InvalidArchive(
                 "The import was cut off.",
                 f"The file changed while it was read ({error}).",
@@ -132,26 +132,26 @@ class _Importer:
         )
 
     async def _import_session(self, archived: ArchivedSession) -> None:
-        """Bring one session in, as what it is here: new, longer, the same, or another."""
-        here = await self._store.events(archived.header.id)
-        session, fate = archived.header.id, _outcome_of(here, archived.events)
-        if fate == "apart":
+        """Import one session as new, longer, unchanged, or diverged."""
+        stored = await self._store.events(archived.header.id)
+        session, outcome = archived.header.id, _outcome_of(stored, archived.events)
+        if outcome == "apart":
             session = _diverged_id(archived)
-            here = await self._store.events(session)
-            fate = "unchanged" if here == archived.events else "apart"
-        if fate in ("extended", "apart") and not self._is_writable(session):
-            fate = "busy"
-        if fate != "busy":
-            await self._write_session(session, archived, len(here))
-        named: tuple[str, ...] = (*getattr(self._result, fate), session)
-        self._result = msgspec.structs.replace(self._result, **{fate: named})
+            stored = await self._store.events(session)
+            outcome = "unchanged" if stored == archived.events else "apart"
+        if outcome in ("extended", "apart") and not self._is_writable(session):
+            outcome = "busy"
+        if outcome != "busy":
+            await self._write_session(session, archived, len(stored))
+        session_ids: tuple[str, ...] = (*getattr(self._result, outcome), session)
+        self._result = msgspec.structs.replace(self._result, **{outcome: session_ids})
 
     async def _write_session(self, session: str, archived: ArchivedSession, stored_count: int) -> None:
         summary = archived.header.summary
         if summary is not None:
             summary = msgspec.structs.replace(summary, id=session)
-        *before, last = [*_groups(archived.events[stored_count:])] or [[]]
-        for group in before:
+        *leading, last = [*_groups(archived.events[stored_count:])] or [[]]
+        for group in leading:
             await self._append_events(session, group, None)
         await self._append_events(session, last, summary)
         draft = Draft(archived.header.draft, archived.header.attachments)
@@ -161,7 +161,7 @@ class _Importer:
     async def _append_events(
         self, session: str, events: list[RecordedEvent], summary: SessionSummary | None
     ) -> None:
-        """The summary comes with the last events: cut off, the import goes on where the log ends."""
+        """Append events; the summary comes with the last ones, so that an interrupted import can continue."""
 
         def stage(batch: WriteBatch, codec: Codec, _: ContentStore) -> None:
             stage_events(batch, codec, session, events, self._missing)
@@ -181,11 +181,11 @@ def _outcome_of(stored: Sequence[RecordedEvent], archived: Sequence[RecordedEven
 
 
 def _diverged_id(archived: ArchivedSession) -> str:
-    """Return an id for a session that went another way: the same for the same log."""
-    words = hashlib.sha256(archived.header.id.encode())
-    for one in archived.events:
-        words.update(msgspec.json.encode(one))
-    return words.hexdigest()[:32]
+    """Return an id for a diverged session: the same for the same log."""
+    hasher = hashlib.sha256(archived.header.id.encode())
+    for recorded in archived.events:
+        hasher.update(msgspec.json.encode(recorded))
+    return hasher.hexdigest()[:32]
 
 
 def _groups(events: list[RecordedEvent]) -> Iterator[list[RecordedEvent]]:
@@ -196,21 +196,30 @@ def _groups(events: list[RecordedEvent]) -> Iterator[list[RecordedEvent]]:
 def _stage_contents(
     batch: WriteBatch, codec: Codec, contents: ContentStore, group: list[ArchivedContent]
 ) -> int:
-    """Put contents with what was known of them into a batch; how many are new."""
+    """Put contents with their archived records into a batch; return how many are new."""
     added = 0
-    for one in group:
-        old = _read_record_or_none(batch, codec, one.digest)
-        about = one.record
+    for archived in group:
+        old_record = _read_record_or_none(batch, codec, archived.digest)
+        record = archived.record
         content = Content(
-            one.digest, one.data, about.tool, about.target, about.first_line, about.tokens, about.kind
+            archived.digest,
+            archived.data,
+            record.tool,
+            record.target,
+            record.first_line,
+            record.tokens,
+            record.kind,
         )
-        contents.stage(batch, content, about.created if old is None else old.last_used)
-        fresh = _read_record_or_none(batch, codec, one.digest) if old is None else None
-        if fresh is not None:
-            kept = msgspec.structs.replace(
-                about, size=fresh.size, stored_size=fresh.stored_size, references=fresh.references
+        contents.stage(batch, content, record.created if old_record is None else old_record.last_used)
+        new_record = _read_record_or_none(batch, codec, archived.digest) if old_record is None else None
+        if new_record is not None:
+            merged = msgspec.structs.replace(
+                record,
+                size=new_record.size,
+                stored_size=new_record.stored_size,
+                references=new_record.references,
             )
-            write_record(batch, codec, one.digest, kept)
+            write_record(batch, codec, archived.digest, merged)
             added += 1
     return added
 
@@ -218,12 +227,12 @@ def _stage_contents(
 def _read_record_or_none(batch: WriteBatch, codec: Codec, digest: str) -> EntryRecord | None:
     try:
         return read_record(batch.get, codec, digest)
-    except RowDamaged:  # it is made anew when the content is stored
+    except RowDamaged:  # it is rebuilt when the content is stored
         return None
 
 
 def _check_free_space(folder: Path, path: Path) -> None:
-    """Raise HelixError when the disk could not take an archive of this size."""
+    """Raise HelixError if the disk could not take an archive of this size."""
     needed = _DISK_FACTOR * path.stat().st_size + _RESERVED_BYTES
     free = shutil.disk_usage(folder).free
     if free < needed:

@@ -1,4 +1,4 @@
-"""Reads an archive, piece by piece, and lets nothing pass that is not verified."""
+"""Reading of an archive, part by part; every part is verified."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb.entry_record import EntryRecord
 
-_MAX_COUNT = 2**62  # of anything that is counted
+_MAX_COUNT = 2**62  # upper limit of all counts
 _MAX_TIME_MS = 253_370_764_800_000  # milliseconds, the year 9999: calendars end there
-# By names: rows hold a record as an array, which a field that another version does not know would shift.
+# By names: rows hold a record as an array, which a field of another version would shift.
 _RECORD_NOTE = msgspec.defstruct(
     "RecordNote",
     [
-        (one.name, one.type) if one.required else (one.name, one.type, one.default)
-        for one in msgspec.structs.fields(EntryRecord)
+        (field.name, field.type) if field.required else (field.name, field.type, field.default)
+        for field in msgspec.structs.fields(EntryRecord)
     ],
     frozen=True,
 )
@@ -45,11 +45,11 @@ T = TypeVar("T")
 
 
 class Stopped(Exception):
-    """Somebody asked to end the work."""
+    """The work was cancelled."""
 
 
 class ArchivedContent(msgspec.Struct, frozen=True):
-    """A content as it was stored; its bytes have its digest."""
+    """A content as it was stored; its bytes are verified by its digest."""
 
     digest: str
     record: EntryRecord
@@ -57,7 +57,7 @@ class ArchivedContent(msgspec.Struct, frozen=True):
 
 
 class ArchivedSession(msgspec.Struct, frozen=True):
-    """A session with its whole log."""
+    """A session with its full log."""
 
     header: SessionHeader
     events: list[RecordedEvent]
@@ -76,22 +76,22 @@ def read_archive(
         )  # opening a pipe may never end
     size = path.stat().st_size
     with path.open("rb") as file:
-        tape = TarStreamReader(file, size)
-        for piece in _read_parts(tape):
+        tar = TarStreamReader(file, size)
+        for part in _read_parts(tar):
             if stop.is_set():
                 raise Stopped
-            yield piece
+            yield part
             on_progress(file.tell(), size)
 
 
 def read_info(path: Path) -> ArchiveInfo:
-    """Return what a file says of itself; what follows is not looked at. Raise ArchiveUnusable."""
-    pieces = read_archive(path, threading.Event())
+    """Return an archive's own description; the rest is not read. Raise InvalidArchive."""
+    parts = read_archive(path, threading.Event())
     try:
-        manifest = next(pieces)
+        manifest = next(parts)
     except OSError as error:
         raise InvalidArchive(f"{path} cannot be read.", f"{error.strerror or error}.") from error
-    assert isinstance(manifest, ArchiveManifest)  # the first piece is, or there is none
+    assert isinstance(manifest, ArchiveManifest)  # the first part always is, or there is none
     return ArchiveInfo(
         manifest.name, manifest.workspace, manifest.created, manifest.entries, manifest.sessions
     )
@@ -100,36 +100,38 @@ def read_info(path: Path) -> ArchiveInfo:
 def check_archive(
     path: Path, stop: threading.Event, on_progress: Progress = lambda *_: None
 ) -> ArchiveTotals:
-    """Read an archive to its end; what it holds. Raise ArchiveUnusable, Stopped, OSError."""
-    for piece in read_archive(path, stop, on_progress):
-        if isinstance(piece, ArchiveTotals):
-            return piece
+    """Read an archive to its end; return its totals. Raise InvalidArchive, Stopped, OSError."""
+    for part in read_archive(path, stop, on_progress):
+        if isinstance(part, ArchiveTotals):
+            return part
     raise invalid_archive("it has no end")
 
 
 def _read_parts(tar: TarStreamReader) -> Iterator[ArchivePart]:
     yield _read_manifest(tar)
     entries = size = sessions = events = 0
-    last = ""
-    held: set[bytes] = set()
-    lacking: set[str] = set()
+    last_digest = ""
+    stored_digests: set[bytes] = set()
+    missing: set[str] = set()
     while tar.next_name().startswith("contents/"):
-        kept = _read_content(tar, last)
-        last = kept.digest
-        held.add(bytes.fromhex(last))
-        entries, size = entries + 1, size + len(kept.data)
-        yield kept
+        content = _read_content(tar, last_digest)
+        last_digest = content.digest
+        stored_digests.add(bytes.fromhex(last_digest))
+        entries, size = entries + 1, size + len(content.data)
+        yield content
     while tar.next_name().startswith("sessions/"):
         sessions += 1
         log = _read_session(tar, sessions)
         events += len(log.events)
-        named = {digest for one in log.events for digest in digests_in(one.event)}
-        lacking |= {digest for digest in named if not is_digest(digest) or bytes.fromhex(digest) not in held}
+        names = {digest for recorded in log.events for digest in digests_in(recorded.event)}
+        missing |= {
+            digest for digest in names if not is_digest(digest) or bytes.fromhex(digest) not in stored_digests
+        }
         yield log
     end = _read_note(tar, END, ArchiveTotals)
     if (end.entries, end.size, end.sessions, end.events) != (entries, size, sessions, events):
         raise invalid_archive("it does not hold what its end says")
-    for digest in lacking.difference(end.missing):
+    for digest in missing.difference(end.missing):
         raise invalid_archive(f"an event names the content {digest[:80]!r}, which is not stored in it")
     tar.finish()
     yield end
@@ -155,46 +157,46 @@ def _read_content(tar: TarStreamReader, previous_digest: str) -> ArchivedContent
         raise invalid_archive(f"its content {digest} has other bytes")
     times = (record.created, record.last_used, record.trashed)
     if not _are_valid_times(*times) or not all(
-        0 <= one < _MAX_COUNT for one in (record.tokens, record.recalls)
+        0 <= count < _MAX_COUNT for count in (record.tokens, record.recalls)
     ):
         raise invalid_archive(f"its content {digest} has an impossible record")
     return ArchivedContent(digest, record, data)
 
 
 def _read_session(tar: TarStreamReader, number: int) -> ArchivedSession:
-    place = f"sessions/{number}"
-    note = _read_note(tar, f"{place}/session.json", SessionHeader)
+    folder = f"sessions/{number}"
+    header = _read_note(tar, f"{folder}/session.json", SessionHeader)
     try:
-        keys.session_bytes(note.id)
+        keys.session_bytes(header.id)
     except ValueError as error:
         raise invalid_archive(str(error)) from error
-    if note.summary is not None and note.summary.id != note.id:
+    if header.summary is not None and header.summary.id != header.id:
         raise invalid_archive(f"its session {number} has the summary of another one")
-    if note.summary and not _are_valid_times(
-        note.summary.created, note.summary.updated, note.summary.trashed
+    if header.summary and not _are_valid_times(
+        header.summary.created, header.summary.updated, header.summary.trashed
     ):
         raise invalid_archive(f"its session {number} has an impossible time")
     events: list[RecordedEvent] = []
     part = size = 0
-    while len(events) < note.events:
+    while len(events) < header.events:
         part += 1
-        data = tar.read_member(f"{place}/events-{part}.jsonl", MAX_LOG_PART_BYTES)
+        data = tar.read_member(f"{folder}/events-{part}.jsonl", MAX_LOG_PART_BYTES)
         events += _decode(_decode_events, data, f"session {number}")
         size += len(data)
         if size > MAX_SESSION_BYTES:
             raise invalid_archive(f"its session {number} is too long")
         if not data:
             raise invalid_archive(f"its session {number} has too few events")
-    if [one.seq for one in events] != list(range(1, note.events + 1)):
+    if [recorded.seq for recorded in events] != list(range(1, header.events + 1)):
         raise invalid_archive(f"the events of its session {number} are not in order")
-    if not _are_valid_times(*(one.at for one in events)):
+    if not _are_valid_times(*(recorded.at for recorded in events)):
         raise invalid_archive(f"an event of its session {number} has an impossible time")
-    return ArchivedSession(note, events)
+    return ArchivedSession(header, events)
 
 
 def _are_valid_times(*times: int) -> bool:
-    """Return True if a calendar knows all of these: milliseconds since 1970, or 0 for never."""
-    return all(0 <= one < _MAX_TIME_MS for one in times)
+    """Return True if all times are valid dates: ms since 1970, or 0 for never."""
+    return all(0 <= time_ms < _MAX_TIME_MS for time_ms in times)
 
 
 def _read_note(tar: TarStreamReader, name: str, note_type: type[T]) -> T:

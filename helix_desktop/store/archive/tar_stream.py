@@ -1,7 +1,7 @@
 """A tar in a zstd stream, written and read member by member in one pass.
 
-The reader believes nothing: only plain files, only whole ones, none longer than its caller allows, and not
-more in all than so small a file could honestly hold. No name of a member is ever a path that is opened.
+The reader trusts nothing: only regular files, only complete ones, none longer than its caller allows, and not
+more in total than so small a file could plausibly hold. No member's name is ever opened as a path.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from helix_desktop.store.archive.archive_format import invalid_archive
 
 _ZSTD_LEVEL = 3
 _BLOCK_BYTES = 512
-_MAX_WINDOW_BYTES = 16 * 1024 * 1024  # bytes that unpacking may look back
-_MAX_RATIO = 1000  # how often smaller than its content a file may be, beyond _FREE
-_FEED_BYTES = 2048  # bytes that are unpacked at a time: they cannot become more than about 64 MB
+_MAX_WINDOW_BYTES = 16 * 1024 * 1024  # bytes that decompression may look back
+_MAX_RATIO = 1000  # maximum compression ratio, beyond _ALWAYS_ALLOWED_BYTES
+_FEED_BYTES = 2048  # bytes that are decompressed at a time: they cannot become more than about 64 MB
 _ALWAYS_ALLOWED_BYTES = 1024 * 1024 * 1024  # bytes
 
 
 class TarStreamWriter:
-    """Appends members to a file; `close` makes it whole."""
+    """Append members to a file; `close` completes it."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._packed = zstandard.ZstdCompressor(level=_ZSTD_LEVEL, write_checksum=True).stream_writer(
@@ -44,7 +44,7 @@ class TarStreamWriter:
 
 
 class TarStreamReader:
-    """Reads members in order. Every method raises ArchiveUnusable for what no TapeWriter writes."""
+    """Read members in order. Every method raises InvalidArchive for what TarStreamWriter never writes."""
 
     def __init__(self, file: BinaryIO, file_size: int) -> None:
         self._file = file
@@ -58,10 +58,10 @@ class TarStreamReader:
         return self._read_header()[0]
 
     def read_member(self, name: str, max_bytes: int) -> bytes:
-        """Return the bytes of the next member, which must have this name and at most `cap` bytes."""
-        found, size = self._read_header()
-        if found != name:
-            raise invalid_archive(f"it holds {found[:100]!r} where {name!r} belongs")
+        """Return the bytes of the next member, which must have this name and at most `max_bytes` bytes."""
+        member_name, size = self._read_header()
+        if member_name != name:
+            raise invalid_archive(f"it holds {member_name[:100]!r} where {name!r} belongs")
         if size > max_bytes:
             raise invalid_archive(f"its {name} claims {size} bytes")
         self._next_header = None
@@ -70,7 +70,7 @@ class TarStreamReader:
         return data
 
     def finish(self) -> None:
-        """Read to the end, where nothing more may stand; the stream's own checksum is compared there."""
+        """Read to the end, where nothing more may follow; the stream's own checksum is verified there."""
         if (
             any(self._read(2 * _BLOCK_BYTES))
             or self._unpack_more()
@@ -107,7 +107,7 @@ class TarStreamReader:
         return data
 
     def _unpack_more(self) -> bool:
-        """Unpack a little more; false at the end."""
+        """Decompress a little more; return False at the end."""
         while not self._packed.eof:
             packed = self._file.read(_FEED_BYTES)
             try:

@@ -1,4 +1,4 @@
-"""Export and import of an open store, as its owner does them for itself and for guests."""
+"""Export and import of an open store, as its owner does them for itself and for clients."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 async def export_store(
     store: LevelDbStore, path: str, name: str, at_ms: int, on_progress: Progress = no_progress
 ) -> ExportResult:
-    """Write a store, as it is at this moment, to a file: verified, and only then under its name.
+    """Write a store, as it is at this moment, to a file: under its name only after it was verified.
 
-    It may be read and written meanwhile. `at` is in milliseconds since 1970. Raise ArchiveNotWritten,
+    The store may be read and written meanwhile. `at_ms` is in ms since 1970. Raise ArchiveWriteFailed,
     StoreUnreadable, StoreClosed; then no file is left, and an older one of that name stays.
     """
     return await store.bulk_access.read_snapshot(
-        lambda survey: write_archive(survey, Path(path), name, at_ms, on_progress)
+        lambda snapshot: write_archive(snapshot, Path(path), name, at_ms, on_progress)
     )
 
 
@@ -29,5 +29,5 @@ async def import_store(
     is_writable: IsWritable = lambda _: True,
     on_progress: Progress = no_progress,
 ) -> ImportResult:
-    """Merge a file into a store; `free` says which logs may be written now. Raises as `merge_archive`."""
+    """Merge a file into a store; `is_writable` is asked for each log. Raise as `merge_archive` does."""
     return await merge_archive(store, Path(path), is_writable, on_progress)

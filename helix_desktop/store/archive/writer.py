@@ -1,4 +1,4 @@
-"""Writes an archive from a snapshot of a store, then reads it again before it gets its name."""
+"""Writing of an archive from a snapshot of a store; it is verified before it gets its name."""
 
 from __future__ import annotations
 
@@ -40,28 +40,28 @@ from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
 from helix_desktop.store.threads.bulk_access import StoreSnapshot
 
 _PART_FILE = re.compile(r"\.[0-9a-f]{32}\.part")  # an export that has no name yet
-_ABANDONED_S = 24 * 3600  # without a word written to it
-_STAGES = 5  # of the whole work, of which checking the file is the last: it takes a quarter of writing it
+_ABANDONED_S = 24 * 3600  # seconds without a write
+_STAGES = 5  # of the whole job; the last, checking the file, takes a quarter of the time of writing it
 
 
 def write_archive(
     snapshot: StoreSnapshot, path: Path, name: str, at_ms: int, on_progress: Progress = lambda *_: None
 ) -> ExportResult:
-    """Write a store as it is in the survey to `path`, verified; a file of that name is replaced at the end.
+    """Write the store in the snapshot to `path`, verified; a file of that name is replaced at the end.
 
-    Raise ArchiveNotWritten, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
+    Raise ArchiveWriteFailed, StoreUnreadable, Stopped; then nothing is left, and an older file stays.
     """
     part = path.with_name(f".{uuid.uuid4().hex}.part")
     _clear_abandoned(path.parent)
     try:
         part.touch(mode=0o600, exist_ok=False)
         with part.open("wb") as file:
-            tape = TarStreamWriter(file)
-            held = _ArchiveWriter(snapshot, tape, on_progress).write(name, at_ms)
-            tape.close()
+            tar = TarStreamWriter(file)
+            totals = _ArchiveWriter(snapshot, tar, on_progress).write(name, at_ms)
+            tar.close()
             file.flush()
             os.fsync(file.fileno())
-        if check_archive(part, snapshot.stop_event, _last_stage_progress(on_progress)) != held:
+        if check_archive(part, snapshot.stop_event, _last_stage_progress(on_progress)) != totals:
             raise invalid_archive("it was not written as it should be")
         size = part.stat().st_size
         part.replace(path)
@@ -71,15 +71,15 @@ def write_archive(
         raise write_failed(path, error) from error
     finally:
         part.unlink(missing_ok=True)
-    return ExportResult(str(path), size, held)
+    return ExportResult(str(path), size, totals)
 
 
 def _clear_abandoned(folder: Path) -> None:
-    """Delete what a process that was killed left of an export: nobody sees it, and it may be large."""
-    for one in folder.glob(".*.part"):
+    """Delete what a killed process left of an export: it is hidden, and may be large."""
+    for path in folder.glob(".*.part"):
         with suppress(OSError):
-            if _PART_FILE.fullmatch(one.name) and time.time() - one.stat().st_mtime > _ABANDONED_S:
-                one.unlink()
+            if _PART_FILE.fullmatch(path.name) and time.time() - path.stat().st_mtime > _ABANDONED_S:
+                path.unlink()
 
 
 def _last_stage_progress(on_progress: Progress) -> Progress:
@@ -87,7 +87,7 @@ def _last_stage_progress(on_progress: Progress) -> Progress:
 
 
 class _ArchiveWriter:
-    """One archive in the making: what came so far."""
+    """One archive in the making, with its totals so far."""
 
     def __init__(self, snapshot: StoreSnapshot, tar: TarStreamWriter, on_progress: Progress) -> None:
         self._snapshot, self._tar, self._on_progress = snapshot, tar, on_progress
@@ -100,9 +100,9 @@ class _ArchiveWriter:
         totals = read_totals(self._view.get, self._codec)
         sessions = list(self._session_ids())
         workspace = self._view.get(keys.IDENTITY)
-        identity = "" if workspace is None else self._codec.decode(keys.IDENTITY, workspace, TEXT_TYPE)
+        workspace_id = "" if workspace is None else self._codec.decode(keys.IDENTITY, workspace, TEXT_TYPE)
         planned = (totals.entries, totals.size, len(sessions))
-        self._write_note(MANIFEST, ArchiveManifest(FORMAT, __version__, identity, name, at_ms, *planned))
+        self._write_note(MANIFEST, ArchiveManifest(FORMAT, __version__, workspace_id, name, at_ms, *planned))
         for digest in self._all_digests():
             self._write_content(digest)
             self._report_progress(totals.size)
@@ -118,7 +118,7 @@ class _ArchiveWriter:
         return (keys.digest_in(key) for key, _ in self._view.scan(keys.RECORDS))
 
     def _session_ids(self) -> Iterator[str]:
-        """Return every session that has a log, a summary or a draft, each once."""
+        """Yield every session that has a log, a summary or a draft, each once."""
         spans = (keys.LAST_EVENTS, keys.SUMMARIES, keys.DRAFTS)
         names = {keys.session_of(key, span) for span in spans for key, _ in self._view.scan(span)}
         return iter(sorted(names))
@@ -146,16 +146,16 @@ class _ArchiveWriter:
             return
         self._sessions += 1
         self._events += len(events)
-        place = f"sessions/{self._sessions}"
-        self._write_note(f"{place}/session.json", note)
+        folder = f"sessions/{self._sessions}"
+        self._write_note(f"{folder}/session.json", note)
         for number, part in enumerate(_log_parts(events), 1):
-            self._tar.add(f"{place}/events-{number}.jsonl", part)
-        for digest in (digest for one in events for digest in digests_in(one.event)):
+            self._tar.add(f"{folder}/events-{number}.jsonl", part)
+        for digest in (digest for recorded in events for digest in digests_in(recorded.event)):
             if digest not in self._missing and self._view.get(keys.record(digest)) is None:
                 self._missing[digest] = None
 
     def _summary_and_draft(self, session: str) -> tuple[Any, str, tuple[Attachment, ...]]:
-        """Return a session's summary, and its draft: the text and what goes along."""
+        """Return a session's summary, and its draft: the text and the attachments."""
         key, draft_key = keys.summary(session), keys.draft(session)
         row = self._view.get(key)
         summary = None if row is None else self._codec.decode(key, row, SUMMARY_TYPE)
@@ -172,11 +172,11 @@ class _ArchiveWriter:
 
 
 def _log_parts(events: list[RecordedEvent]) -> Iterator[bytes]:
-    """Yield the log as JSON lines, in parts of about LOG_PART bytes."""
+    """Yield the log as JSON lines, in parts of about LOG_PART_BYTES bytes."""
     lines: list[bytes] = []
     size = 0
-    for one in events:
-        lines.append(msgspec.json.encode(one) + b"\n")
+    for recorded in events:
+        lines.append(msgspec.json.encode(recorded) + b"\n")
         size += len(lines[-1])
         if size >= LOG_PART_BYTES:
             yield b"".join(lines)

@@ -1,4 +1,4 @@
-"""Small files that a crash leaves as they were, or as they should be: never half."""
+"""Small files that are replaced atomically: a crash leaves the old or the new one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def read_struct(path: Path, kind: type[T]) -> T | None:
-    """Return what a file says; None when it is absent. Raises msgspec.DecodeError, OSError."""
+    """Return the content of a file; None if it is absent. Raise msgspec.DecodeError, OSError."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except FileNotFoundError:
@@ -23,7 +23,7 @@ def read_struct(path: Path, kind: type[T]) -> T | None:
 
 
 def write_struct(path: Path, value: object) -> None:
-    """Replace a file so that a crash leaves the old or the new one, whole. Raise OSError."""
+    """Replace a file so that a crash leaves the complete old or new one. Raise OSError."""
     part = path.with_name(path.name + ".part")
     with part.open("wb") as file:
         file.write(msgspec.json.encode(value) + b"\n")

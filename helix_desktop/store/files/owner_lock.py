@@ -1,4 +1,4 @@
-"""Who may open a workspace's store: one process, once. A lock that its holder's death releases."""
+"""The lock on a workspace's store: one process, once. The holder's death releases it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked
 if sys.platform == "win32":
     import msvcrt
 
-    _BYTE = 1 << 30  # far behind the pid, which must stay readable: Windows locks forbid reading
+    _BYTE = 1 << 30  # far after the pid, which must stay readable: Windows locks forbid reading
 
     def _lock(file: int) -> None:
         os.lseek(file, _BYTE, os.SEEK_SET)
@@ -25,10 +25,10 @@ else:
 
 
 class _ProcessLocks:
-    """The locks of this process.
+    """The locks that this process holds.
 
     Network file systems turn flock into a lock per process, which a second opening here would pass, and its
-    closing would drop: so this process asks itself before it touches the file.
+    closing would drop: so the process checks itself before it touches the file.
     """
 
     def __init__(self) -> None:
@@ -47,12 +47,12 @@ class _ProcessLocks:
             self._paths.discard(path)
 
 
-# Process-wide state by nature: it stands for the process towards the file system.
+# Process-wide state by nature: the file system sees one lock holder per process.
 _PROCESS_LOCKS = _ProcessLocks()
 
 
 class OwnerLock:
-    """Ownership of one folder, from `take` to `release`; the file stays and names the last owner's pid."""
+    """Ownership of one folder, from `acquire` to `release`; the file stays, with the last owner's pid."""
 
     def __init__(self, path: Path, file: int) -> None:
         self._path = path
@@ -60,9 +60,9 @@ class OwnerLock:
 
     @classmethod
     def acquire(cls, path: Path) -> OwnerLock:
-        """Own the folder that `path` lies in. Raise StoreLocked with the owner's pid, DataDirUnusable.
+        """Own the folder of `path`. Raise StoreLocked with the owner's pid, DataDirUnavailable.
 
-        A lock left by a process that died is simply taken.
+        A lock left by a process that died is taken over.
         """
         path = path.resolve()
         if not _PROCESS_LOCKS.add(path):
@@ -74,7 +74,7 @@ class OwnerLock:
             raise
 
     def release(self) -> None:
-        """Let another process, or a later opening, have it."""
+        """Release the lock for another process, or a later opening."""
         os.close(self._file)
         _PROCESS_LOCKS.remove(self._path)
 

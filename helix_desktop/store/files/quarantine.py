@@ -1,4 +1,4 @@
-"""Damaged rows, kept aside as files until the same content is stored again."""
+"""Damaged rows, saved as files until the same content is stored again."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class Quarantine:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        # Asked at every put of known content: read once, since only the store's owner writes the folder.
+        # Read at every put of known content, so cached: only the store's owner writes the folder.
         self._digests: set[str] | None = None
         self._load_lock = threading.Lock()
 
     def holds(self, digest: str) -> bool:
         """Return True if a row of this content is known to be damaged."""
-        held = self._digests
-        return digest in (self._load_digests() if held is None else held)
+        digests = self._digests
+        return digest in (self._load_digests() if digests is None else digests)
 
     def save(self, digest: str, rows: Iterable[bytes]) -> str:
-        """Copy the raw rows aside, once; the first file's name, or empty when the disk does not take them."""
+        """Save a copy of the raw rows, once; return the first file's name, or "" if the disk refuses."""
         first = self._first_path(digest)
         self._load_digests().add(digest)
         try:
@@ -41,13 +41,13 @@ class Quarantine:
         return f"{self._folder.name}/{first.name}"
 
     def mark_healed(self, digest: str) -> None:
-        """The content is sound again, if it was damaged; its damaged rows stay, under another name."""
+        """Mark a damaged content as intact again; its damaged rows stay, under another name."""
         if not self.holds(digest):
             return
         first = self._first_path(digest)
         try:
             self._load_digests().discard(digest)
-            if first.exists():  # the disk may not have taken it
+            if first.exists():  # the disk may have refused it
                 first.replace(first.with_suffix(".healed"))
         except OSError as error:
             _log.warning("%s could not be renamed: %s", first.name, error)
@@ -58,24 +58,24 @@ class Quarantine:
         content_of: Callable[[bytes], bytes],
         holds_secret: Callable[[bytes], bool] | None,
     ) -> list[str]:
-        """Return the files with a row of these contents, or with a text (None: no text is looked for).
+        """Return the files with a row of these contents, or with a secret (None: no search for one).
 
-        Of a row that cannot be read nobody knows what it holds: it counts as holding the text.
+        An unreadable row counts as holding the secret: its content is not known.
         """
-        found = []
+        names = []
         for path in sorted(self._folder.iterdir()) if self._folder.is_dir() else ():
-            named = path.name.partition(".")[0] in digests
-            if named or (holds_secret is not None and _may_hold_secret(path, content_of, holds_secret)):
-                found.append(path.name)
-        return found
+            has_digest = path.name.partition(".")[0] in digests
+            if has_digest or (holds_secret is not None and _may_hold_secret(path, content_of, holds_secret)):
+                names.append(path.name)
+        return names
 
     def delete(self, name: str) -> None:
-        """Delete one file that `suspects` named."""
+        """Delete one file that `find_suspects` returned."""
         (self._folder / name).unlink(missing_ok=True)
         self._load_digests().discard(name.removesuffix(_ROW_SUFFIX))
 
     def remove(self, digest: str) -> None:
-        """Delete whatever is kept of a content."""
+        """Delete all saved rows of a content."""
         for path in self._folder.glob(f"{digest}.*"):
             try:
                 path.unlink()

@@ -1,4 +1,4 @@
-"""What is known of a store's damage between two openings: doubt, reports nobody was told, what was kept."""
+"""Notes on a store's damage between two openings: suspicion, unreported repairs, backups."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from helix_desktop.store.files.atomic_files import read_struct, write_struct
 
 
 class RepairNotes:
-    """Files in a store's folder; see its layout."""
+    """Files in a store's folder; see StoreFiles."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     @property
     def backups(self) -> Path:
-        """Damaged databases as they were found, one numbered folder for each."""
+        """Return the folder of damaged databases as they were found, one numbered folder for each."""
         return self._folder / "kept"
 
     def create_backup_folder(self) -> Path:
-        """Return an empty folder for the next damaged database. Raise OSError."""
+        """Create and return an empty folder for the next damaged database. Raise OSError."""
         number = 1
         while (self.backups / str(number) / "db").exists():
             number += 1
         folder = self.backups / str(number)
-        shutil.rmtree(folder, ignore_errors=True)  # of a mending that was cut off
+        shutil.rmtree(folder, ignore_errors=True)  # of an interrupted repair
         folder.mkdir(parents=True)
         return folder
 
@@ -42,35 +42,35 @@ class RepairNotes:
 
     @property
     def suspicion(self) -> str:
-        """Return what damage was met while the store was open; empty when none was."""
+        """Return the damage that was met while the store was open; "" if none was."""
         try:
             return (self._folder / "doubt").read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return ""
 
     def mark_suspect(self, why: str) -> None:
-        """Have the store mended when it is opened next. Raise OSError."""
+        """Have the store repaired at its next opening. Raise OSError."""
         (self._folder / "doubt").write_text(why, encoding="utf-8")
 
     def clear_suspect(self) -> None:
-        """The store is sound as far as is known. Raise OSError."""
+        """Mark the store as free of known damage. Raise OSError."""
         (self._folder / "doubt").unlink(missing_ok=True)
 
     def read_unreported(self) -> RepairReport | None:
-        """Return the report of a mending that nobody was told yet."""
+        """Return the report of a repair that the user has not seen yet."""
         try:
             report = read_struct(self._folder / "untold", RepairReport)
         except (msgspec.DecodeError, OSError):
             return None
-        # Without its copy the mending was cut off before it came into force.
+        # Without its copy the repair was interrupted before it took effect.
         return report if report and (not report.copy or Path(report.copy).exists()) else None
 
     def write_unreported(self, report: RepairReport) -> None:
-        """Keep a report until somebody is told, and beside its copy for good. Raise OSError."""
+        """Save a report until the user has seen it, and next to its copy for good. Raise OSError."""
         if report.aside:
             write_struct(Path(report.aside) / "report.json", report)
         write_struct(self._folder / "untold", report)
 
     def mark_reported(self) -> None:
-        """Somebody was told. Raise OSError."""
+        """Mark the report as seen by the user. Raise OSError."""
         (self._folder / "untold").unlink(missing_ok=True)

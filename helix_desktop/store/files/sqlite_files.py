@@ -1,4 +1,4 @@
-"""The files that SQLite keeps for one database."""
+"""The files of one SQLite database."""
 
 from __future__ import annotations
 
@@ -6,6 +6,6 @@ from pathlib import Path
 
 
 def delete_database(path: Path) -> None:
-    """Delete a database with the files beside it, which need not be there. Raise OSError."""
+    """Delete a database with its companion files, which need not exist. Raise OSError."""
     for suffix in ("", "-wal", "-shm", "-journal"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)

@@ -1,12 +1,12 @@
-"""The files of a workspace's store, and the two small ones that say what it is and how it was left.
+"""The files of a workspace's store, and the two small ones with its format and its state at the last close.
 
 owner.lock   who has it open          db/           the LevelDB
 format       schema and workspace     quarantine/   damaged rows
-doubt        damage was met: mend     kept/1/ ...   damaged databases as they were found
+doubt        damage was met: repair   kept/1/ ...   damaged databases as they were found
 db.mend/     made of a damaged one    former/       the LevelDB before a migration
-untold       a mending's report that nobody was told yet
-clean        sequence, ends of logs and files at the last close: less than that means that something was lost
-search.db    the index for searching and sorting: made of db/, and made again whenever it is missing
+untold       a repair's report that the user has not seen yet
+clean        sequence, ends of logs and files at the last close: less than that means that data was lost
+search.db    the index for searching and sorting: derived from db/, and rebuilt whenever it is missing
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ CURRENT_SCHEMA = 1
 
 
 class StoreFormat(msgspec.Struct, frozen=True):
-    """What `format` says."""
+    """The content of `format`."""
 
     schema: int
     workspace: str
 
 
 class CleanState(msgspec.Struct, frozen=True):
-    """What `clean` says of the store when it was last closed.
+    """The content of `clean`: the store's state when it was last closed.
 
-    Writes seen, entries and sessions held, the last seq of each session, the size in bytes of each file, and
-    what CURRENT held: every opening changes that, so as long as it holds the same, so must all the files.
+    Number of writes, entries and sessions, the last seq of each session, the size in bytes of each file, and
+    the content of CURRENT: every opening changes that, so while it is the same, all the files must be too.
     """
 
     sequence: int
@@ -49,57 +49,57 @@ class CleanState(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class StoreFiles:
-    """Where things lie in a store's folder."""
+    """The paths in a store's folder."""
 
     folder: Path
 
     @property
     def owner_lock(self) -> Path:
-        """Return the owner lock."""
+        """Return the path of the owner lock."""
         return self.folder / "owner.lock"
 
     @property
     def db(self) -> Path:
-        """Return the LevelDB."""
+        """Return the path of the LevelDB."""
         return self.folder / "db"
 
     @property
     def new_db(self) -> Path:
-        """Return a LevelDB in the making; it becomes `db` when it is whole."""
+        """Return the path of a new LevelDB, which becomes `db` when it is complete."""
         return self.folder / "db.new"
 
     @property
     def repair_db(self) -> Path:
-        """Return a LevelDB that is being made of a damaged or an older one."""
+        """Return the path of a LevelDB that is being made of a damaged or an older one."""
         return self.folder / "db.mend"
 
     @property
     def old_db(self) -> Path:
-        """Return a LevelDB that another one has replaced, until it is deleted."""
+        """Return the path of a LevelDB that another one has replaced, until it is deleted."""
         return self.folder / "db.old"
 
     @property
     def quarantine(self) -> Path:
-        """Damaged rows."""
+        """Return the folder of damaged rows."""
         return self.folder / "quarantine"
 
     @property
     def before_migration(self) -> Path:
-        """Return the LevelDB as it was before a migration, until the store was closed well once."""
+        """Return the folder of the LevelDB before a migration, kept until the next clean close."""
         return self.folder / "former"
 
     @property
     def repair_notes(self) -> RepairNotes:
-        """Return what is known of damage."""
+        """Return the notes on damage."""
         return RepairNotes(self.folder)
 
     @property
     def search_index(self) -> Path:
-        """Return the index for searching and sorting."""
+        """Return the path of the index for searching and sorting."""
         return self.folder / "search.db"
 
     def create_folders(self) -> None:
-        """Make the folders. Raise DataDirUnusable."""
+        """Create the folders. Raise DataDirUnavailable."""
         try:
             self.quarantine.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -110,7 +110,7 @@ class StoreFiles:
             ) from error
 
     def read_format(self) -> StoreFormat | None:
-        """Return what `format` says; None when it is absent. Raise StoreUnreadable."""
+        """Return the content of `format`; None if it is absent. Raise StoreUnreadable."""
         try:
             return read_struct(self.folder / "format", StoreFormat)
         except (msgspec.DecodeError, OSError) as error:
@@ -125,7 +125,7 @@ class StoreFiles:
         write_struct(self.folder / "format", store_format)
 
     def read_clean(self) -> CleanState | None:
-        """Return what `clean` says; None when it is absent or says nothing."""
+        """Return the content of `clean`; None if it is absent or invalid."""
         try:
             return read_struct(self.folder / "clean", CleanState)
         except (msgspec.DecodeError, OSError):
@@ -136,9 +136,9 @@ class StoreFiles:
         write_struct(self.folder / "clean", clean_state)
 
     def swap_in_repair_db(self, backup_folder: Path) -> None:
-        """Put the LevelDB into a folder, and the one that was made of it in its place. Raise OSError.
+        """Move the LevelDB into a backup folder, and put the repaired one in its place. Raise OSError.
 
-        Cut off before the old one is gone, it is all done again; after that the new one is adopted.
+        Interrupted before the old one is moved, the repair is redone; after that the new one is adopted.
         """
         backup_folder.mkdir(parents=True, exist_ok=True)
         delete_database(self.search_index)  # made of rows that may be gone
@@ -149,9 +149,9 @@ class StoreFiles:
         self.adopt_new_db()
 
     def adopt_new_db(self) -> None:
-        """Give the new LevelDB its name. Raise OSError."""
-        clean = self.read_clean()
-        if clean is not None and clean.files:  # those of the LevelDB that was there before
-            self.write_clean(msgspec.structs.replace(clean, files={}, current=""))
+        """Rename the new LevelDB to `db`. Raise OSError."""
+        clean_state = self.read_clean()
+        if clean_state is not None and clean_state.files:  # those of the LevelDB that was there before
+            self.write_clean(msgspec.structs.replace(clean_state, files={}, current=""))
         self.new_db.rename(self.db)
         sync_folder(self.folder)

@@ -22,13 +22,13 @@ from helix_desktop.store.remote.rpc_methods import RpcMethod
 from helix_desktop.store.remote.search import RemoteSearch
 from helix_desktop.store.threads.backpressure import Backpressure
 
-_LONG_TIMEOUT_S = 3600.0  # for what looks through the whole store
+_LONG_TIMEOUT_S = 3600.0  # for requests that read the whole store
 
 T = TypeVar("T")
 
 
 class RemoteStore(RemoteSearch):
-    """The store port, answered by the process that owns the store. Made by `join`; must be closed."""
+    """The store port, answered by the process that owns the store. Made by `connect`; must be closed."""
 
     def __init__(self, connection: OwnerConnection, owner_pid: int) -> None:
         self._channel = FailoverChannel(connection, owner_pid)
@@ -45,11 +45,11 @@ class RemoteStore(RemoteSearch):
 
     @property
     def backend(self) -> Backend:
-        """Return where its requests go, for a way that leads there too."""
+        """Return where the requests go, for another client that fails over to the same place."""
         return self._channel.backend
 
     def enable_failover(self, reopen: Reopen) -> None:
-        """Go on by opening the store anew when its owner ends."""
+        """Continue with `reopen`, which opens the store again, when its owner ends."""
         self._channel.reopen = reopen
 
     async def commit(
@@ -60,26 +60,26 @@ class RemoteStore(RemoteSearch):
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
     ) -> None:
-        """Store all of it, or nothing, durably. Raises as LevelStore does; StoreLocked when somebody else
+        """Store all of it, or nothing, durably. Raise as LevelDbStore does; StoreLocked if another process
         writes this session.
 
-        Contents that do not fit one message go ahead of the rest, each as a whole.
+        Contents that do not fit one message are sent before the rest, each as a whole.
         """
         self._check_open()
-        made = Commit(session, 0, tuple(events), tuple(contents), tuple(recalls), summary)
-        made.validate()
-        if made.size > MAX_CONTENT_BYTES and len(made.contents) > 1:
-            for content in made.contents:
+        commit = Commit(session, 0, tuple(events), tuple(contents), tuple(recalls), summary)
+        commit.validate()
+        if commit.size > MAX_CONTENT_BYTES and len(commit.contents) > 1:
+            for content in commit.contents:
                 await self._call(rpc_methods.COMMIT, session, (), (content,))
-            made = Commit(session, 0, made.events, (), made.recalls, summary)
-        if not made.is_empty:
-            given = (made.events, made.contents, made.recalls, summary)
-            request = self._encode_request(rpc_methods.COMMIT, session, *given)
+            commit = Commit(session, 0, commit.events, (), commit.recalls, summary)
+        if not commit.is_empty:
+            args = (commit.events, commit.contents, commit.recalls, summary)
+            request = self._encode_request(rpc_methods.COMMIT, session, *args)
             async with self._backpressure.slot(len(request.payload)):
-                await self._channel.commit(request, session, made.events)
+                await self._channel.commit(request, session, commit.events)
 
     async def events(self, session: str) -> list[RecordedEvent]:
-        """Return a session's whole log, in order. Raise StoreUnreadable when a part of it is damaged."""
+        """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
         return await self._call(rpc_methods.EVENTS, session)
 
     async def sessions(self) -> list[SessionSummary]:
@@ -91,26 +91,26 @@ class RemoteStore(RemoteSearch):
         return await self._call(rpc_methods.GET, digest)
 
     async def entry(self, digest: str) -> CacheEntry:
-        """Return what is known of a content. Raise DigestUnknown, ContentDamaged."""
+        """Return the metadata of a content. Raise DigestUnknown, ContentDamaged."""
         return await self._call(rpc_methods.ENTRY, digest)
 
     async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """Return the digests that begin with `prefix` (1 to 64 hex digits), in order. Raise ValueError."""
+        """Return the digests that begin with `prefix` (1 to 64 hex digits), sorted. Raise ValueError."""
         return await self._call(rpc_methods.FIND, prefix, limit)
 
     async def totals(self) -> StoreTotals:
-        """Counts and sizes of the whole store."""
+        """Return counts and sizes of the store."""
         return await self._call(rpc_methods.TOTALS)
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
-        """Save what was typed and attached, and not sent; nothing of both deletes it.
+        """Save what was typed and attached but not sent; if both are empty, delete the draft.
 
         Raise StoreWriteFailed.
         """
         await self._call(rpc_methods.SAVE_DRAFT, session, text, attachments)
 
     async def draft(self, session: str) -> Draft:
-        """Return what was typed and attached, and not sent."""
+        """Return what was typed and attached but not sent."""
         return await self._call(rpc_methods.DRAFT, session)
 
     async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
@@ -122,7 +122,7 @@ class RemoteStore(RemoteSearch):
         return await self._call_long(rpc_methods.IMPORT, str(path), on_progress=on_progress)
 
     async def close(self) -> None:
-        """Wait for what was asked, then leave the owner. Idempotent."""
+        """Wait for pending requests, then disconnect from the owner. Idempotent."""
         self._closed = True
         self._backpressure.close()
         await self._channel.close()

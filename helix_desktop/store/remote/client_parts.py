@@ -1,4 +1,4 @@
-"""The parts of a store as another process uses them through its owner: what stays, is forgotten, is sound."""
+"""The parts of a store as another process uses them through its owner: retention, redaction, health."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ T = TypeVar("T")
 
 
 class CallOwner(Protocol):
-    """Asks the owner."""
+    """Call a method of the owner."""
 
     async def __call__(
         self, method: RpcMethod[T], /, *args: object, on_progress: OnProgress | None = None
     ) -> T:
-        """Return what the method gives. Raises what it raises, StoreClosed when the owner is gone.
+        """Return the method's result. Raise what it raises, StoreClosed if the owner is gone.
 
-        `told` hears how far it is.
+        `on_progress` is called with the progress of the answer.
         """
         ...
 
 
 class RemoteRetention:
-    """What stays and what goes, decided by the owner."""
+    """Retention, carried out by the owner."""
 
     def __init__(self, call: CallOwner) -> None:
         self._call = call
 
     async def references(self, digest: str) -> list[ContentReference]:
-        """Return the events that name a content. Raise ValueError for what is no digest."""
+        """Return the events that name a content. Raise ValueError if `digest` is not a digest."""
         return await self._call(rpc_methods.REFERENCES, digest)
 
     async def named(self, session: str) -> list[str]:
@@ -52,42 +52,42 @@ class RemoteRetention:
         return await self._call(rpc_methods.NAMED, session)
 
     async def pin(self, digest: str, pinned: bool) -> None:
-        """Keep a content whatever a clean-up says, or no longer. Raise DigestUnknown."""
+        """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
         await self._call(rpc_methods.PIN, digest, pinned)
 
     async def plan(self, rule: RetentionRule) -> CleanupPlan:
-        """Return what a clean-up would do now; changes nothing."""
+        """Return what a clean-up would do now; change nothing."""
         return await self._call(rpc_methods.PLAN, rule)
 
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
-        """Move contents of a plan to the trash, as far as they still may go. Raise StoreWriteFailed."""
+        """Move contents of a plan to the trash, if they are still collectable. Raise StoreWriteFailed."""
         return await self._call(rpc_methods.COLLECT, digests, grace_ms)
 
     async def trash(self) -> TrashContents:
-        """Return what lies in the trash."""
+        """Return the contents of the trash."""
         return await self._call(rpc_methods.TRASH)
 
     async def restore(self, digests: Sequence[str]) -> CleanupResult:
-        """Bring contents back from the trash. Raise StoreWriteFailed."""
+        """Restore contents from the trash. Raise StoreWriteFailed."""
         return await self._call(rpc_methods.RESTORE, digests)
 
     async def trash_session(self, session: str) -> tuple[str, ...]:
-        """Move a session and its subagents' to the trash. Raise StoreLocked when it is open in the owner."""
+        """Move a session and its subagents' to the trash. Raise StoreLocked if it is open in the owner."""
         return await self._call(rpc_methods.TRASH_SESSION, session)
 
     async def restore_session(self, session: str) -> tuple[str, ...]:
-        """Bring a session and its subagents' back from the trash."""
+        """Restore a session and its subagents' sessions from the trash."""
         return await self._call(rpc_methods.RESTORE_SESSION, session)
 
     async def empty_trash(self, before_ms: int = 0) -> CleanupResult:
-        """Remove for good what went to the trash before `before`, in ms since 1970; 0: all of it."""
+        """Delete for good what was trashed before `before_ms`, in ms since 1970; 0: everything."""
         return await self._call(rpc_methods.EMPTY_TRASH, before_ms)
 
 
 class RemoteRedaction:
-    """Forgetting, as far as another process may: to carry it out is the owner's alone.
+    """Redaction, as far as another process may: only the owner may carry it out.
 
-    The owner's conversations are open, and hold what is to go.
+    The owner's conversations are open, and hold the data to be redacted.
     """
 
     def __init__(self, call: CallOwner) -> None:
@@ -96,13 +96,13 @@ class RemoteRedaction:
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
-        """Return where it stands; changes nothing. Raise InputUnusable."""
+        """Return where the request matches; change nothing. Raise InvalidInput."""
         return await self._call(rpc_methods.PREVIEW, request, on_progress=on_progress)
 
     async def carry_out(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
-        """Raise StoreLocked: the owner's open conversations would go on holding it."""
+        """Raise StoreLocked: the owner's open conversations would still hold the data."""
         return await self._call(rpc_methods.CARRY_OUT, request)
 
     async def when(self, digest: str) -> int:
@@ -111,13 +111,13 @@ class RemoteRedaction:
         return await self._call(rpc_methods.WHEN, digest)
 
     async def lift(self, digest: str) -> bool:
-        """Let a forgotten content be stored again; whether it was forgotten."""
+        """Allow a redacted content to be stored again; return True if it was redacted."""
         keys.digest_bytes(digest)
         return await self._call(rpc_methods.LIFT, digest)
 
 
 class RemoteHealth:
-    """How sound a store is, as its owner sees it; who is told of damage and of mending is told there."""
+    """The health of a store, as its owner sees it; damage and repairs are reported in the owner."""
 
     report = None
 
@@ -125,11 +125,11 @@ class RemoteHealth:
         self._call, self._check_open = call, check_open
 
     async def acknowledge(self) -> None:
-        """There is no report here that somebody could have been told of. Raise StoreClosed."""
+        """Do nothing: there is no report here to acknowledge. Raise StoreClosed."""
         self._check_open()
 
     def listen(self, listener: Callable[[HelixError], None]) -> Callable[[], None]:
-        """Damage that is met here is raised here, and told where the store is open."""
+        """Return a no-op: damage met here is raised here, and reported where the store is open."""
         return lambda: None
 
     async def check(self, progress: OnProgress | None = None) -> IntegrityReport:

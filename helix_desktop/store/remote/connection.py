@@ -1,4 +1,4 @@
-"""The guest's end of the socket: sends requests, joins answers to them."""
+"""The client's end of the socket: sends requests, matches answers to them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helix_desktop.store.remote.frames import (
 
 
 class ConnectionClosed(Exception):
-    """The other side has left, or sent what is no frame."""
+    """The other side has left, or sent an invalid frame."""
 
 
 class OwnerConnection(asyncio.Protocol):
@@ -38,58 +38,58 @@ class OwnerConnection(asyncio.Protocol):
 
     @property
     def is_alive(self) -> bool:
-        """Return True if the other side is there."""
+        """Return True if the other side is connected."""
         return not self._disconnected.done()
 
     async def receive_handshake(self) -> Frame:
-        """Return the next frame of the greeting. Raise ConnectionGone, FrameRefused."""
+        """Return the next frame of the handshake. Raise ConnectionClosed, InvalidFrame."""
         if self.refusal is not None:
             raise self.refusal
-        waiting = self._pending_answers.get(HANDSHAKE_ID)
-        if waiting is None or not self.is_alive:
+        pending = self._pending_answers.get(HANDSHAKE_ID)
+        if pending is None or not self.is_alive:
             raise ConnectionClosed
-        frame = await waiting
+        frame = await pending
         self._pending_answers[HANDSHAKE_ID] = asyncio.get_running_loop().create_future()
         return frame
 
     def mark_authenticated(self) -> None:
-        """The other side has proved who it is: take long frames from it."""
+        """Accept long frames: the other side has proved its identity."""
         self._max_bytes = MAX_ANSWER_BYTES
 
     def send_handshake(self, frame: Frame) -> None:
-        """Send a frame of the greeting."""
+        """Send a frame of the handshake."""
         self._write(frame, HANDSHAKE_ID)
 
     def request(self, frame: Frame, on_progress: Progress | None = None) -> asyncio.Future[Frame]:
-        """Send a request, in the order of these calls; its answer, and until then how far it is.
+        """Send a request, in the order of the calls; return its answer's future. Report progress until then.
 
-        Raise ConnectionGone.
+        Raise ConnectionClosed.
         """
         if not self.is_alive:
             raise ConnectionClosed
         self._last_request_id += 1
-        identity = self._last_request_id
+        request_id = self._last_request_id
         answer: asyncio.Future[Frame] = asyncio.get_running_loop().create_future()
-        answer.add_done_callback(lambda _: self._remove_request(identity))
-        self._pending_answers[identity] = answer
+        answer.add_done_callback(lambda _: self._remove_request(request_id))
+        self._pending_answers[request_id] = answer
         if on_progress is not None:
-            self._progress_callbacks[identity] = on_progress
-        self._write(frame, identity)
+            self._progress_callbacks[request_id] = on_progress
+        self._write(frame, request_id)
         return answer
 
     async def close(self) -> None:
-        """Let go of the socket."""
+        """Close the socket."""
         if self._transport is not None:
             self._transport.close()
             await asyncio.shield(self._disconnected)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is there."""
+        """Store the transport."""
         assert isinstance(transport, asyncio.Transport)  # what a stream socket has
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes came."""
+        """Handle received bytes."""
         self._buffer += data
         try:
             while self._read_frame():
@@ -100,37 +100,37 @@ class OwnerConnection(asyncio.Protocol):
                 self._transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The other side has left: nobody waits any longer."""
+        """Fail all pending answers: the other side has left."""
         if not self._disconnected.done():
             self._disconnected.set_result(None)
         for answer in tuple(self._pending_answers.values()):
             if not answer.done():
                 answer.set_exception(self.refusal or ConnectionClosed())
-                answer.exception()  # asked for here: usually nobody waits for more of a greeting
+                answer.exception()  # retrieved here: usually nobody waits for the rest of a handshake
 
     def _read_frame(self) -> bool:
-        """Take one whole frame out of what came; false when there is none."""
+        """Take one complete frame out of the buffer; return False if there is none."""
         if self._head is None and len(self._buffer) >= HEAD_BYTES:
             self._head = read_head(bytes(self._buffer[:HEAD_BYTES]), self._max_bytes)
         if self._head is None or len(self._buffer) < HEAD_BYTES + self._head.length:
             return False
         head, self._head = self._head, None
         end = HEAD_BYTES + head.length
-        with memoryview(self._buffer) as came:
-            frame = Frame(bytes(came[HEAD_BYTES:end]), head.json, head.is_progress)
+        with memoryview(self._buffer) as received:
+            frame = Frame(bytes(received[HEAD_BYTES:end]), head.json, head.is_progress)
         del self._buffer[:end]
         if head.is_progress:
             self._report_progress(head.id, frame)
             return True
-        waiting = self._pending_answers.get(head.id)
-        if waiting is not None and not waiting.done():  # of a call that was given up, nobody waits
-            waiting.set_result(frame)
+        pending = self._pending_answers.get(head.id)
+        if pending is not None and not pending.done():  # nobody waits for a call that was cancelled
+            pending.set_result(frame)
         return True
 
     def _report_progress(self, request_id: int, frame: Frame) -> None:
-        told = self._progress_callbacks.get(request_id)
-        if told is not None:
-            told(*frame.decode(tuple[int, int]))
+        on_progress = self._progress_callbacks.get(request_id)
+        if on_progress is not None:
+            on_progress(*frame.decode(tuple[int, int]))
 
     def _remove_request(self, request_id: int) -> None:
         self._pending_answers.pop(request_id, None)

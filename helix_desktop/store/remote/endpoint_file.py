@@ -1,8 +1,8 @@
-"""Where a store's owner listens: written into a file of the store's folder that only its user can read.
+"""The address of a store's owner, in a file of the store's folder that only its user can read.
 
-Where the system has Unix domain sockets, the socket lies in a folder of its own that nobody else may enter,
+Where the system has Unix domain sockets, the socket is in a folder of its own that nobody else may enter,
 with a short path: an address has room for 104 to 108 bytes. Elsewhere it is a port of the loopback interface;
-there the secret alone keeps others out.
+there only the secret keeps others out.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ ENDPOINT_FILE = "owner.address"
 _HOST = "127.0.0.1"
 _FOLDER_PREFIX = "helix-"
 _SOCKET_NAME = "s"
-_MAX_SOCKET_PATH_BYTES = 100  # bytes of a socket's path that every system takes
+_MAX_SOCKET_PATH_BYTES = 100  # length in bytes of a socket's path that every system accepts
 _SECRET_BYTES = 32
 
 
 class OwnerEndpoint(msgspec.Struct, frozen=True):
-    """Either the path of a socket or a port of loopback, and the secret of this owner."""
+    """The path of a socket or a port of loopback, and the secret of this owner."""
 
     secret: bytes
     path: str = ""
@@ -42,7 +42,7 @@ def new_secret() -> bytes:
 
 
 def write_endpoint(folder: Path, endpoint: OwnerEndpoint) -> None:
-    """Say in a store's folder where its owner listens. Raise OSError."""
+    """Write the address of the owner into a store's folder. Raise OSError."""
     part = folder / f"{ENDPOINT_FILE}.part"
     part.unlink(missing_ok=True)
     part.touch(mode=0o600, exist_ok=False)
@@ -51,7 +51,7 @@ def write_endpoint(folder: Path, endpoint: OwnerEndpoint) -> None:
 
 
 def read_endpoint(folder: Path) -> OwnerEndpoint | None:
-    """Return where the owner of a store listens; None when it does not say."""
+    """Return the address of a store's owner; None if there is none."""
     try:
         return msgspec.json.decode((folder / ENDPOINT_FILE).read_bytes(), type=OwnerEndpoint)
     except (OSError, msgspec.MsgspecError, UnicodeDecodeError):
@@ -60,25 +60,25 @@ def read_endpoint(folder: Path) -> OwnerEndpoint | None:
 
 def new_socket_path() -> Path:
     """Return a path for a socket in a new folder that only this user may enter. Raise OSError."""
-    places = [os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp"]
-    for place in filter(os.path.isdir, places):
-        room = len(os.fsencode(place)) + len(f"/{_FOLDER_PREFIX}12345678/{_SOCKET_NAME}")
-        if room <= _MAX_SOCKET_PATH_BYTES and os.access(place, os.W_OK):
-            return Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=place)) / _SOCKET_NAME
+    folders = [os.environ.get("XDG_RUNTIME_DIR", ""), tempfile.gettempdir(), "/tmp"]
+    for folder in filter(os.path.isdir, folders):
+        path_bytes = len(os.fsencode(folder)) + len(f"/{_FOLDER_PREFIX}12345678/{_SOCKET_NAME}")
+        if path_bytes <= _MAX_SOCKET_PATH_BYTES and os.access(folder, os.W_OK):
+            return Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=folder)) / _SOCKET_NAME
     raise OSError("there is no folder for a socket whose path is short enough")
 
 
 def remove_endpoint(folder: Path) -> None:
-    """Remove what an owner, this one or one that died, has left: the file, its socket, that one's folder."""
-    left = read_endpoint(folder)
+    """Remove what an owner, this one or a dead one, has left: the file, its socket, the socket's folder."""
+    endpoint = read_endpoint(folder)
     with contextlib.suppress(OSError):
         (folder / ENDPOINT_FILE).unlink()
-    if left is not None and left.path:
-        remove_socket(Path(left.path))
+    if endpoint is not None and endpoint.path:
+        remove_socket(Path(endpoint.path))
 
 
 def remove_socket(path: Path) -> None:
-    """Remove a socket and its folder, if they are such as `new_socket_path` names."""
+    """Remove a socket and its folder, if the names are as from `new_socket_path`."""
     if path.name != _SOCKET_NAME or not path.parent.name.startswith(_FOLDER_PREFIX):
         return
     with contextlib.suppress(OSError):

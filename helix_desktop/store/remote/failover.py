@@ -1,4 +1,4 @@
-"""The way to a store that another process owns; when that ends, on to the next owner, or into the files."""
+"""The channel to a store that another process owns; when that ends, to the next owner, or to the files."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from helix_desktop.store.remote.rpc_errors import from_rpc_error
 from helix_desktop.store.remote.rpc_methods import RpcAnswer, RpcMethod, RpcRequest
 from helix_desktop.store.remote.shared_store import SharedStore
 
-ANSWER_TIMEOUT_S = 60.0  # for one answer; an owner that is busy with a large one still answers within seconds
+ANSWER_TIMEOUT_S = 60.0  # for one answer; an owner busy with a large request still answers within seconds
 _MAX_FAILOVERS = 8  # owners that may end, one after the other, while one request waits for its answer
 _OWNER_ENDED = "It was closed or ended"
 
-# What they tell would be another thing the second time, and nobody knows whether the first one was done.
+# Their results would differ the second time, and it is not known if the first one was carried out.
 _NOT_IDEMPOTENT = frozenset(
     (
         rpc_methods.COLLECT,
@@ -35,13 +35,13 @@ _NOT_IDEMPOTENT = frozenset(
 
 Backend = OwnerConnection | SharedStore
 Reopen = Callable[[], Awaitable[Backend]]
-"""Opens the store anew: as its owner, or through the process that owns it by now."""
+"""Open the store again: as its owner, or through the process that owns it by now."""
 
 T = TypeVar("T")
 
 
 class FailoverChannel:
-    """Where one guest's requests go."""
+    """The destination of one client's requests."""
 
     def __init__(self, connection: OwnerConnection, owner_pid: int) -> None:
         self.owner_pid = owner_pid
@@ -49,7 +49,7 @@ class FailoverChannel:
         self.backend: Backend = connection
         self._reconnect_lock = asyncio.Lock()
         self._commit_order = asyncio.Lock()
-        self._waiting_commits = 0  # commits that wait for an earlier one to be asked for again
+        self._waiting_commits = 0  # commits that wait until an earlier one is repeated
         self._pending_answers: set[asyncio.Future[Frame]] = set()
         self._closed = False
 
@@ -60,23 +60,23 @@ class FailoverChannel:
 
         A request that was begun and is not idempotent is not repeated.
         """
-        for left in reversed(range(_MAX_FAILOVERS)):
-            at = self.backend
+        for attempts_left in reversed(range(_MAX_FAILOVERS)):
+            backend = self.backend
             try:
-                return await self._call(at, method, request, timeout_s, on_progress)
+                return await self._call(backend, method, request, timeout_s, on_progress)
             except (ConnectionClosed, InvalidFrame) as error:
                 if (
-                    not left
+                    not attempts_left
                     or self.reopen is None
                     or isinstance(error, InvalidFrame)
                     or method in _NOT_IDEMPOTENT
                 ):
                     raise self._not_answering(_OWNER_ENDED) from error
-                await self._reconnect(at, self.reopen)
+                await self._reconnect(backend, self.reopen)
         raise AssertionError  # the last turn of the loop returns or raises
 
     async def commit(self, request: Frame, session: str, events: Sequence[RecordedEvent]) -> None:
-        """A commit of these events; those that were on their way when the owner ended go first, in order."""
+        """Commit these events; commits in flight when the owner ended are repeated first, in order."""
         if not self._waiting_commits:
             try:
                 return await self._call(self.backend, rpc_methods.COMMIT, request, ANSWER_TIMEOUT_S, None)
@@ -92,7 +92,7 @@ class FailoverChannel:
             self._waiting_commits -= 1
 
     async def close(self) -> None:
-        """Wait for what was asked, then leave the owner, or let go of the files."""
+        """Wait for pending requests, then disconnect from the owner, or close the files."""
         if self._pending_answers:
             await asyncio.wait(self._pending_answers, timeout=ANSWER_TIMEOUT_S)
         async with self._reconnect_lock:
@@ -108,21 +108,21 @@ class FailoverChannel:
         on_progress: Progress | None,
     ) -> T:
         if isinstance(backend, SharedStore):
-            given = method.decode_args(request.decode(RpcRequest), request.json)
-            result: T = await backend.handle_request(self, method, given, on_progress or no_progress)
+            args = method.decode_args(request.decode(RpcRequest), request.json)
+            result: T = await backend.handle_request(self, method, args, on_progress or no_progress)
             return result
-        waiting = backend.request(request, on_progress)
-        self._pending_answers.add(waiting)
-        waiting.add_done_callback(self._pending_answers.discard)
+        pending = backend.request(request, on_progress)
+        self._pending_answers.add(pending)
+        pending.add_done_callback(self._pending_answers.discard)
         try:
             async with asyncio.timeout(timeout_s):
-                came = await waiting
+                frame = await pending
         except TimeoutError as error:
             raise self._not_answering(f"It has not answered for {timeout_s:.0f} s") from error
-        answer = came.decode(RpcAnswer)
+        answer = frame.decode(RpcAnswer)
         if answer.fault is not None:
             raise from_rpc_error(answer.fault)
-        return method.decode_result(bytes(answer.value), came.json)
+        return method.decode_result(bytes(answer.value), frame.json)
 
     async def _is_stored(self, session: str, events: Sequence[RecordedEvent]) -> bool:
         """Return True if the owner that has ended did store these events."""
@@ -131,7 +131,7 @@ class FailoverChannel:
         return log[first : first + len(events)] == list(events)
 
     async def _reconnect(self, failed_backend: Backend, reopen: Reopen) -> None:
-        """Go to where the store is used now, unless another request went there already."""
+        """Switch to where the store is used now, unless another request did that already."""
         async with self._reconnect_lock:
             if self._closed:
                 raise store_errors.store_closed()

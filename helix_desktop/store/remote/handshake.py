@@ -1,4 +1,4 @@
-"""How two processes prove to each other that they read the same secret, which never crosses the wire."""
+"""Mutual proof of two processes that they read the same secret, which never crosses the wire."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _NONCE_BYTES = 32
 
 
 class Challenge(msgspec.Struct, frozen=True):
-    """The owner speaks first: a number that is used once."""
+    """The owner's first message: a number that is used once."""
 
     nonce: bytes
 
 
 class ClientProof(msgspec.Struct, frozen=True):
-    """The guest's proof, and its own number."""
+    """The client's proof, and its own number."""
 
     nonce: bytes
     mac: bytes
 
 
 class OwnerProof(msgspec.Struct, frozen=True):
-    """The owner's proof, and whose store it serves."""
+    """The owner's proof, and the workspace it serves."""
 
     mac: bytes
     workspace: str
@@ -34,12 +34,12 @@ class OwnerProof(msgspec.Struct, frozen=True):
 
 
 def new_challenge() -> Challenge:
-    """Return the owner's first words."""
+    """Return the owner's first message."""
     return Challenge(secrets.token_bytes(_NONCE_BYTES))
 
 
 def prove_client(secret: bytes, challenge: Challenge) -> ClientProof:
-    """Return the guest's answer."""
+    """Return the client's answer."""
     nonce = secrets.token_bytes(_NONCE_BYTES)
     return ClientProof(nonce, _mac(secret, b"guest", challenge.nonce, nonce))
 
@@ -47,7 +47,7 @@ def prove_client(secret: bytes, challenge: Challenge) -> ClientProof:
 def prove_owner(
     secret: bytes, challenge: Challenge, client_proof: ClientProof, workspace_id: str, pid: int
 ) -> OwnerProof:
-    """Return the owner's answer to a guest who has the secret. Raise FrameRefused for any other."""
+    """Return the owner's answer to a client who has the secret. Raise InvalidFrame for any other."""
     if not hmac.compare_digest(client_proof.mac, _mac(secret, b"guest", challenge.nonce, client_proof.nonce)):
         raise InvalidFrame("a guest came without the secret")
     return OwnerProof(_mac(secret, b"owner", challenge.nonce, client_proof.nonce), workspace_id, pid)
@@ -56,7 +56,7 @@ def prove_owner(
 def check_owner(
     secret: bytes, challenge: Challenge, client_proof: ClientProof, owner_proof: OwnerProof
 ) -> None:
-    """Whether it is the owner who answers. Raise FrameRefused."""
+    """Raise InvalidFrame unless the owner's proof is valid."""
     if not hmac.compare_digest(owner_proof.mac, _mac(secret, b"owner", challenge.nonce, client_proof.nonce)):
         raise InvalidFrame("the one who answers has not the secret")
 

@@ -1,4 +1,4 @@
-"""Opens a store for this process: as its owner, or through the process that owns it."""
+"""Opening of a store for this process: as its owner, or through the process that owns it."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ async def open_store(
     *,
     on_progress: Progress = no_progress,
 ) -> SharedStore | RemoteStore:
-    """Own the store in `folder`, or use it through its owner; `told` hears how far a mending is.
+    """Own the store in `folder`, or use it through its owner; `on_progress` reports a repair's progress.
 
-    Raise StoreLocked, naming the owner, when that does not answer in time; else as LevelStore.open does.
+    Raise StoreLocked, naming the owner, if that does not answer in time; else as LevelDbStore.open does.
     """
     loop = asyncio.get_running_loop()
-    until = loop.time() + timeout_s
+    deadline = loop.time() + timeout_s
     while True:
         try:
             return await SharedStore.open(folder, workspace_id, clock, on_progress=on_progress)
         except StoreLocked as locked:
             if locked.owner_pid == os.getpid():
                 raise
-            joined = await _try_connect(folder, workspace_id, until - loop.time())
-            if joined is not None:
-                joined.enable_failover(lambda: _reopen(folder, workspace_id, clock, timeout_s))
-                return joined
-            if loop.time() + _PAUSE_S > until:
+            remote_store = await _try_connect(folder, workspace_id, deadline - loop.time())
+            if remote_store is not None:
+                remote_store.enable_failover(lambda: _reopen(folder, workspace_id, clock, timeout_s))
+                return remote_store
+            if loop.time() + _PAUSE_S > deadline:
                 raise _owner_not_answering(locked, timeout_s) from locked
         await asyncio.sleep(_PAUSE_S)  # the owner may be about to listen, or about to end
 
@@ -58,34 +58,34 @@ async def open_as_owner(
     *,
     on_progress: Progress = no_progress,
 ) -> SharedStore:
-    """Own the store in `folder`; one that another process is about to let go of is waited for.
+    """Own the store in `folder`; wait for one that another process is about to release.
 
-    `told` hears how far a mending is.
-    Raise StoreLocked, naming the owner, when it does not in time; else as LevelStore.open does.
+    `on_progress` reports a repair's progress.
+    Raise StoreLocked, naming the owner, if it is not released in time; else as LevelDbStore.open does.
     """
     loop = asyncio.get_running_loop()
-    until = loop.time() + timeout_s
+    deadline = loop.time() + timeout_s
     while True:
         try:
             return await SharedStore.open(folder, workspace_id, clock, on_progress=on_progress)
         except StoreLocked as locked:
-            if locked.owner_pid == os.getpid() or loop.time() + _PAUSE_S > until:
+            if locked.owner_pid == os.getpid() or loop.time() + _PAUSE_S > deadline:
                 raise
         await asyncio.sleep(_PAUSE_S)
 
 
 async def connect(folder: Path, workspace_id: str) -> RemoteStore:
-    """Use a store through its owner. Raise ConnectionGone, OSError, StoreUnreadable; FrameRefused."""
-    address = read_endpoint(folder)
-    if address is None:
+    """Use a store through its owner. Raise ConnectionClosed, OSError, StoreUnreadable, InvalidFrame."""
+    endpoint = read_endpoint(folder)
+    if endpoint is None:
         raise ConnectionClosed
-    connection = await _open_connection(address)
+    connection = await _open_connection(endpoint)
     try:
-        greeted = (await connection.receive_handshake()).decode(Challenge)
-        proof = prove_client(address.secret, greeted)
+        challenge = (await connection.receive_handshake()).decode(Challenge)
+        proof = prove_client(endpoint.secret, challenge)
         connection.send_handshake(encode_frame(proof))
         answer = (await connection.receive_handshake()).decode(OwnerProof)
-        check_owner(address.secret, greeted, proof, answer)
+        check_owner(endpoint.secret, challenge, proof, answer)
         connection.mark_authenticated()
         if answer.workspace != workspace_id:
             raise StoreUnreadable(
@@ -116,9 +116,9 @@ async def _try_connect(folder: Path, workspace_id: str, timeout_s: float) -> Rem
 
 
 async def _reopen(folder: Path, workspace_id: str, clock: Clock, timeout_s: float) -> Backend:
-    """Return where a store is used when its former owner has ended. Raises as `open_store` does."""
-    found = await open_store(folder, workspace_id, clock, timeout_s)
-    return found.backend if isinstance(found, RemoteStore) else found
+    """Return where a store is used after its previous owner has ended. Raise as `open_store` does."""
+    store = await open_store(folder, workspace_id, clock, timeout_s)
+    return store.backend if isinstance(store, RemoteStore) else store
 
 
 async def _open_connection(endpoint: OwnerEndpoint) -> OwnerConnection:

@@ -1,4 +1,4 @@
-"""Errors as they cross the wire: the same kind, with the same words, on the other side."""
+"""Errors on the wire: the same class, with the same text, on the other side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from helix_desktop.domain import errors
 from helix_desktop.domain.errors import DigestAmbiguous, DigestUnknown, HelixError, StoreError, StoreLocked
 
 _VALUE_ERROR = "ValueError"
-# By the names they had when they first crossed the wire: programs of two releases understand each other.
+# By the names they had when they first crossed the wire: programs of two releases interoperate.
 _ERROR_CLASSES: dict[str, type[HelixError]] = {
     "HelixError": errors.HelixError,
     "InputUnusable": errors.InvalidInput,
@@ -53,7 +53,7 @@ _NAMES = {kind: name for name, kind in _ERROR_CLASSES.items()}
 
 
 class RpcError(msgspec.Struct, frozen=True):
-    """An error without its class: its name, its words, and what it carries beside them."""
+    """An error without its class: its name, its texts, and its other fields."""
 
     kind: str
     what: str
@@ -64,7 +64,7 @@ class RpcError(msgspec.Struct, frozen=True):
 
 
 def to_rpc_error(error: HelixError | ValueError) -> RpcError:
-    """Return what is sent of an error."""
+    """Return an error in the form that is sent."""
     if isinstance(error, ValueError):
         return RpcError(_VALUE_ERROR, str(error))
     return RpcError(
@@ -78,7 +78,7 @@ def to_rpc_error(error: HelixError | ValueError) -> RpcError:
 
 
 def from_rpc_error(rpc_error: RpcError) -> HelixError | ValueError:
-    """Return the error that was sent; of a kind that is not known here, a StoreError with its words."""
+    """Return the error that was sent; for an unknown class, a StoreError with its texts."""
     if rpc_error.kind == _VALUE_ERROR:
         return ValueError(rpc_error.what)
     kind = _ERROR_CLASSES.get(rpc_error.kind, StoreError)
@@ -87,5 +87,5 @@ def from_rpc_error(rpc_error: RpcError) -> HelixError | ValueError:
     if issubclass(kind, StoreLocked):
         return kind(rpc_error.what, rpc_error.owner_pid, rpc_error.why, rpc_error.fix)
     if kind.__init__ is not HelixError.__init__:
-        kind = StoreError  # it carries something that does not travel
+        kind = StoreError  # it has fields that are not sent
     return kind(rpc_error.what, rpc_error.why, rpc_error.fix)

@@ -1,7 +1,7 @@
-"""The methods of a store that cross the wire, with the types of what is given and what comes back.
+"""The methods of a store that cross the wire, with the types of their arguments and results.
 
-The types are those of the methods themselves: a new parameter with a default needs no word here, and a caller
-that does not know it yet leaves it out.
+The types are those of the methods themselves: a new parameter with a default needs no change here, and a
+caller that does not know it yet leaves it out.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class RpcRequest(msgspec.Struct, frozen=True, array_like=True):
-    """A method's name, its arguments in order, still encoded, and whether to tell how far the answer is."""
+    """A method's name, its arguments in order, still encoded, and a flag to report progress."""
 
     method: str
     args: msgspec.Raw
@@ -33,17 +33,17 @@ class RpcRequest(msgspec.Struct, frozen=True, array_like=True):
 
 
 class RpcAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """A fault, or what the method gave, still encoded."""
+    """An error, or the method's result, still encoded."""
 
     fault: RpcError | None
     value: msgspec.Raw
 
 
 class RpcMethod(Generic[T]):
-    """One method as a guest calls it and the owner reads it.
+    """One method as a client calls it and the owner decodes it.
 
-    `name` is what crosses the wire, whatever the method is called here: programs of two releases understand
-    each other. `part` names the part of the store that has it; `local_params` stay at home, as does
+    `name` is what crosses the wire, whatever the method's name is here: two releases interoperate.
+    `part` names the part of the store that has it; `local_params` are not sent, nor is
     `progress_param`, the callback for progress.
     """
 
@@ -59,32 +59,32 @@ class RpcMethod(Generic[T]):
         self.path = f"{part}.{method.__name__}" if part else method.__name__
         self.progress_param = progress_param
         hints = get_type_hints(method)
-        given = [
-            one
-            for one in list(inspect.signature(method).parameters.values())[1:]
-            if one.name not in local_params and one.name != progress_param
+        params = [
+            param
+            for param in list(inspect.signature(method).parameters.values())[1:]
+            if param.name not in local_params and param.name != progress_param
         ]
         fields: list[Any] = [
-            (one.name, hints[one.name])
-            if one.default is inspect.Parameter.empty
-            else (one.name, hints[one.name], one.default)
-            for one in given
+            (param.name, hints[param.name])
+            if param.default is inspect.Parameter.empty
+            else (param.name, hints[param.name], param.default)
+            for param in params
         ]
         self._args_type = msgspec.defstruct(f"Given_{method.__name__}", fields, array_like=True, frozen=True)
         self._result_type: Any = hints["return"]
 
     def request(self, *args: object, wants_progress: bool = False) -> Frame:
-        """Return what a guest sends. Raise ValueError for text that is not Unicode."""
+        """Return the request that a client sends. Raise ValueError for text that is not Unicode."""
         return encode_frame((self.name, args, True) if wants_progress else (self.name, args))
 
     def decode_args(self, request: RpcRequest, json: bool) -> tuple[Any, ...]:
-        """Return what the owner reads. Raise FrameRefused."""
+        """Return the arguments of a request, for the owner. Raise InvalidFrame."""
         return msgspec.structs.astuple(Frame(bytes(request.args), json).decode(self._args_type))
 
     def decode_result(self, value: bytes, json: bool) -> T:
-        """Return what the guest reads of an answer. Raise FrameRefused."""
-        read: T = Frame(value, json).decode(self._result_type)
-        return read
+        """Return the result in an answer, for the client. Raise InvalidFrame."""
+        result: T = Frame(value, json).decode(self._result_type)
+        return result
 
 
 COMMIT = RpcMethod("commit", LevelDbStore.commit)
@@ -125,8 +125,8 @@ LIFT = RpcMethod("forgetting.lift", LevelDbRedaction.lift, _REDACTION)
 CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="progress")
 
 METHODS: dict[str, RpcMethod[Any]] = {
-    one.name: one
-    for one in (
+    method.name: method
+    for method in (
         *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LISTED, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
         *(REFERENCES, NAMED, PIN, PLAN, COLLECT, TRASH, RESTORE, TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
         *(LISTED_DIGESTS, TOOLS, HANDOVERS, INDEXED),
@@ -136,7 +136,7 @@ METHODS: dict[str, RpcMethod[Any]] = {
 
 
 def method_of(request: RpcRequest) -> RpcMethod[Any]:
-    """Return the method that a request names. Raise FrameRefused."""
+    """Return the method that a request names. Raise InvalidFrame."""
     try:
         return METHODS[request.method]
     except KeyError:

@@ -1,4 +1,4 @@
-"""How a store is listed and searched through its owner: by the owner's index."""
+"""Listing and search of a store through its owner, with the owner's index."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ T = TypeVar("T")
 
 
 class RemoteSearch(StoreSearch):
-    """The finding half of a store that another process owns."""
+    """The listing and search half of a store that another process owns."""
 
     @abstractmethod
     async def _call(self, method: RpcMethod[T], *args: object) -> T:
         """Return the owner's answer. Raise what the method raises, StoreClosed if the owner is gone."""
 
     async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
-        """Return the page of a listing; given folded words, without what surely does not hold them all."""
+        """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
         return await self._call(rpc_methods.LISTED, entry_query, terms)
 
     async def listed_digests(self, entry_query: EntryQuery) -> bytes:
@@ -32,7 +32,7 @@ class RemoteSearch(StoreSearch):
         return await self._call(rpc_methods.LISTED_DIGESTS, entry_query)
 
     async def tools(self) -> tuple[str, ...]:
-        """Return the tools by whose name something is stored, in order."""
+        """Return the names of the tools that stored something, sorted."""
         return await self._call(rpc_methods.TOOLS)
 
     async def handovers(self) -> list[tuple[str, RecordedEvent]]:
@@ -40,5 +40,5 @@ class RemoteSearch(StoreSearch):
         return await self._call(rpc_methods.HANDOVERS)
 
     async def indexed(self) -> None:
-        """Wait until the owner's search index holds all it ever will."""
+        """Wait until the owner's search index is complete."""
         await self._call(rpc_methods.INDEXED)

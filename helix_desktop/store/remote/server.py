@@ -1,4 +1,4 @@
-"""The owner's side of the socket: listens, greets, and hands requests to the store."""
+"""The owner's side of the socket: listens, authenticates, and passes requests to the store."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from helix_desktop.store.remote.frames import (
 from helix_desktop.store.remote.handshake import ClientProof, new_challenge, prove_owner
 from helix_desktop.store.remote.server_connection import ClientConnection, RequestHandler
 
-_HANDSHAKE_TIMEOUT_S = 5.0  # until a guest must have proved who it is
+_HANDSHAKE_TIMEOUT_S = 5.0  # until a client must have proved its identity
 _MAX_CLIENTS = 32
-_ACCEPT_LOOP_TURNS = 6  # turns of the loop until whoever was accepted last is known, and gone
+_ACCEPT_LOOP_TURNS = 6  # turns of the loop until the last accepted client is known, and gone
 _log = logging.getLogger(__name__)
 
 
 class StoreServer:
-    """Serves one store to other processes of the same user, from `start` to `close`."""
+    """Serve one store to other processes of the same user, from `start` to `close`."""
 
     def __init__(self, folder: Path, workspace_id: str, handler: RequestHandler) -> None:
         self._folder, self._workspace_id, self._handler = folder, workspace_id, handler
@@ -45,23 +45,23 @@ class StoreServer:
         self._closed = False
 
     async def start(self, loopback: bool = LOOPBACK) -> None:
-        """Listen, and say in the store's folder where. Raise OSError."""
+        """Listen, and write the address into the store's folder. Raise OSError."""
         remove_endpoint(self._folder)
-        # Not serving yet: cancelled while it begins to, asyncio would lose the socket that listens.
+        # Not serving yet: if cancelled while it starts to, asyncio would lose the listening socket.
         if loopback:
             self._server = await asyncio.start_server(self._serve_client, "127.0.0.1", 0, start_serving=False)
-            address = OwnerEndpoint(self._secret, port=self._server.sockets[0].getsockname()[1])
+            endpoint = OwnerEndpoint(self._secret, port=self._server.sockets[0].getsockname()[1])
         else:
             path = new_socket_path()
-            # Written first, so that whoever comes after a sudden death finds what to remove.
-            address = OwnerEndpoint(self._secret, path=str(path))
-            write_endpoint(self._folder, address)
+            # Written first, so that after a sudden death the next owner finds what to remove.
+            endpoint = OwnerEndpoint(self._secret, path=str(path))
+            write_endpoint(self._folder, endpoint)
             self._server = await asyncio.start_unix_server(self._serve_client, str(path), start_serving=False)
         await self._server.start_serving()
-        write_endpoint(self._folder, address)
+        write_endpoint(self._folder, endpoint)
 
     async def close(self) -> None:
-        """Listen no more, and part from every guest."""
+        """Stop listening, and disconnect all clients."""
         self._closed = True
         remove_endpoint(self._folder)
         # asyncio loses a socket that was accepted and not yet attached when the server closes.
@@ -74,11 +74,11 @@ class StoreServer:
         await asyncio.gather(*self._client_tasks, return_exceptions=True)
 
     async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        this = asyncio.current_task()
-        if this is None or self._closed or len(self._client_tasks) >= _MAX_CLIENTS:
+        task = asyncio.current_task()
+        if task is None or self._closed or len(self._client_tasks) >= _MAX_CLIENTS:
             writer.transport.abort()
             return
-        self._client_tasks.add(this)
+        self._client_tasks.add(task)
         try:
             async with asyncio.timeout(_HANDSHAKE_TIMEOUT_S):
                 await self._authenticate(reader, writer)
@@ -88,19 +88,19 @@ class StoreServer:
         except* asyncio.CancelledError:
             pass  # this server closes; nobody waits for more of this task
         finally:
-            self._client_tasks.discard(this)
+            self._client_tasks.discard(task)
             writer.close()
             with suppress(OSError, asyncio.CancelledError):
                 await writer.wait_closed()
 
     async def _authenticate(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Let a guest prove itself, and prove ourselves. Raise FrameRefused."""
-        greeted = new_challenge()
-        await _send_handshake(writer, encode_frame(greeted))
+        """Verify a client's proof, and send ours. Raise InvalidFrame."""
+        challenge = new_challenge()
+        await _send_handshake(writer, encode_frame(challenge))
         head = read_head(await reader.readexactly(HEAD_BYTES), MAX_HANDSHAKE_BYTES)
         proof = Frame(await reader.readexactly(head.length), head.json).decode(ClientProof)
         await _send_handshake(
-            writer, encode_frame(prove_owner(self._secret, greeted, proof, self._workspace_id, os.getpid()))
+            writer, encode_frame(prove_owner(self._secret, challenge, proof, self._workspace_id, os.getpid()))
         )
 
 

@@ -1,4 +1,4 @@
-"""One guest of a store: reads its requests, a few at a time, and answers each."""
+"""One client of a store: reads its requests, several at a time, and answers each."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ from helix_desktop.store.remote.rpc_errors import to_rpc_error
 from helix_desktop.store.remote.rpc_methods import RpcMethod, RpcRequest, method_of
 from helix_desktop.store.threads.backpressure import Backpressure
 
-_MAX_PROGRESS_FRAMES = 200  # times at most that a guest is told how far one answer is
+_MAX_PROGRESS_FRAMES = 200  # maximum number of progress frames for one answer
 _MAX_CONCURRENT_REQUESTS = (
-    64  # requests of one guest that are worked on; the next is read when one is answered
+    64  # requests of one client that are processed at once; the next is read when one is answered
 )
 _log = logging.getLogger(__name__)
 
 
 class RequestHandler(Protocol):
-    """Does what guests ask for."""
+    """The handler of clients' requests."""
 
     async def handle_request(
         self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
     ) -> Any:
-        """Run a method; `told` hears how far it is, on any thread. Raise HelixError, ValueError."""
+        """Run a method; `on_progress` is called on any thread. Raise HelixError, ValueError."""
         ...
 
     def client_disconnected(self, client: object) -> None:
-        """A guest has left."""
+        """Release what belongs to a client that has disconnected."""
         ...
 
 
@@ -58,7 +58,7 @@ class ClientConnection:
         self._answering: set[asyncio.Task[None]] = set()
 
     async def serve(self) -> None:
-        """Answer until the guest leaves; what it no longer waits for is given up. Raise FrameRefused."""
+        """Answer until the client leaves, then cancel its pending requests. Raise InvalidFrame."""
         try:
             async with asyncio.TaskGroup() as calls:
                 while await self._accept_request(calls):
@@ -69,17 +69,17 @@ class ClientConnection:
             self._handler.client_disconnected(self)
 
     async def _accept_request(self, tasks: asyncio.TaskGroup) -> bool:
-        """Begin to answer one more request; false when the guest has left."""
+        """Begin to answer one more request; return False if the client has left."""
         await self._slots.acquire()
-        async with AsyncExitStack() as place:
-            place.callback(self._slots.release)
+        async with AsyncExitStack() as slots:
+            slots.callback(self._slots.release)
             try:
                 head = read_head(await self._reader.readexactly(HEAD_BYTES), MAX_REQUEST_BYTES)
-                await place.enter_async_context(self._backpressure.slot(head.length))
+                await slots.enter_async_context(self._backpressure.slot(head.length))
                 payload = await self._reader.readexactly(head.length)
             except asyncio.IncompleteReadError:
                 return False
-            task = tasks.create_task(self._answer(head, payload, place.pop_all()))
+            task = tasks.create_task(self._answer(head, payload, slots.pop_all()))
         self._answering.add(task)
         task.add_done_callback(self._answering.discard)
         return True
@@ -92,15 +92,17 @@ class ClientConnection:
     async def _handle_frame(self, request_frame: Frame, request_id: int) -> Frame:
         try:
             request = request_frame.decode(RpcRequest)
-            call = method_of(request)
-            given = call.decode_args(request, request_frame.json)
-            told = ProgressSender(self._writer, request_id).report if request.wants_progress else no_progress
-            result = encode_frame((None, await self._handler.handle_request(self, call, given, told)))
+            method = method_of(request)
+            args = method.decode_args(request, request_frame.json)
+            on_progress = (
+                ProgressSender(self._writer, request_id).report if request.wants_progress else no_progress
+            )
+            result = encode_frame((None, await self._handler.handle_request(self, method, args, on_progress)))
         except InvalidFrame as error:
             return encode_frame((to_rpc_error(StoreError("The request was refused.", f"{error}.")), None))
         except (HelixError, ValueError) as error:
             return encode_frame((to_rpc_error(error), None))
-        except Exception:  # noqa: BLE001 - a mistake of ours: it is logged, and the guest must hear of it
+        except Exception:  # noqa: BLE001 - a bug of ours: it is logged, and the client must get an answer
             _log.exception("a request of another process failed")
             return encode_frame((to_rpc_error(StoreError("The owner of the store could not answer.")), None))
         if len(result.payload) > MAX_ANSWER_BYTES:
@@ -109,7 +111,7 @@ class ClientConnection:
 
 
 class ProgressSender:
-    """Tells a guest how far its answer is: from any thread, seldom enough for any socket."""
+    """Report the progress of an answer to a client: from any thread, rarely enough for any socket."""
 
     def __init__(self, writer: asyncio.StreamWriter, request_id: int) -> None:
         self._writer, self._request_id = writer, request_id
@@ -117,10 +119,10 @@ class ProgressSender:
         self._sent_step = -1
 
     def report(self, done: int, size: int) -> None:
-        """So much of so much is done."""
-        share = done * _MAX_PROGRESS_FRAMES // max(1, size)
-        if share != self._sent_step:
-            self._sent_step = share
+        """Report `done` of `size`."""
+        step = done * _MAX_PROGRESS_FRAMES // max(1, size)
+        if step != self._sent_step:
+            self._sent_step = step
             with suppress(RuntimeError):  # the loop may have ended
                 self._loop.call_soon_threadsafe(self._send, encode_progress(done, size))
 
@@ -128,13 +130,13 @@ class ProgressSender:
         if not self._writer.is_closing():
             self._writer.write(
                 progress_frame.encode_head(self._request_id) + progress_frame.payload
-            )  # whole, between other frames
+            )  # complete, between other frames
 
 
 async def send_frame(
     writer: asyncio.StreamWriter, request_id: int, answer: Frame, write_lock: asyncio.Lock
 ) -> None:
-    """Send a frame and wait until the other side takes it; who has left needs none."""
+    """Send a frame and wait until the other side takes it; ignore a side that has left."""
     async with write_lock:
         with suppress(ConnectionError):
             writer.writelines((answer.encode_head(request_id), answer.payload))

@@ -1,8 +1,8 @@
-"""Who writes a session's log: the owner of the store, or one guest until it leaves.
+"""Leases on session logs: the writer is the owner of the store, or one client until it leaves.
 
 A log stays single-writer by three rules. A session that is open in the owner, or that it has written, is
-written by the owner alone. A session that a guest has begun to write is that guest's until its connection
-ends. And whatever happens, the store itself takes only events that continue the log: two writers could
+written by the owner alone. A session that a client has begun to write is that client's until its connection
+ends. And in any case the store itself takes only events that continue the log: two writers could
 never mix theirs.
 """
 
@@ -14,11 +14,11 @@ from collections.abc import Callable
 from helix_desktop.domain.errors import StoreLocked
 
 IsOpenHere = Callable[[str], bool]
-"""Whether a session is open in this process."""
+"""Return True if a session is open in this process."""
 
 
 class SessionLeases:
-    """The sessions that guests write; a guest is any object that stands for a connection."""
+    """The sessions that clients write; a client is any object that represents a connection."""
 
     def __init__(self) -> None:
         self.is_open_here: IsOpenHere = lambda _: False
@@ -26,7 +26,7 @@ class SessionLeases:
         self._clients: dict[str, object] = {}
 
     def acquire(self, session: str, client: object) -> None:
-        """Let a guest write a session from now on. Raise StoreLocked when somebody else does."""
+        """Lease a session to a client from now on. Raise StoreLocked if another process writes it."""
         if self._is_open_here(session):
             raise StoreLocked(
                 f"The session {session[:8]} is open in the window that owns this workspace.",
@@ -38,21 +38,21 @@ class SessionLeases:
             raise self._session_locked(session)
 
     def is_available(self, session: str, client: object = None) -> bool:
-        """Return True if nobody writes this session, but for a guest that is named."""
+        """Return True if nobody writes this session, except for `client`."""
         return self._clients.get(session, client) is client and not self._is_open_here(session)
 
     def acquire_own(self, session: str) -> None:
-        """This process writes a session from now on. Raise StoreLocked when a guest does."""
+        """Lease a session to this process from now on. Raise StoreLocked if a client has it."""
         self.check_not_leased(session)
         self._own_sessions.add(session)
 
     def check_not_leased(self, session: str) -> None:
-        """Raise StoreLocked when a guest writes a session."""
+        """Raise StoreLocked if a client writes a session."""
         if session in self._clients:
             raise self._session_locked(session)
 
     def refusal(self, why: str) -> StoreLocked:
-        """Return what a guest is told that may not do something while this process owns the store."""
+        """Return the error for a client that may not do something while this process owns the store."""
         return StoreLocked(
             f"This workspace is in use by another running Helix Desktop (process {os.getpid()}).",
             os.getpid(),
@@ -61,8 +61,8 @@ class SessionLeases:
         )
 
     def release_all(self, client: object) -> None:
-        """Free what a guest wrote."""
-        self._clients = {session: one for session, one in self._clients.items() if one is not client}
+        """Release all leases of a client."""
+        self._clients = {session: holder for session, holder in self._clients.items() if holder is not client}
 
     def _is_open_here(self, session: str) -> bool:
         return session in self._own_sessions or self.is_open_here(session)

@@ -35,11 +35,11 @@ _CHANGES_SESSION_LIST = (
     TRASH_SESSION,
     RESTORE_SESSION,
     EMPTY_TRASH,
-)  # after these other sessions are listed
+)  # these change the list of sessions
 
 
 class SharedStore(LevelDbStore):
-    """A LevelStore that serves guests while it is open; it works as well where no socket can be made."""
+    """A LevelDbStore that serves clients while it is open; it also works where no socket can be created."""
 
     _leases: SessionLeases
     _server: StoreServer | None = None
@@ -56,7 +56,7 @@ class SharedStore(LevelDbStore):
         index_after_s: float | None = INDEX_AFTER_S,
         on_progress: Progress = no_progress,
     ) -> Self:
-        """Open a store as LevelStore does, and listen for other processes."""
+        """Open a store as LevelDbStore does, and listen for other processes."""
         store = await super().open(
             folder, workspace_id, clock, index_after_s=index_after_s, on_progress=on_progress
         )
@@ -74,11 +74,11 @@ class SharedStore(LevelDbStore):
         return store
 
     def set_open_sessions(self, is_open_here: IsOpenHere) -> None:
-        """Say which sessions are open in this process: no other may write them."""
+        """Set which sessions are open in this process: no other process may write them."""
         self._leases.is_open_here = is_open_here
 
     def on_external_change(self, listener: Callable[[str], None]) -> None:
-        """Tell it what guests change: the session whose line in the list is another now; empty: any."""
+        """Call `listener` when a client changes the session list, with the session's id; "" means any."""
         self._external_change_listener = listener
 
     async def commit(
@@ -89,7 +89,7 @@ class SharedStore(LevelDbStore):
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
     ) -> None:
-        """Store as LevelStore does. Raise StoreLocked while another process writes the session."""
+        """Store as LevelDbStore does. Raise StoreLocked while another process writes the session."""
         if events:
             self._leases.acquire_own(session)
         elif summary:
@@ -97,15 +97,15 @@ class SharedStore(LevelDbStore):
         await super().commit(session, events, contents, recalls, summary)
 
     async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
-        """Write the store to a file, from a snapshot. Raises as `export_store`."""
+        """Write the store to a file, from a snapshot. Raise as `export_store` does."""
         return await export_store(self, str(path), name, self._clock(), on_progress)
 
     async def import_from(self, path: Path, on_progress: Progress = no_progress) -> ImportResult:
-        """Merge a file into the store, but for sessions that are open. Raises as `import_store`."""
+        """Merge a file into the store, except sessions that are open. Raise as `import_store` does."""
         return await import_store(self, str(path), self._leases.is_available, on_progress)
 
     async def close(self) -> None:
-        """Part from the guests, then close as LevelStore does."""
+        """Disconnect the clients, then close as LevelDbStore does."""
         if self._server is not None:
             server, self._server = self._server, None
             await server.close()
@@ -114,7 +114,7 @@ class SharedStore(LevelDbStore):
     async def handle_request(
         self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
     ) -> Any:
-        """Do what a guest asks for. Raises what the method raises; StoreLocked for a session not its own."""
+        """Run a client's request. Raise what the method raises; StoreLocked for another's session."""
         result = await self._run_method(client, method, args, on_progress)
         if self._external_change_listener is not None:
             if method is COMMIT and (args[1] or args[4]):
@@ -127,8 +127,8 @@ class SharedStore(LevelDbStore):
         self, client: object, method: RpcMethod[Any], args: tuple[Any, ...], on_progress: Progress
     ) -> Any:
         if method is EXPORT:
-            path, name, at = args
-            return await export_store(self, path, name, at, on_progress)
+            path, name, at_ms = args
+            return await export_store(self, path, name, at_ms, on_progress)
         if method is IMPORT:
             (path,) = args
             return await import_store(self, path, self._leases.is_available, on_progress)
@@ -137,13 +137,13 @@ class SharedStore(LevelDbStore):
         if method is TRASH_SESSION and not self._leases.is_available(args[0], client):
             raise self._leases.refusal("A session that is open cannot go to the trash.")
         if method is not COMMIT:
-            heard = {method.progress_param: on_progress} if method.progress_param else {}
-            return await attrgetter(method.path)(self)(*args, **heard)
+            progress_args = {method.progress_param: on_progress} if method.progress_param else {}
+            return await attrgetter(method.path)(self)(*args, **progress_args)
         session, events, _, _, summary = args
         if events or summary:
             self._leases.acquire(session, client)
         return await super().commit(*args)
 
     def client_disconnected(self, client: object) -> None:
-        """Free the sessions that a guest wrote."""
+        """Release the sessions that a client wrote."""
         self._leases.release_all(client)

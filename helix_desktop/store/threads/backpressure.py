@@ -1,4 +1,4 @@
-"""Bounds what waits to be written, by making callers wait on their event loop."""
+"""A bound on the pending writes: callers wait on their event loop."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MAX_BYTES = 64 * 1024 * 1024
 
 
 class Backpressure:
-    """Room for 256 writes or 64 MB, whichever ends first; one write always fits. Callers enter in order."""
+    """A bound of 256 writes or 64 MB, whichever comes first; one always fits. Callers queue in order."""
 
     def __init__(self) -> None:
         self._queue_lock = asyncio.Lock()
@@ -23,11 +23,11 @@ class Backpressure:
         self._is_closed = False
 
     def slot(self, size: int) -> AbstractAsyncContextManager[None]:
-        """Hold room for a write of `size` bytes. Raise StoreClosed when the store closes meanwhile."""
+        """Return a context that reserves space for `size` bytes. Raise StoreClosed if the store closes."""
         return _Slot(self, size)
 
     async def acquire(self, size: int) -> None:
-        """Take room, waiting for it. Raise StoreClosed."""
+        """Reserve space, waiting for it. Raise StoreClosed."""
         if self._waiting or self._is_full(size):
             await self._wait(size)
         if self._is_closed:
@@ -36,13 +36,13 @@ class Backpressure:
         self._bytes += size
 
     def release(self, size: int) -> None:
-        """Give room back."""
+        """Free reserved space."""
         self._items -= 1
         self._bytes -= size
         self._space_freed.set()
 
     def close(self) -> None:
-        """Nobody enters any more."""
+        """Refuse all later callers."""
         self._is_closed = True
         self._space_freed.set()
 
@@ -61,7 +61,7 @@ class Backpressure:
 
 
 class _Slot(AbstractAsyncContextManager[None]):
-    # A class and not a generator: this stands around every single write.
+    # A class and not a generator: this guards every single write.
     def __init__(self, backpressure: Backpressure, size: int) -> None:
         self._backpressure, self._size = backpressure, size
 

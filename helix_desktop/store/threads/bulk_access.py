@@ -1,4 +1,4 @@
-"""What long work needs of an open store: a moment of it to read from, and room in its next writes."""
+"""What long jobs need of an open store: a snapshot to read from, and a share of its writes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from helix_desktop.store.leveldb.database import ReadView
 T = TypeVar("T")
 
 StageRows = Callable[[WriteBatch, Codec, ContentStore], None]
-"""Puts rows into a batch, or raises and leaves nothing."""
+"""Put rows into a batch, or raise and leave nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoreSnapshot:
-    """A snapshot and what reads it; whoever works on it ends soon once `stop` is set."""
+    """A snapshot and its readers; a task that works on it must end soon once `stop_event` is set."""
 
     view: ReadView
     codec: Codec
@@ -32,7 +32,7 @@ class StoreSnapshot:
 
 
 class BulkAccess:
-    """One open store's side for exports and imports."""
+    """Access of exports and imports to one open store."""
 
     def __init__(
         self,
@@ -42,41 +42,41 @@ class BulkAccess:
         run_query: Callable[[Callable[[ReadView], Any]], Any],
         put: Callable[[Callable[[WriteBatch], None], int], Awaitable[None]],
     ) -> None:
-        """`answer` runs a reader on a snapshot, on the calling thread; `put` queues a write."""
+        """`run_query` runs a reader on a snapshot, on the calling thread; `put` queues a write."""
         self.folder = folder
         self._codec, self._contents, self._run_query, self._put = codec, contents, run_query, put
         self._running: set[threading.Event] = set()
         self._is_closed = False
 
     async def read_snapshot(self, task: Callable[[StoreSnapshot], T]) -> T:
-        """Return what `work`, on a thread of its own, makes of the store as it is now, however long it takes.
+        """Return the result of `task` on a snapshot of the store, on a thread of its own, however long.
 
-        It is told to stop when the store closes or the caller is cancelled. Raise StoreClosed.
+        The snapshot's `stop_event` is set if the store closes or the caller is cancelled. Raise StoreClosed.
         """
         if self._is_closed:
             raise store_errors.store_closed()
-        stop = threading.Event()
-        self._running.add(stop)
+        stop_event = threading.Event()
+        self._running.add(stop_event)
 
         def read(view: ReadView) -> T:
-            return task(StoreSnapshot(view, self._codec, self._contents, stop))
+            return task(StoreSnapshot(view, self._codec, self._contents, stop_event))
 
         try:
             result: T = await asyncio.to_thread(self._run_query, read)
         finally:
-            stop.set()
-            self._running.discard(stop)
+            stop_event.set()
+            self._running.discard(stop_event)
         return result
 
     async def write(self, stage: StageRows, size: int) -> None:
-        """Write durably what `stage` puts into a batch, of about `size` bytes: all of it, or nothing.
+        """Write durably what `stage` puts into a batch, about `size` bytes: all of it, or nothing.
 
         Raise StoreClosed, StoreWriteFailed, and what `stage` raises.
         """
         await self._put(lambda batch: stage(batch, self._codec, self._contents), size)
 
     def close(self) -> None:
-        """The store closes: what runs here ends."""
+        """Stop all running tasks: the store closes."""
         self._is_closed = True
-        for stop in self._running:
-            stop.set()
+        for stop_event in self._running:
+            stop_event.set()

@@ -1,4 +1,4 @@
-"""Brings results from the store's threads to the event loop that waits for them, many by one wake-up."""
+"""Delivery of results from the store's threads to the event loop, many per wake-up."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from contextlib import suppress
 from typing import Any
 
 Outcome = tuple["asyncio.Future[Any]", object, Exception | None]
-"""Who waits, what came of it, or what went wrong."""
+"""The waiting future, its result, and the error, if any."""
 
 
 class LoopBridge:
-    """The way back to one event loop. A place that was cancelled meanwhile gets nothing."""
+    """Delivery to one event loop. A future that was cancelled meanwhile gets nothing."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
 
     def create_future(self) -> asyncio.Future[Any]:
-        """Return what a caller awaits; made on the loop's thread."""
+        """Return a future for a caller to await; call on the loop's thread."""
         return self._loop.create_future()
 
     def deliver(self, outcomes: Sequence[Outcome]) -> None:
-        """Hand them over, from any thread."""
-        # A loop that was closed has nobody left who waits.
+        """Deliver outcomes, from any thread."""
+        # A closed loop has no waiting callers left.
         with suppress(RuntimeError):
             self._loop.call_soon_threadsafe(_resolve_futures, outcomes)
 
     def complete(self, completions: Sequence[tuple[asyncio.Future[None], Exception | None]]) -> None:
-        """Say, from any thread, that something is done, or why it is not."""
-        self.deliver([(place, None, error) for place, error in completions])
+        """Complete futures, from any thread, or set their errors."""
+        self.deliver([(future, None, error) for future, error in completions])
 
 
 def _resolve_futures(outcomes: Sequence[Outcome]) -> None:
-    for place, result, error in outcomes:
-        if place.done():
+    for future, result, error in outcomes:
+        if future.done():
             continue
         if error is None:
-            place.set_result(result)
+            future.set_result(result)
         else:
-            place.set_exception(error)
+            future.set_exception(error)

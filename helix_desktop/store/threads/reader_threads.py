@@ -1,4 +1,4 @@
-"""The threads that answer reads, so that LevelDB never runs on the event loop's thread."""
+"""The threads that run reads, so that LevelDB never runs on the event loop's thread."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ T = TypeVar("T")
 
 
 class ReaderThreads:
-    """Two threads that do what they are given, in order, until `end`.
+    """Two threads that run tasks in order, until `close`.
 
-    A pool of the standard library takes a third longer for the way there and back.
+    A pool of the standard library takes a third longer for the round trip.
     """
 
     def __init__(self, name: str) -> None:
@@ -31,32 +31,32 @@ class ReaderThreads:
             thread.start()
 
     def submit(self, task: Callable[[], None]) -> None:
-        """Queue work that raises nothing; never blocks. None may be given after `end`."""
+        """Queue a task that raises nothing; never blocks. Not allowed after `close`."""
         self._queue.put(task)
 
     def submit_async(self, loop_bridge: LoopBridge, task: Callable[[], T]) -> asyncio.Future[T]:
-        """Queue work whose result is awaited. Cancelled before its turn, it is not done."""
-        place: asyncio.Future[T] = loop_bridge.create_future()
+        """Queue a task whose result is awaited. Cancelled before its turn, it does not run."""
+        future: asyncio.Future[T] = loop_bridge.create_future()
 
-        def answer() -> None:
-            if place.cancelled():
+        def run() -> None:
+            if future.cancelled():
                 return
             try:
-                loop_bridge.deliver([(place, task(), None)])
-            except Exception as error:  # noqa: BLE001 - handed to the caller whose question it was
-                loop_bridge.deliver([(place, None, error)])
+                loop_bridge.deliver([(future, task(), None)])
+            except Exception as error:  # noqa: BLE001 - delivered to the caller of the task
+                loop_bridge.deliver([(future, None, error)])
 
-        self.submit(answer)
-        return place
+        self.submit(run)
+        return future
 
     def close(self, wait: bool = True) -> None:
-        """Do what was given, then end the threads; waits for that unless told not to."""
+        """Run what is queued, then end the threads; wait for that if `wait`."""
         for _ in self._threads:
             self._queue.put(None)
         for thread in self._threads if wait else ():
             thread.join()
 
     def _run(self) -> None:
-        while (work := self._queue.get()) is not None:
-            work()
-            del work  # what it holds must not live until the next one comes
+        while (task := self._queue.get()) is not None:
+            task()
+            del task  # what it references must not live until the next one comes
