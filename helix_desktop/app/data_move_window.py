@@ -31,7 +31,7 @@ _BAR_STEPS = 1000
 
 
 class MoveCancelled(Exception):
-    """The person has stopped the move."""
+    """The user stopped the move."""
 
 
 class MoveDataWindow(QDialog):
@@ -66,7 +66,7 @@ class MoveDataWindow(QDialog):
         refresh_timer.start(_REFRESH_MS)
 
     def update_progress(self, done: int, size: int) -> None:
-        """Hear how far it is, on any thread. Raises Cancelled once the person has stopped it."""
+        """Take the progress, on any thread. Raises MoveCancelled once the user has stopped it."""
         self._progress = done, size
         if self._cancelled.is_set():
             raise MoveCancelled
@@ -113,7 +113,7 @@ async def move_with_window(data: DataDir, target: Path, remove_old: bool, appear
 
 
 def relaunch(*args: str) -> bool:
-    """Start Helix Desktop anew with these words, on its own; whether that worked."""
+    """Start Helix Desktop again, detached, with these arguments; return True if that worked."""
     program, *arguments = own_command(*args)
     started = QProcess.startDetached(program, arguments)
     return bool(started[0] if isinstance(started, tuple) else started)

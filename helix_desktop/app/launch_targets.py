@@ -1,7 +1,7 @@
 """What a start is to show: a folder, the sample, an exported workspace, or what a link leads to. No Qt here.
 
-Between processes a wish is one line of text: the path of a folder, empty for the last one, or one of the
-prefixes here with what follows it.
+Between processes a launch target is one line of text: the path of a folder, empty for the last one, or one
+of the prefixes here with what follows it.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def is_target(text: str) -> bool:
 
 
 def parse_target(text: str) -> str:
-    """The wish of a link, an address `file:`, or a path. Raises InvalidInput."""
+    """Return the launch target of a link, an address `file:`, or a path. Raises InvalidInput."""
     if first_hidden(text) or not text.isprintable():
         raise InvalidInput(
             f"{escape_hidden_name(text[:MAX_LENGTH])} holds signs that cannot be seen.",
@@ -84,7 +84,7 @@ def parse_target(text: str) -> str:
 
 
 def _absolute_path(path: Path) -> Path:
-    """The whole path, which a wish hands over in one line. Raises InvalidInput."""
+    """Return the absolute path, which a launch target holds in one line. Raises InvalidInput."""
     absolute = path.absolute()
     if first_hidden(str(absolute)) or any(sign in str(absolute) for sign in "\n\r\t"):
         raise InvalidInput(
@@ -110,7 +110,7 @@ def _path_from_uri(uri: str) -> Path:
 
 
 def launch_target(args: argparse.Namespace) -> str:
-    """What a command line wishes to see. Raises InvalidInput when it wishes for two things."""
+    """Return the launch target of a command line. Raises InvalidInput when there are two."""
     targets = [
         *([SAMPLE_TARGET] if args.demo else []),
         *([str(_absolute_path(args.workspace))] if args.workspace else []),

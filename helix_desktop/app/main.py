@@ -74,7 +74,7 @@ def _fail_startup(app: QApplication, error: HelixError, data: DataDir, exit_code
 
 
 def _is_started_without_terminal() -> bool:
-    """Whether a person may have started this without a terminal to read on, and has a display."""
+    """Return True if a user may have started this without a terminal to read on, and has a display."""
     if sys.stderr.isatty() or os.environ.get("QT_QPA_PLATFORM") in {"offscreen", "minimal"}:
         return False
     return sys.platform != "linux" or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

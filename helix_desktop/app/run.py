@@ -1,4 +1,4 @@
-"""Runs the window once it is on screen: event loop, desk, and the end of everything."""
+"""Runs the window once it is on screen: event loop, services, and shutdown."""
 
 from __future__ import annotations
 
@@ -48,8 +48,8 @@ def run(
 ) -> int:
     """Run a window that is on screen until it is closed; the exit code.
 
-    `trace` marks the data directory as taken while the window is open; `wish` is one of app.launch_targets;
-    `early` holds what the system named besides.
+    `marker_path` marks the data directory as in use while the window is open; `launch_target`: see
+    app.launch_targets; `early_events` holds the files that the system asked to open so far.
     """
     instance = SingleInstance(data_dir.root)
     try:
@@ -98,7 +98,7 @@ async def _run_window(
     marker: RunMarker,
     crashed_run: LastRun | None,
 ) -> tuple[str, ...]:
-    """Run until the window is closed; the words of the start that is to come after it, if any."""
+    """Run until the window is closed; return the arguments to relaunch with, if any."""
     relaunch_args: list[str] = []
 
     def move(target: str, remove_old: bool) -> None:
@@ -180,7 +180,7 @@ def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callabl
 
 
 class AppWiring(NamedTuple):
-    """The desk, and the presenters that bind the window to it."""
+    """The services, and the presenters that bind the window to them."""
 
     services: AppServices
     workspace_controller: WorkspaceController
@@ -191,7 +191,7 @@ class AppWiring(NamedTuple):
 def wire_app(
     data_dir: DataDir, window_context: WindowContext, demo_pause_s: float = DEMO_PAUSE_S
 ) -> AppWiring:
-    """Make the desk and the screens, and bind the window to them."""
+    """Create the services and the screens, and bind the window to them."""
     services = AppServices(data_dir, os.environ, demo_pause_s=demo_pause_s)
     controller = WorkspaceController(
         window_context.window, build_views(window_context), window_context.actions, services
@@ -219,7 +219,7 @@ async def shut_down(
     """Close everything in order: what is on screen, what runs, what is stored, the window."""
     window_context.window.setEnabled(False)
     await workspace_controller.session_controller.show(None, None)
-    await window_context.scope.close(for_good=True)  # a timer may still ring while the desk is closed
+    await window_context.scope.close(for_good=True)  # a timer may still fire while the services close
     await services.close()
     window_context.window.allow_close()
     await _save_window_state(window_context)

@@ -1,4 +1,4 @@
-"""One window per data directory: a second start hands its wish to the first and leaves."""
+"""One window per data directory: a second start sends its launch target to the first and exits."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ class SingleInstance(QObject):
     """Claims a data directory for this process, or tells the process that has it."""
 
     activated = Signal(str)
-    """Another start asked for the window; its wish, see app.launch_targets."""
+    """Another start asked for the window; its launch target, see app.launch_targets."""
 
     def __init__(self, data_dir: Path, timeout_s: float = ANSWER_TIMEOUT_S) -> None:
-        """`patience_s` is how long another window may take to answer."""
+        """`timeout_s` is how long another window may take to answer."""
         super().__init__()
         self._timeout_s = timeout_s
         folder = data_dir.resolve()  # by whatever way it is reached
@@ -51,7 +51,7 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self._on_connection)
 
     def send(self, launch_target: str) -> bool:
-        """Hand a wish to the process that has the data directory; False when this one has it now.
+        """Send a launch target to the process that has the data directory; False when this one has it now.
 
         Raises InstanceNotResponding when that process lives and does not answer; it keeps the target.
         """
@@ -105,7 +105,7 @@ class SingleInstance(QObject):
         return self._server.listen(self._name)
 
     def stop_listening(self) -> None:
-        """Hear no more wishes, which would be lost in a window that ends: another start waits, and opens."""
+        """Accept no more launch targets: a closing window would lose them; another start waits, and opens."""
         self._server.close()
 
     def close(self) -> None:
@@ -122,7 +122,7 @@ class SingleInstance(QObject):
 
     def _on_request(self, socket: QLocalSocket) -> None:
         if socket.canReadLine() and not socket.property(_HANDLED_PROPERTY):
-            socket.setProperty(_HANDLED_PROPERTY, True)  # a token that comes late is no second wish
+            socket.setProperty(_HANDLED_PROPERTY, True)  # a token that comes late is no second request
             launch_target = bytes(socket.readLine().data()).decode("utf-8", "replace").strip()
             token = bytes(socket.readLine(_MAX_TOKEN_CHARS).data()).decode("ascii", "ignore").strip()
             if token.isprintable() and token:

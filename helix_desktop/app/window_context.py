@@ -27,7 +27,7 @@ class WindowContext:
 
 
 def create_window_context(frame: WindowFrame) -> WindowContext:
-    """Give a frame its scope; failures of its tasks are told on top of the centre."""
+    """Give a frame its task scope; failures of its tasks are shown above the central page."""
     window = frame.window
 
     def bind_banner() -> Callable[[HelixError], None]:

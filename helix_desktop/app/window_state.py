@@ -1,4 +1,4 @@
-"""Where the window keeps sizes between two runs: one small TOML file beside the settings."""
+"""The window's sizes between two runs: one small TOML file next to the settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`cache repair` and `cache verify`: the full check of a workspace's store, and what was mended."""
+"""`cache repair` and `cache verify`: the full check of a workspace's store, and what was repaired."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NOT_REPAIRED = "helix-desktop: Not all of it could be mended. Restore a backup:
 
 
 async def report_repairs(store: Store) -> None:
-    """Say on standard error what was mended when the store was opened, once."""
+    """Print on standard error what was repaired when the store was opened, once."""
     report = store.health.report
     if report is not None:
         print_err(f"helix-desktop: {report.notice}")
@@ -32,7 +32,7 @@ async def report_repairs(store: Store) -> None:
 
 
 async def repair(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    """Check everything, and mend what is wrong; 0 when nothing is lost."""
+    """Check everything and repair it; return 0 when nothing is lost."""
     report = workspace.store.health.report
     integrity = await _check_store(workspace.store)
     if integrity.problems:

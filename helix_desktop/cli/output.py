@@ -53,7 +53,7 @@ def print_out(text: str) -> None:
 
 
 def print_err(text: str) -> None:
-    """A line for the person."""
+    """Print a line for the user on standard error."""
     sys.stderr.write(text + "\n")
 
 
@@ -63,10 +63,10 @@ def content_name(content: CacheEntry | LostContent) -> str:
 
 
 class ProgressPrinter:
-    """Tells a person at a terminal how far some work is; others need not know."""
+    """Prints the progress of a job, on a terminal only."""
 
     def __init__(self, label: str = "") -> None:
-        """`work` goes before each share."""
+        """`label` is printed before each percentage."""
         self._label = label
         self._is_terminal, self._printed_share = sys.stderr.isatty(), 0.0
 
@@ -81,7 +81,8 @@ class ProgressPrinter:
 class TurnPrinter:
     """Tells a turn as it happens: the answer's text, or every event as a JSON line.
 
-    `on_gone` is called once when standard output can no longer be written; nothing is said there after that.
+    `on_output_error` is called once when standard output can no longer be written; nothing is
+    printed there after that.
     """
 
     def __init__(self, as_json: bool, on_output_error: Callable[[], object]) -> None:

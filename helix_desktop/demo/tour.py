@@ -114,7 +114,7 @@ class Tour:
         )
 
     async def _send(self, text: str) -> None:
-        """Type and send as a person does, and wait for the end of the turn."""
+        """Type and send as a user does, and wait for the end of the turn."""
         composer = self._workspace_controller.session_controller.composer.widget
         composer.set_text(text)
         composer.editor.submitted.emit()

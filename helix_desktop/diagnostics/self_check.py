@@ -54,7 +54,7 @@ def self_check(args: argparse.Namespace) -> int:
 
 
 def _checks(data: DataDir, keyring: bool) -> dict[str, Check]:
-    """The parts in the order in which they are told."""
+    """Return the checks in the order in which they are reported."""
     return {
         "versions": bundled.versions,
         "resources": bundled.resources,

@@ -1,4 +1,4 @@
-"""The desk: every concrete part behind the window and the command line, named in one place. No Qt here."""
+"""The app's services: creates every concrete part behind the window and the command line. No Qt here."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ log = logging.getLogger(__name__)
 
 
 def now_ms() -> int:
-    """Milliseconds since 1970."""
+    """Return the current time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000
 
 
 class AppServices:
-    """Opens workspaces as rooms, each once, and closes them all."""
+    """The services of the app: opens each workspace once, and closes them all."""
 
     def __init__(
         self,
@@ -65,9 +65,9 @@ class AppServices:
         use_existing_owner: bool = False,
         response_timeout_s: float = PATIENCE_S,
     ) -> None:
-        """`beside` says that a workspace which another process has open is used through that process.
+        """`use_existing_owner`: a workspace that another process has open is used through that process.
 
-        `patience_s` is how long a turn waits for a model's server that does not answer, in seconds.
+        `response_timeout_s` is how long a turn waits for a model's server that does not answer, in seconds.
         """
         self.data = data
         self._open_store = open_store if use_existing_owner else open_as_owner
@@ -96,9 +96,9 @@ class AppServices:
         self.backup = BackupService(self.registry, self.borrow_store, now_ms)
 
     async def save_settings(self, settings: Settings) -> None:
-        """Keep changed settings; they hold for this run even if the disk refuses. Raises HelixError then.
+        """Save changed settings; if the disk refuses, they still hold for this run. Raises HelixError then.
 
-        Where other models are named now, these work in the open workspaces from the next step on.
+        If other models are set now, the open workspaces use them from the next step on.
         """
         before, self.settings = self.settings, settings
         if any(getattr(before, field) != getattr(settings, field) for field in ("providers", *MODEL_ROLES)):
@@ -108,15 +108,15 @@ class AppServices:
 
     @property
     def open_workspaces(self) -> dict[str, OpenWorkspace]:
-        """The rooms that are open, by workspace."""
+        """The open workspaces by id."""
         return self._workspaces
 
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, on_progress: Progress = no_progress
     ) -> OpenWorkspace:
-        """The open room of a workspace; `reading` opens one whose folder is gone, without tools.
+        """Open a workspace, once; `read_only` opens one whose folder is gone, without tools.
 
-        `told` hears how far it is when a damaged store is mended, on another thread.
+        `on_progress` gets the progress of repairing a damaged store, on another thread.
         Raises WorkspaceMissing when its folder is gone, StoreLocked when another process owns its store.
         """
         async with self._locks.setdefault(workspace_id, asyncio.Lock()):
@@ -167,7 +167,7 @@ class AppServices:
 
     @asynccontextmanager
     async def borrow_store(self, workspace_id: str) -> AsyncIterator[SharedStore | RemoteStore]:
-        """The store of a workspace, opened if no room of it is open, and closed then."""
+        """Yield the store of a workspace; if the workspace is not open, open it and close it after."""
         if workspace_id in self._workspaces:
             yield self._stores[workspace_id]
             return
@@ -179,17 +179,17 @@ class AppServices:
                 await store.close()
 
     async def use_model(self, workspace_id: str, label: str, role: str = "model") -> None:
-        """Let another model answer in a workspace, or do a role there, from its next step on."""
+        """Use another model in a workspace, or for one role there, from its next step on."""
         if role == "model":
-            await self.models.by_label(label)  # says so before anything is changed when it is not to be had
+            await self.models.by_label(label)  # raises before anything is changed
         self.registry.change(workspace_id, **{role: label})
         await self._apply_models(workspace_id)
 
     async def _apply_models(self, workspace_id: str) -> None:
-        """Let the models work in an open workspace that its record and the settings name now."""
+        """Set the models of an open workspace to those that its record and the settings name now."""
         try:
             roles = await self.models.roles(self.registry.get(workspace_id))
-        except HelixError as error:  # the former ones go on; whoever opens the workspace again is told
+        except HelixError as error:  # the previous ones stay; opening the workspace again shows the error
             log.warning("the models of a workspace stay as they are: %s", error)
             return
         if workspace_id in self._workspaces:
@@ -197,16 +197,16 @@ class AppServices:
 
     @property
     def data_folder(self) -> Path:
-        """Where everything is kept."""
+        """The data directory."""
         return self.data.root
 
     async def sample_workspace(self) -> WorkspaceRecord:
-        """The guided sample as a workspace, its folder copied into the data directory. Raises HelixError."""
+        """Add the guided sample as a workspace, copied into the data directory. Raises HelixError."""
         async with self._sample_lock:  # two clicks, or two starts, ask for one copy
             return await asyncio.to_thread(add_sample, self.registry, self.data.root / "samples", SAMPLES[0])
 
     async def sample_messages(self, workspace_id: str) -> tuple[str, ...]:
-        """The messages of a sample's script, in order; none in other workspaces."""
+        """Return the messages of a sample's script, in order; none in other workspaces."""
         record = self.registry.get(workspace_id)
         if not record.demo:
             return ()
@@ -214,14 +214,14 @@ class AppServices:
         return next((script.user_messages for script in scripts if script.name == Path(record.path).name), ())
 
     async def key_status(self, provider: str) -> KeyStatus:
-        """Where a provider's key is kept."""
+        """Return where a provider's key is stored."""
         key = await self.secrets.get(provider)
         return KeyStatus.from_secrets(key.source, await self.secrets.keychain_name(), self.secrets.problem)
 
     async def save_key(self, provider: str, key: str) -> None:
-        """Keep a provider's key; an empty one is forgotten. Open workspaces use it from the next step on.
+        """Save a provider's key; an empty one is deleted. Open workspaces use it from the next step on.
 
-        The settings note that it lasts for this run only, so that the next one can say that it is gone.
+        The settings record if it lasts for this run only, so that the next run can say that it is gone.
         """
         saved = await self.secrets.set(provider, key)
         names = tuple(name for name in self.settings.run_keys if name != provider)
@@ -238,11 +238,11 @@ class AppServices:
         return tuple([name for name in names if not (await self.secrets.get(name)).value])
 
     def redaction(self, workspace_id: str) -> WorkspaceRedaction:
-        """How a secret is removed from an open workspace and from all that is kept beside its store."""
+        """Return the redaction of an open workspace, in its store and outside it."""
         return WorkspaceRedaction(self, self._workspaces[workspace_id])
 
     async def close_workspace(self, workspace_id: str) -> None:
-        """End what runs in a workspace and let go of its store."""
+        """Stop everything in a workspace and close its store."""
         await self.cache_endpoints.stop(workspace_id)
         workspace = self._workspaces.pop(workspace_id, None)
         self.tools.unregister(workspace_id)
@@ -251,14 +251,14 @@ class AppServices:
         await self.mcp_servers.stop(workspace_id)
 
     async def close(self) -> None:
-        """End everything, in every room, and close the models' connections."""
+        """Close every workspace, and the models' connections."""
         for workspace_id in tuple(self._workspaces):
             await self.close_workspace(workspace_id)
         await self.cache_endpoints.close()
         await self.mcp_servers.close()
         try:
             await self._settings_file.flush()
-        except HelixError as error:  # nobody can be told any more, and closing must go on
+        except HelixError as error:  # there is no window to show it any more, and closing must go on
             log.warning("settings were not kept: %s", error)
         await asyncio.to_thread(self.view_states.save)
         await self.models.close()

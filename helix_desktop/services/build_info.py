@@ -22,7 +22,7 @@ _OK, _MOVED = 200, frozenset({301, 302, 303, 307, 308})
 
 
 class BuildInfoService:
-    """The build that runs. Nothing here speaks to the network but `newest`, which a person starts."""
+    """The build that runs. Only `check_for_updates`, on the user's request, uses the network."""
 
     def __init__(self) -> None:
         self.problem = ""

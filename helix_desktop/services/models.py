@@ -1,4 +1,4 @@
-"""Which model answers: from a label, the settings and the keys. Nothing is contacted here."""
+"""The models: created from a label, the settings and the keys. Nothing is contacted here."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _LOCAL_TIMEOUTS = Timeouts(connect_s=1.0, read_s=5.0, write_s=5.0)  # a server o
 
 
 class ModelService:
-    """Makes models by label PROVIDER/NAME; an empty label is the person's default, at first the demo."""
+    """Creates models by label PROVIDER/NAME; an empty label is the user's default, at first the demo."""
 
     def __init__(
         self,
@@ -53,9 +53,9 @@ class ModelService:
         local_ports: Sequence[int] = DEFAULT_PORTS,
         response_timeout_s: float = PATIENCE_S,
     ) -> None:
-        """`ports` are those of this machine where model servers are looked for, when somebody asks.
+        """`local_ports` of this machine are scanned for model servers, on request only.
 
-        `patience_s` is how long a turn waits for a server that does not answer, in seconds.
+        `response_timeout_s` is how long a turn waits for a server that does not answer, in seconds.
         """
         self._retries = RetryPolicy(response_timeout_s)
         self._settings, self._secrets, self._demo_pause_s = settings, secrets, demo_pause_s
@@ -64,11 +64,11 @@ class ModelService:
 
     @cached_property
     def catalog(self) -> ModelCatalog:
-        """What is published of models."""
+        """The catalog of published model specs."""
         return ModelCatalog.load(resources_dir() / "models.toml")
 
     async def by_label(self, label: str) -> Model:
-        """The model of a label. Raises HelixError when there is no such provider."""
+        """Return the model of a label. Raises HelixError when there is no such provider."""
         resolved_label = label or self._settings().model or DEMO_LABEL
         if resolved_label == DEMO_LABEL:
             return DemoModel(resources_dir() / "demo", self._demo_pause_s)
@@ -76,11 +76,11 @@ class ModelService:
         return self._create_model(provider, info, await self._key_for(provider))
 
     async def roles(self, record: WorkspaceRecord, main_label: str = "") -> ModelRoles:
-        """Which model does what in a workspace, under its own main model or the one of a label.
+        """Return the model of each role in a workspace; the main one is its own, or that of a label.
 
-        Raises HelixError when the main model is not to be had.
+        Raises HelixError when the main model is not available.
 
-        A role whose model is gone falls to the main one; beside the offline demo model nobody else is asked.
+        A role whose model is gone falls back to the main one; with the offline demo model, all roles use it.
         """
         main = await self.by_label(main_label or record.model)
         if main.info.demo:
@@ -100,11 +100,11 @@ class ModelService:
             return None
 
     async def adhoc(self, label: str, base_url: str, window: int) -> Model:
-        """A model at an address that no settings name; `window` in tokens, 0 for the usual.
+        """Return a model at an address that no settings name; `window` in tokens, 0 for the default.
 
-        A key that is kept for a provider goes to that provider's own address only. Elsewhere goes what the
-        environment holds: somebody set it for this run; see `typed_key`. Raises HelixError when label or
-        address are no use.
+        A stored key is sent to its provider's own address only. Other addresses get the key from the
+        environment: the user set it for this run; see `environment_key`. Raises HelixError when label or
+        address are invalid.
         """
         if not base_url:
             self._require_provider(label)
@@ -166,7 +166,7 @@ class ModelService:
         return own is not None and _same_origin(own.base_url, provider.base_url)
 
     async def _key_for(self, provider: Provider) -> str:
-        """The kept key at the provider's own saved address, else what the environment holds."""
+        """Return the stored key at the provider's own saved address, else the environment's."""
         if self._has_stored_key_for(provider):
             return (await self._secrets.get(provider.name)).value
         return self._secrets.from_environment(provider.name).value
@@ -190,7 +190,7 @@ class ModelService:
         )
 
     async def list_models(self, provider: Provider, key: str = "") -> dict[str, SourcedSpec]:
-        """The models that a server has, and what it says of each; without `key` by the one that is kept.
+        """Return the models of a server with their specs; without `key`, use the stored one.
 
         Raises ModelError.
         """
@@ -209,13 +209,13 @@ class ModelService:
         return {name: SourcedSpec("server", source, spec) for name, spec in specs.items()}
 
     async def find_local_servers(self) -> tuple[LocalServer, ...]:
-        """The servers on this machine's usual ports; asked only because somebody wants to know."""
+        """Find the servers on this machine's default ports; only on the user's request."""
         return await find_servers(self._local_http, self.local_ports)
 
     async def test(
         self, provider: Provider, model: str, key: str, on_step: Callable[[tuple[CheckStep, ...]], None]
     ) -> bool:
-        """Try a server out and tell each step as it goes; whether all that could be tried is well."""
+        """Check a server and report each step; return True if no step failed."""
         value = key or await self._key_for(provider)
         info = provider.model_info(model, self.catalog)
         tested_model = (
@@ -241,21 +241,21 @@ def _key_advice(provider: str) -> str:
 
 
 def server_root(base_url: str) -> str:
-    """An OpenAI-like base URL without its /v1: where a local server's own questions are answered."""
+    """Return an OpenAI-like base URL without its /v1: the root of a local server's own API."""
     return base_url.strip().rstrip("/").removesuffix("/v1")
 
 
 def _is_http_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
-        port = parts.port  # looked at here, because only looking tells a port that is none
+        port = parts.port  # read here, because only reading it raises for an invalid port
     except ValueError:
         return False
     return parts.scheme in {"http", "https"} and bool(parts.hostname) and port != 0
 
 
 def _same_origin(url: str, other_url: str) -> bool:
-    """Whether requests to two addresses go to the same place, so that they may carry the same key."""
+    """Return True if two addresses have the same origin, so that they may get the same key."""
     return _is_http_url(url.strip()) and _origin(url) == _origin(other_url)
 
 

@@ -110,7 +110,7 @@ class ModelService(Protocol):
     async def test(
         self, provider: Provider, model: str, key: str, on_step: Callable[[tuple[CheckStep, ...]], None]
     ) -> bool:
-        """Try a provider and one model of it out; `told` hears every change. Whether all went well."""
+        """Try a provider and one model of it out; `on_step` gets every change; True if all went well."""
         ...
 
 
@@ -143,7 +143,7 @@ class BackupService(Protocol):
 
 
 class WorkspaceRedaction(Protocol):
-    """Removes a secret from a workspace and from all that is kept beside its store."""
+    """Removes a secret from a workspace, in its store and outside it."""
 
     async def preview(
         self, request: RedactionRequest, on_progress: Callable[[int, int], None]
@@ -162,11 +162,11 @@ class McpServerService(Protocol):
     """The MCP servers of workspaces. Changes hold at once; all may raise HelixError."""
 
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Hear of the workspace whose servers have changed. Call the returned function to stop."""
+        """Call `listener` with the workspace whose servers changed; return a function to unsubscribe."""
         ...
 
     def start(self, workspace_id: str) -> None:
-        """Start the servers of an open workspace beside everything else; without trust end them."""
+        """Start the servers of an open workspace in the background; without trust, stop them."""
         ...
 
     async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
@@ -186,7 +186,7 @@ class McpServerService(Protocol):
         ...
 
     async def consent(self, workspace_id: str, name: str, fingerprint: str) -> None:
-        """Let a server start as the person has just seen it."""
+        """Let a server start as the user has just seen it."""
         ...
 
     async def set_enabled(self, workspace_id: str, name: str, enabled: bool) -> None:
@@ -194,11 +194,11 @@ class McpServerService(Protocol):
         ...
 
     async def set_disabled_tools(self, workspace_id: str, name: str, tool_names: Sequence[str]) -> None:
-        """Say which tools of a server are not told."""
+        """Set the tools of a server that are not exposed to the model."""
         ...
 
     async def restart(self, workspace_id: str, name: str) -> None:
-        """Start a server anew."""
+        """Restart a server."""
         ...
 
     async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:
@@ -246,7 +246,7 @@ class CacheEndpoints(Protocol):
         ...
 
     async def rotate_token(self, workspace_id: str) -> None:
-        """Make a new token: who holds the former one is shut out."""
+        """Make a new token: the previous one is no longer valid."""
         ...
 
 
@@ -272,7 +272,7 @@ class BuildInfoService(Protocol):
         ...
 
     async def check_for_updates(self) -> Release:
-        """Ask for the newest release; only when a person wants it. Raises HelixError, which says why not."""
+        """Ask for the newest release; only when the user wants it. Raises HelixError, which says why not."""
         ...
 
 
@@ -326,7 +326,7 @@ class AppServices(Protocol):
 
     @property
     def problems(self) -> Sequence[HelixError]:
-        """What was wrong with files at the start, to be told once."""
+        """What was wrong with files at the start, to be shown once."""
         ...
 
     @property
@@ -337,7 +337,7 @@ class AppServices(Protocol):
     async def open_workspace(
         self, workspace_id: str, read_only: bool = False, on_progress: Progress = no_progress
     ) -> OpenWorkspace:
-        """Open a workspace, once; `reading`: although its folder is gone. Raises HelixError."""
+        """Open a workspace, once; `read_only`: although its folder is gone. Raises HelixError."""
         ...
 
     async def close_workspace(self, workspace_id: str) -> None:
@@ -345,7 +345,7 @@ class AppServices(Protocol):
         ...
 
     def redaction(self, workspace_id: str) -> WorkspaceRedaction:
-        """How a secret is removed from an open workspace and from all that is kept beside its store."""
+        """Return the redaction of an open workspace, in its store and outside it."""
         ...
 
     async def sample_workspace(self) -> WorkspaceRecord:
@@ -353,7 +353,7 @@ class AppServices(Protocol):
         ...
 
     async def sample_messages(self, workspace_id: str) -> Sequence[str]:
-        """What a person may say to the agent there, in order; empty where nothing is prepared."""
+        """Return the prepared messages of a sample, in order; empty in other workspaces."""
         ...
 
     async def use_model(self, workspace_id: str, label: str, role: str = "model") -> None:

@@ -1,4 +1,4 @@
-"""Tries a model's server out, step by step: reach, TLS, key, streaming, tools; each is told as it goes."""
+"""Checks a model's server step by step: reach, TLS, key, streaming, tools; reports each step."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ _EXCERPT_CHARS = 60  # characters of an answer that are shown
 
 
 class ProviderCheck:
-    """One test of one server; `told` hears all five ticks whenever one changes.
+    """One check of one server; `on_step` gets all five steps whenever one changes.
 
-    Without a model, or before one is chosen, only the first three can be tried.
+    Without a model, or before one is chosen, only the first three can be checked.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class ProviderCheck:
         self._steps: dict[CheckStepName, CheckStep] = {step.name: step for step in UNTESTED_STEPS}
 
     async def run(self) -> bool:
-        """Try everything; whether all that could be tried is well. Cancelling ends the call under way."""
+        """Run all steps; return True if none failed. Cancelling ends the call under way."""
         if not await self._check_reach():
             self._skip("an earlier step failed")
         elif self._model is None:
@@ -95,7 +95,7 @@ class ProviderCheck:
                 self._mark(name, "skipped", why)
 
     async def _check_reach(self) -> bool:
-        """Ask for the list of models: what comes back tells of the way, of TLS and of the key."""
+        """Request the list of models: the reply shows if the server is reachable, its TLS and the key."""
         started_at = time.perf_counter()
         self._mark("reach", "running")
         try:
@@ -131,7 +131,7 @@ class ProviderCheck:
         return True
 
     async def _check_streaming(self, model: Model) -> bool:
-        """Let the model count: a stream arrives in pieces."""
+        """Let the model count: a stream arrives in chunks."""
         self._mark("streaming", "running", f"asking {model.info.name}")
         chunks, first_chunk_s, started_at = 0, 0.0, time.perf_counter()
         response: ModelResponse | None = None
@@ -203,7 +203,7 @@ def _streaming_text(chunks: int, first_chunk_s: float, response: ModelResponse |
 
 
 def _tool_call_problem(response: ModelResponse | None) -> str:
-    """What is wrong with the answer to the wish for a call; empty when it is the call that was wanted."""
+    """Return the problem with the requested tool call; empty when it is as expected."""
     if response is None or not response.calls:
         excerpt = ellipsize(" ".join(response.text.split()), _EXCERPT_CHARS) if response is not None else ""
         return f"It answered in words: {excerpt}" if excerpt else "It answered with nothing."

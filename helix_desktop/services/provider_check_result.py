@@ -1,4 +1,4 @@
-"""What a test of a model's server finds, in five ticks."""
+"""The result of checking a model's server, in five steps."""
 
 from __future__ import annotations
 
@@ -23,4 +23,4 @@ class CheckStep(msgspec.Struct, frozen=True):
 UNTESTED_STEPS: tuple[CheckStep, ...] = tuple(
     CheckStep(name) for name in ("reach", "tls", "auth", "streaming", "tools")
 )
-"""The ticks before the test begins."""
+"""The steps before the check begins."""

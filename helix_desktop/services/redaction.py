@@ -1,4 +1,4 @@
-"""Forgetting beyond the store: saved rules and MCP servers of the workspace, and the app's logs."""
+"""Redaction outside the store too: saved rules and MCP servers of the workspace, and the app's logs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ OnProgress = Callable[[int, int], None]
 
 
 class AppData(Protocol):
-    """What is kept beside the store."""
+    """The app's data outside the store."""
 
     @property
     def registry(self) -> WorkspaceRegistry:
@@ -33,12 +33,12 @@ class AppData(Protocol):
 
     @property
     def data(self) -> DataDir:
-        """Where the logs lie."""
+        """The data directory with the logs."""
         ...
 
 
 def _no_progress(done: int, total: int) -> None:
-    """Nobody listens."""
+    """Ignore progress."""
 
 
 async def preview_redaction(
@@ -47,7 +47,7 @@ async def preview_redaction(
     request: RedactionRequest,
     on_progress: OnProgress = _no_progress,
 ) -> RedactionMatches:
-    """Where it stands, in the store and beside it; changes nothing. Raises InvalidInput."""
+    """Find the matches, in the store and outside it, and change nothing. Raises InvalidInput."""
     redaction = Redaction(request, workspace.clock())
     matches = await workspace.store.redaction.preview(request, on_progress)
     return await _add_outside_store(app_data, workspace.id, redaction, matches)
@@ -59,12 +59,12 @@ async def redact_workspace(
     request: RedactionRequest,
     on_progress: OnProgress = _no_progress,
 ) -> RedactionMatches:
-    """Remove it for good, from the store and beside it; what was changed. The room's turns are ended.
+    """Remove a secret for good, in the store and outside it, and return what changed. Running turns end.
 
     Raises InvalidInput, StoreWriteFailed; StoreLocked when another process owns the store.
     """
     redaction = Redaction(request, workspace.clock())
-    if isinstance(workspace.store, RemoteStore):  # its owner's open conversations would go on saying it
+    if isinstance(workspace.store, RemoteStore):  # its owner's open conversations would write it again
         raise StoreLocked(
             "Nothing was forgotten: this workspace is open in another Helix Desktop.",
             workspace.store.owner_pid,
@@ -101,7 +101,7 @@ async def _add_outside_store(
 
 
 def _redact_server(entry: McpServerConfig, redact_text: Callable[[str], str]) -> McpServerConfig:
-    """A server without the secret; what the person agreed to was another."""
+    """Return a server without the secret; the user's consent was for another fingerprint."""
     return msgspec.structs.replace(
         entry,
         command=redact_text(entry.command),
@@ -134,15 +134,15 @@ def _redact_log(path: Path, redaction: Redaction) -> None:
 
 
 class WorkspaceRedaction:
-    """Forgetting in one open workspace and beside its store, as the window has it."""
+    """The redaction of one open workspace, in its store and outside it, for the window."""
 
     def __init__(self, app_data: AppData, workspace: OpenWorkspace) -> None:
         self._app_data, self._workspace = app_data, workspace
 
     async def preview(self, request: RedactionRequest, on_progress: OnProgress) -> RedactionMatches:
-        """Where it stands; changes nothing. Raises InvalidInput."""
+        """Find the matches and change nothing. Raises InvalidInput."""
         return await preview_redaction(self._app_data, self._workspace, request, on_progress)
 
     async def carry_out(self, request: RedactionRequest, on_progress: OnProgress) -> RedactionMatches:
-        """Remove it for good; what was changed. Raises InvalidInput, StoreWriteFailed."""
+        """Remove a secret for good and return what changed. Raises InvalidInput, StoreWriteFailed."""
         return await redact_workspace(self._app_data, self._workspace, request, on_progress)

@@ -57,7 +57,7 @@ def parse_release(answer: str) -> Release:
 
 
 def update_status(release: Release, current_version: str) -> tuple[str, bool]:
-    """What a person is told of the newest release, and whether it is newer than their own version."""
+    """Return the text on the newest release for the user, and whether it is newer than theirs."""
     day = f" ({release.day})" if release.day else ""
     if version_key(release.version) > version_key(current_version):
         return f"{release.version} is out{day}. You have {current_version}.", True

@@ -1,4 +1,4 @@
-"""The tools of a workspace, with what its person lets them do."""
+"""The tools of a workspace, with the grants that the user gave them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NO_SANDBOX_ADVICE = (
 
 
 class ToolService:
-    """Makes toolboxes; what a workspace's record grants holds from the next call on."""
+    """Creates the tools of workspaces; a changed grant holds from the next call on."""
 
     def __init__(self, data: DataDir, registry: WorkspaceRegistry, count: CountTokens) -> None:
         self._data, self._registry, self._count = data, registry, count
@@ -37,7 +37,7 @@ class ToolService:
         self._toolsets: dict[str, Toolset] = {}
 
     def create_tools(self, workspace_id: str, root: Path, store: Cache) -> WorkspaceTools:
-        """The tools of the workspace whose folder is `root`."""
+        """Return the tools of the workspace whose folder is `root`."""
         data = self._data
         return WorkspaceTools(
             root,
@@ -50,26 +50,26 @@ class ToolService:
         )
 
     def register(self, workspace_id: str, toolset: Toolset) -> None:
-        """A workspace is open with these tools, which follow what it is granted."""
+        """Register the tools of an open workspace, so that they follow its grants."""
         self._toolsets[workspace_id] = toolset
 
     def unregister(self, workspace_id: str) -> None:
-        """It is open no longer."""
+        """Unregister the tools of a closed workspace."""
         self._toolsets.pop(workspace_id, None)
 
     async def set_grant(self, workspace_id: str, grant: Grant, allowed: bool) -> None:
-        """Let a workspace's agent have one thing more, or less, from its next call on. Raises HelixError."""
+        """Grant or revoke one access of a workspace's agent, from its next call on. Raises HelixError."""
         self._registry.change(workspace_id, **{grant: allowed})
         if workspace_id in self._toolsets:
             await self._toolsets[workspace_id].refresh()
 
     async def is_sandboxed(self, workspace_id: str) -> bool:
-        """Whether commands of a workspace stay in its folder and off the network."""
+        """Return True if commands of a workspace stay in its folder and off the network."""
         kind, scope = await self._sandbox(workspace_id)
         return confines(kind, scope, self.grants(workspace_id).network)
 
     async def sandbox_status(self, workspace_id: str) -> tuple[str, bool]:
-        """What holds commands of a workspace back, in a sentence for people, and whether anything does."""
+        """Return a sentence on the sandbox of a workspace's commands, and whether there is one."""
         kind, scope = await self._sandbox(workspace_id)
         description = describe_sandbox(kind, self.grants(workspace_id).network, scope.contains_home)
         missing = kind == "none" and self.grants(workspace_id).sandbox
@@ -82,6 +82,6 @@ class ToolService:
         return kind, scope
 
     def grants(self, workspace_id: str) -> ToolGrants:
-        """What holds in a workspace now."""
+        """Return the current grants of a workspace."""
         record = self._registry.get(workspace_id)
         return ToolGrants(record.sandbox, record.network, record.fetch)

@@ -39,7 +39,7 @@ async def resources() -> str:
 
 
 async def prompts() -> str:
-    """What models are told, of tools too, and what is published of models."""
+    """The prompts, the descriptions of tools, and the catalog of models."""
     from helix_desktop.config.model_catalog import ModelCatalog
     from helix_desktop.config.prompts import load_prompts
     from helix_desktop.tools.registry import parse_description

@@ -150,7 +150,7 @@ async def sample() -> str:
 
 
 async def children() -> str:
-    """A program that is started sees the person's own environment, and nothing of ours."""
+    """A program that is started sees the user's own environment, and nothing of ours."""
     command = ("cmd", "/d", "/u", "/c", "set") if os.name == "nt" else ("env", "-0")
     child = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE)
     output, _ = await child.communicate()

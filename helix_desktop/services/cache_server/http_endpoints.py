@@ -35,7 +35,7 @@ class CacheEndpoints:
         borrow_store: BorrowStore,
         count: CountTokens,
     ) -> None:
-        """`root` is the data directory, `kept` holds the tokens."""
+        """`token_secrets` holds the tokens of the endpoints."""
         self._data_dir = data_dir
         self._registry, self._token_secrets, self._borrow_store, self._count = (
             registry,
@@ -73,7 +73,7 @@ class CacheEndpoints:
             self._registry.change(workspace_id, share_port=state.port)
 
     async def rotate_token(self, workspace_id: str) -> None:
-        """Make a new token: who holds the former one is shut out."""
+        """Create a new token: the previous one is no longer valid."""
         await self.stop(workspace_id)
         await self._token_secrets.delete(_secret_name(workspace_id))
         await self.start(workspace_id)

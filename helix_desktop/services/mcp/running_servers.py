@@ -1,4 +1,4 @@
-"""The MCP servers of open workspaces: started, ended, and told as tools."""
+"""The running MCP servers of open workspaces, and their tools."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 
 class RunningServers:
-    """Runs servers as the workspaces' records say; programs get what they need of `inherited`."""
+    """Runs servers as the workspaces' records say; programs get what they need of `inherited_env`."""
 
     def __init__(
         self, registry: WorkspaceRegistry, secrets: SecretStore, inherited_env: Mapping[str, str]
@@ -27,14 +27,14 @@ class RunningServers:
         self._listeners: list[Callable[[str], None]] = []
 
     def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
-        """Hear of the workspace whose servers have changed. Call the returned function to stop."""
+        """Call `listener` with the workspace whose servers changed; return a function to unsubscribe."""
         self._listeners.append(listener)
         return lambda: self._listeners.remove(listener)
 
     def create_toolset(self, workspace_id: str, root: Path, own_tools: Tools) -> Toolset:
         """Our own tools of a workspace that is being opened, then those of its servers.
 
-        None of them starts before `begin` or `settled`.
+        None of them starts before `start` or `wait_until_ready`.
         """
         context = ServerContext(root, self._inherited_env, self._secrets_of(workspace_id).load)
         hub = self._hubs[workspace_id] = Hub(context, self._scope.start, lambda: self._notify(workspace_id))
@@ -43,7 +43,7 @@ class RunningServers:
         return tools
 
     def start(self, workspace_id: str) -> None:
-        """Start the servers of an open workspace beside everything else; without trust end them."""
+        """Start the servers of an open workspace in the background; without trust, stop them."""
         if self._registry.get(workspace_id).servers:
             self._scope.start(self._apply(workspace_id), f"mcp begin {workspace_id}")
 

@@ -1,4 +1,4 @@
-"""The MCP servers of all workspaces: kept in their records, secrets in the keychain, live in open rooms."""
+"""The MCP servers of all workspaces: saved in their records, secrets in the keychain, running while open."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class McpServerService(RunningServers):
         )
 
     async def consent(self, workspace_id: str, name: str, fingerprint: str) -> None:
-        """Let a server start as the person has just seen it. Raises InvalidInput if it is another by now."""
+        """Let a server start as the user has just seen it. Raises InvalidInput if it changed since."""
         entry = self._entry(workspace_id, name)
         if entry.fingerprint != fingerprint:
             raise InvalidInput(f"{name} was changed meanwhile.", fix="Look at it again.")
@@ -88,13 +88,13 @@ class McpServerService(RunningServers):
         await self._save_entry(workspace_id, replace(self._entry(workspace_id, name), enabled=enabled))
 
     async def set_disabled_tools(self, workspace_id: str, name: str, tool_names: Sequence[str]) -> None:
-        """Say which tools of a server are not told."""
+        """Set the tools of a server that are not exposed to the model."""
         await self._save_entry(
             workspace_id, replace(self._entry(workspace_id, name), off=tuple(sorted(tool_names)))
         )
 
     async def restart(self, workspace_id: str, name: str) -> None:
-        """Start a server anew."""
+        """Restart a server."""
         await self._apply(workspace_id, name)
 
     async def remove(self, workspace_id: str, name: str) -> Callable[[], Awaitable[None]]:

@@ -1,4 +1,4 @@
-"""How an MCP server is doing, as a person is told: its state, what it offers and costs, and what it said."""
+"""The status of an MCP server for the user: its state, its tools and their cost, and its log."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from helix_desktop.domain.mcp_server import McpServerConfig, McpServerState
 
 
 class McpToolStatus(msgspec.Struct, frozen=True):
-    """A tool of a server: its own name, what is said of it, its tokens in every request, whether it is told.
+    """A tool of a server: its own name, description, tokens in every request, whether it is enabled.
 
-    `reads` is the server's own claim that it changes nothing; `refused` says why it can never be told.
+    `is_read_only` is the server's own claim that it changes nothing; `refusal`: why it is never exposed.
     """
 
     tool: str
@@ -24,8 +24,8 @@ class McpToolStatus(msgspec.Struct, frozen=True):
 class McpServerStatus(msgspec.Struct, frozen=True):
     """A server: its entry, its state and why, the name it gives itself, its tools, the end of its log.
 
-    `again_s`: a failed one is tried again so many seconds after it failed. `missing` names secrets that have
-    no value now.
+    `retry_in_s`: a failed server is retried this many seconds after it failed. `missing_secrets` have no
+    value now.
     """
 
     entry: McpServerConfig
@@ -39,7 +39,7 @@ class McpServerStatus(msgspec.Struct, frozen=True):
 
     @property
     def exposed_tools(self) -> tuple[McpToolStatus, ...]:
-        """The tools that the model is told of."""
+        """The tools that are exposed to the model."""
         return tuple(tool for tool in self.tools if tool.is_enabled and not tool.refusal)
 
     @property

@@ -1,4 +1,4 @@
-"""How a command ended, in the words that stand above its output."""
+"""The header of a command's output: how it ended."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MAX_NAMED = 8
 
 
 def describe_result(result: ProcessResult, timeout_s: int, sandbox_note: str, spill_path: str) -> str:
-    """What happened beside the output; `walls` says what held it back, `aside` where all of it stands."""
+    """Return the header of an output; `spill_path` is the file with all of it."""
     lines = [f"{_end(result, timeout_s)} ({sandbox_note})", *_left(result), *_cut(result, spill_path)]
     return "\n".join(lines) + "\n" + ("" if result.output else "(no output)\n")
 

@@ -1,4 +1,4 @@
-"""Running commands in the workspace, each asked for in its exact words, held back by a sandbox."""
+"""run_command: runs shell commands in the workspace, each approved verbatim, in a sandbox."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
 
 
 class RunCommandArguments(Arguments, frozen=True):
-    """What run_command takes; `folder` is where it runs, `network` asks for a way out of the sandbox."""
+    """The arguments of run_command; `folder` is where it runs, `network` asks for network access."""
 
     command: str
     folder: str = ""
@@ -41,7 +41,7 @@ class RunCommandArguments(Arguments, frozen=True):
 
 @dataclass(frozen=True)
 class CommandContext:
-    """Where commands run: the workspace's folder, what holds them back, and where they put files aside."""
+    """The context of commands: the workspace's folder, the sandbox, the grants, the scratch folder."""
 
     root: Path
     jail: Jail
@@ -57,7 +57,7 @@ class RunCommand:
         self._context, self._environment = context, environment
 
     async def approval_request(self, call_id: str, args: RunCommandArguments) -> ApprovalRequest:
-        """May exactly this command run? Raises ToolError for a command that hides what it is."""
+        """Return the approval request of this command. Raises ToolError if it has invisible characters."""
         _check_visible(args.command)
         _check_visible(args.folder or ".")
         refuse_multiline(args.command)
@@ -106,7 +106,7 @@ class RunCommand:
         return self._result(args, result, sandbox, network, spill_path)
 
     async def _active_sandbox(self, args: RunCommandArguments) -> tuple[Sandbox, bool]:
-        """The sandbox that holds now, and whether the network is open in it."""
+        """Return the active sandbox, and whether the network is open in it."""
         grants = self._context.current_grants()
         if not grants.sandbox:
             return NoSandbox(), True
@@ -117,7 +117,7 @@ class RunCommand:
     def _prepared(
         self, args: RunCommandArguments, sandbox: Sandbox, network: bool
     ) -> Iterator[tuple[ProcessSpec, Path]]:
-        """How to start it, good inside the block, and a file for output that is too large; blocks."""
+        """Yield the process to start, valid inside the block, and a file for too large output; blocks."""
         context = self._context
         with context.jail.hold_folder(args.folder or ".") as folder:
             if folder.file_name:
@@ -152,7 +152,7 @@ class RunCommand:
 def _check_visible(command: str) -> None:
     if not command.strip():
         raise ToolError("command is empty.")
-    hidden = first_hidden(command)  # it would make the command look like another one to who approves it
+    hidden = first_hidden(command)  # it would make the command look like another one in the approval
     if hidden:
         raise ToolError(
             f"The command was refused: it holds the invisible sign U+{ord(hidden):04X}.",
@@ -162,7 +162,7 @@ def _check_visible(command: str) -> None:
 
 
 def refuse_multiline(command: str, windows: bool = os.name == "nt") -> None:
-    """Refuse what cmd.exe would cut off without a word: it runs the first line of a command."""
+    """Raise ToolError for several lines on Windows: cmd.exe silently runs only the first."""
     if windows and "\n" in command.strip():
         raise ToolError(
             "The command was refused: it has several lines.",
@@ -172,7 +172,7 @@ def refuse_multiline(command: str, windows: bool = os.name == "nt") -> None:
 
 
 def cd_command(folder: str, windows: bool = os.name == "nt") -> str:
-    """The words by which the system's shell goes into a folder."""
+    """Return the shell command that changes into a folder."""
     return f'cd /d "{folder}"' if windows else f"cd {shlex.quote(folder)}"
 
 

@@ -38,38 +38,38 @@ class SandboxScope:
 
     @property
     def contains_home(self) -> bool:
-        """Whether the workspace is so wide that the person's own folder lies in it."""
+        """Return True if the user's home folder is inside the workspace."""
         return self.home.is_relative_to(self.root)
 
 
 class Sandbox(Protocol):
-    """One way to hold commands back."""
+    """A sandbox for commands."""
 
     @property
     def kind(self) -> SandboxKind:
-        """Which way it is."""
+        """The kind of sandbox."""
         ...
 
     def wrap(
         self, spec: ProcessSpec, scope: SandboxScope, network: bool
     ) -> AbstractContextManager[ProcessSpec]:
-        """The launch of a command in the cell, good inside the block; blocks. Raises OSError."""
+        """Yield the spec of a command inside the sandbox, valid in the block; blocks. Raises OSError."""
         ...
 
 
 class NoSandbox:
-    """Holds nothing back."""
+    """No sandbox: commands run unrestricted."""
 
     kind: SandboxKind = "none"
 
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
-        """The launch as it is, with the temporary folder of its workspace."""
+        """Yield the spec unchanged, but with the temporary folder of its workspace."""
         yield replace(spec, environment={**spec.environment, **_temp_environment(str(scope.scratch))})
 
 
 def confines(kind: SandboxKind, scope: SandboxScope, network: bool) -> bool:
-    """Whether a command really stays in the workspace and off the network.
+    """Return True if a command really stays in the workspace and off the network.
 
     Landlock cannot freeze a part of a folder that may be written, such as `.git/hooks`: it does not count.
     """
@@ -77,7 +77,7 @@ def confines(kind: SandboxKind, scope: SandboxScope, network: bool) -> bool:
 
 
 def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = False) -> str:
-    """In one sentence, for people and for the agent: what a command run so can reach."""
+    """Return one sentence for users and the agent: what a command run this way can access."""
     net = "the network is open" if network else "no network"
     if kind == "bubblewrap" and not contains_home:
         return f"Sandboxed (bubblewrap): writes only in the workspace; {net}."
@@ -89,7 +89,7 @@ def describe_sandbox(kind: SandboxKind, network: bool, contains_home: bool = Fal
 
 
 def sandbox_environment(environment: Mapping[str, str], temp_dir: str) -> dict[str, str]:
-    """The environment of a command in a sandbox: no ways to other programs, a place for passing files."""
+    """Return a sandboxed command's environment: no sockets of other programs, a temporary folder."""
     cleaned = {name: value for name, value in environment.items() if name not in _REMOVED_VARIABLES}
     return cleaned | _temp_environment(temp_dir) | {"XDG_CACHE_HOME": f"{temp_dir}/.cache"}
 
@@ -103,7 +103,7 @@ _SKIPPED = frozenset({"node_modules", "__pycache__", ".venv", "venv", "target", 
 
 
 def find_git_paths(root: Path) -> tuple[Path, ...]:
-    """What git takes for its own in a workspace: `.git` folders and files, also of submodules and work trees.
+    """Find git's own paths in a workspace: `.git` folders and files, also of submodules and work trees.
 
     Looks four levels deep, and blocks.
     """
@@ -121,7 +121,7 @@ def find_git_paths(root: Path) -> tuple[Path, ...]:
 
 
 def _modules(git: Path) -> list[Path]:
-    """What stands for `.git` of submodules and of further work trees."""
+    """Return the git folders of submodules and of further work trees."""
     configs = [path for name in ("modules", "worktrees") for path in (git / name).glob("**/config*")]
     return list(dict.fromkeys(path.parent for path in configs))
 

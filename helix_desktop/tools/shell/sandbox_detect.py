@@ -1,4 +1,4 @@
-"""Which sandbox this system has: looked for once, and taken for every command from then on."""
+"""Detects the sandbox of this system, once, and builds the scopes of workspaces."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _NONE = NoSandbox()
 
 
 def find_sandbox() -> Sandbox:
-    """The strictest sandbox that works here; blocks."""
+    """Return the strictest sandbox that works here; blocks."""
     return find_bwrap() or find_landlock() or _NONE
 
 
 class SandboxProvider:
-    """The sandbox of this system, and the cells of its workspaces."""
+    """The sandbox of this system, and the scopes of its workspaces."""
 
     def __init__(
         self,
@@ -30,21 +30,21 @@ class SandboxProvider:
         home: Path | None = None,
         hidden: Sequence[Path] = (),
     ) -> None:
-        """`hidden` paths are this program's own, which no command may see; `home` is the person's folder."""
+        """`hidden` paths are this program's own, which no command may see; `home` is the user's folder."""
         self._find, self._hidden = find, tuple(hidden)
         self._home = Path(os.path.realpath(home or Path.home()))
         self._lock = asyncio.Lock()
         self._detected: Sandbox | None = None
 
     async def detect(self) -> Sandbox:
-        """The strictest sandbox that works here."""
+        """Return the strictest sandbox that works here, detected once."""
         async with self._lock:
             if self._detected is None:
                 self._detected = await asyncio.to_thread(self._find)
             return self._detected
 
     def scope_for(self, root: Path, scratch: Path) -> SandboxScope:
-        """What commands of the workspace at `root` may touch; blocks."""
+        """Return what commands of the workspace at `root` may access; blocks."""
         candidates = (*secret_paths(self._home), *escape_sockets(), *existing_paths(self._hidden))
         hidden = tuple(path for path in candidates if path != root)
         startup = existing_paths(path for path in startup_files(self._home) if path.is_relative_to(root))
@@ -55,5 +55,5 @@ class SandboxProvider:
 
 
 def no_sandbox_provider() -> SandboxProvider:
-    """Commands as on a system that has no sandbox."""
+    """Return a provider that never has a sandbox."""
     return SandboxProvider(lambda: _NONE)

@@ -29,7 +29,7 @@ _RESOLVER_PATHS = (
 
 
 def find_landlock() -> Landlock | None:
-    """The Landlock of this kernel; None when it has none."""
+    """Return the Landlock sandbox of this kernel; None when it has none."""
     abi = abi_version()
     return Landlock(abi) if abi else None
 
@@ -40,12 +40,12 @@ class Landlock:
     kind: SandboxKind = "landlock"
 
     def __init__(self, abi: int) -> None:
-        """`known` is the version of the kernel's interface."""
+        """`abi` is the version of the kernel's interface."""
         self._abi = abi
 
     @contextmanager
     def wrap(self, spec: ProcessSpec, scope: SandboxScope, network: bool) -> Iterator[ProcessSpec]:
-        """The launch under a ruleset of its own."""
+        """Yield the spec with a Landlock ruleset of its own."""
         ruleset = open_ruleset(self._abi, network)
         try:
             every = all_rights(self._abi)
@@ -64,7 +64,7 @@ class Landlock:
 
 
 def readable_paths(scope: SandboxScope) -> list[Path]:
-    """The widest folders, and the files beside them, that hold nothing hidden; without the workspace."""
+    """Return the topmost folders, and the files next to them, with nothing hidden; without the workspace."""
     hidden = {*scope.hidden, _SHARED}
     parents = {parent for path in hidden for parent in path.parents}
     readable: list[Path] = []

@@ -1,4 +1,4 @@
-"""Fetching one web page: each host asked for, no machine of a private network ever spoken to."""
+"""fetch_url: fetches one web page; each host needs approval, and private networks are never contacted."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
 
 @dataclass(frozen=True)
 class HttpReply:
-    """What a server answered; header names are lower-case, the body is cut at the size asked for."""
+    """A server's reply; header names are lower-case, the body is cut at the requested size."""
 
     status: int
     headers: dict[str, str]
@@ -46,7 +46,7 @@ class HttpReply:
 
 
 class Fetcher(Protocol):
-    """Asks one machine for one page; follows nothing, sends nothing that identifies the person."""
+    """Asks one machine for one page; follows nothing, sends nothing that identifies the user."""
 
     async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
         """The reply of the machine at a numeric address. Raises OSError with words for people."""
@@ -54,7 +54,7 @@ class Fetcher(Protocol):
 
 
 class FetchUrlArguments(Arguments, frozen=True):
-    """What fetch_url takes; `raw` leaves HTML as it is."""
+    """The arguments of fetch_url; `raw` leaves HTML as it is."""
 
     url: str
     raw: bool = False
@@ -67,7 +67,7 @@ class FetchUrl:
         self._fetcher, self._resolve, self._current_grants = fetcher, resolve, current_grants
 
     async def approval_request(self, call_id: str, args: FetchUrlArguments) -> ApprovalRequest:
-        """May this host be spoken to? Raises ToolError."""
+        """Return the approval request for this host. Raises ToolError."""
         self._require_enabled()
         address = parse_url(args.url)
         rules = suggest_fetch_rules(NAME, address.url, address.host)
@@ -120,7 +120,7 @@ class FetchUrl:
         raise ToolError(f"{address.host} could not be reached.", f"{failure}.")
 
     async def _public_addresses(self, address: CheckedUrl) -> Sequence[str]:
-        """The machines behind a host, all of them public; these very ones are then spoken to."""
+        """Return a host's addresses, all of them public; only these are contacted."""
         try:
             addresses = await self._resolve(address.host, address.port)
         except OSError as error:
