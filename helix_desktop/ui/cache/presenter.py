@@ -61,19 +61,19 @@ class CachePresenter:
             self._async_actions.start(self._preview(digest), "preview")
 
     async def _preview(self, digest: str) -> None:
-        room, source = self._workspace, self._source
-        if room is None or source is None:
+        workspace, source = self._workspace, self._source
+        if workspace is None or source is None:
             return
         rows = await source.rows([digest])
         if not rows:
             return
         try:
-            data = await room.store.get(digest)
+            data = await workspace.store.get(digest)
         except ContentDamaged as error:
             source.damaged.add(digest)
             self._view.show_preview(PreviewState(rows[0], None, str(error)))
             return
-        if room is self._workspace:
+        if workspace is self._workspace:
             self._view.show_preview(PreviewState(rows[0], data))
 
     async def _verify(self, digest: str) -> None:
@@ -85,16 +85,16 @@ class CachePresenter:
         self._view.set_verified(digest, verdict.is_valid, verdict.text)
 
     async def _verify_many(self, digests: Sequence[str]) -> None:
-        room, source = self._workspace, self._source
-        if room is None or source is None:
+        workspace, source = self._workspace, self._source
+        if workspace is None or source is None:
             return
         damaged = 0
         for digest in digests:
-            verdict = await room.verify(digest)
+            verdict = await workspace.verify(digest)
             if not verdict.is_valid:
                 damaged += 1
                 source.damaged.add(digest)
-        self._notify_result(room.id, len(digests), damaged)
+        self._notify_result(workspace.id, len(digests), damaged)
 
     async def _pin(self, digests: Sequence[str], is_pinned: bool) -> None:
         if self._workspace is not None:
@@ -117,19 +117,19 @@ class CachePresenter:
             self._verify_task = self._async_actions.start(self._verify_all(), "verify all")
 
     async def _verify_all(self) -> None:
-        room, source = self._workspace, self._source
+        workspace, source = self._workspace, self._source
         try:
-            if room is None or source is None:
+            if workspace is None or source is None:
                 return
             ids = await source.ids(CacheFilter())
             digests = [ids[at : at + DIGEST_BYTES].hex() for at in range(0, len(ids), DIGEST_BYTES)]
             for done, digest in enumerate(digests):
                 if done % _PROGRESS_STEP == 0:
                     self._view.set_progress(CacheProgress("Verifying", done, len(digests)))
-                verdict = await room.verify(digest)
+                verdict = await workspace.verify(digest)
                 if not verdict.is_valid:
                     source.damaged.add(digest)
-            self._notify_result(room.id, len(digests), len(source.damaged))
+            self._notify_result(workspace.id, len(digests), len(source.damaged))
         finally:
             self._verify_task = None
             self._view.set_progress(None)
@@ -170,18 +170,18 @@ class CachePresenter:
 
     async def _export_all(self, digests: Sequence[str]) -> None:
         """Save several contents into a folder that the user chooses; none takes the place of a file there."""
-        room = self._workspace
+        workspace = self._workspace
         folder = await pick_folder(self._view, "Save the cached outputs to a folder")
-        if room is None or folder is None:
+        if workspace is None or folder is None:
             return
         for digest in digests:
-            entry = await room.store.entry(digest)
+            entry = await workspace.store.entry(digest)
             place = folder / _file_name(entry)
             if await asyncio.to_thread(place.exists):
                 place = folder / f"{digest[:12]}-{place.name}"
-            await _write(place, await room.store.get(digest))
+            await _write(place, await workspace.store.get(digest))
         text = f"{pluralize(len(digests), 'entry', 'entries')} saved to {folder}."
-        self._notify(Banner(_SAVED, "info", text, workspace=room.id))
+        self._notify(Banner(_SAVED, "info", text, workspace=workspace.id))
 
 
 def _file_name(entry: CacheEntry) -> str:

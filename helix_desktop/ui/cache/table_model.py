@@ -73,20 +73,20 @@ class CacheTableModel(QAbstractTableModel):
         self._generation += 1
         self._missing.clear()
         self._damaged.clear()
-        grown = len(ids) - len(self._ids)
-        if self._ids and grown > 0 and ids.startswith(self._ids):
+        growth = len(ids) - len(self._ids)
+        if self._ids and growth > 0 and ids.startswith(self._ids):
             self.beginInsertRows(QModelIndex(), self.rowCount(), len(ids) // DIGEST_BYTES - 1)
             self._ids = ids
             self.endInsertRows()
             self._emit_changed(0, self.rowCount() - 1)
             return 0
-        if self._ids and grown >= 0 and ids.endswith(self._ids):
-            if grown:
-                self.beginInsertRows(QModelIndex(), 0, grown // DIGEST_BYTES - 1)
+        if self._ids and growth >= 0 and ids.endswith(self._ids):
+            if growth:
+                self.beginInsertRows(QModelIndex(), 0, growth // DIGEST_BYTES - 1)
                 self._ids = ids
                 self.endInsertRows()
             self._emit_changed(0, self.rowCount() - 1)
-            return grown // DIGEST_BYTES
+            return growth // DIGEST_BYTES
         self.beginResetModel()
         self._ids = ids
         self.endResetModel()

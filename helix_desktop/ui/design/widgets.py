@@ -196,8 +196,8 @@ class PushButton(EnterActivates, QPushButton):
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
         if self._icon_name:
-            inks = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
-            color = inks.get(str(self.property("kind")), theme.muted)
+            colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
+            color = colors.get(str(self.property("kind")), theme.muted)
             self.setIcon(icon(self._icon_name, color, self._px, disabled=theme.faint))
             self.setIconSize(QSize(self._px + ICON_GAP_PX, self._px))
 

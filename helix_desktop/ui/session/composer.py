@@ -87,9 +87,9 @@ class ComposerController(QObject):
 
     def show_availability(self) -> None:
         """Enable the composer where something can be sent, and say why where it cannot."""
-        room = self._workspace
-        self.widget.setEnabled(room is None or (room.is_trusted() and not room.is_read_only))
-        if room is None or self._conversation is None:
+        workspace = self._workspace
+        self.widget.setEnabled(workspace is None or (workspace.is_trusted() and not workspace.is_read_only))
+        if workspace is None or self._conversation is None:
             return
         model, blocked_model = self._conversation.model, self._conversation.blocked_model
         own = self._conversation.session.transcript.chosen_model
@@ -99,9 +99,9 @@ class ComposerController(QObject):
         )
         if blocked_model:
             self.widget.editor.setPlaceholderText("Choose which model goes on before you send.")
-        if room.is_read_only:
+        if workspace.is_read_only:
             self.widget.editor.setPlaceholderText("Open for reading only: the folder is not there.")
-        elif not room.is_trusted():
+        elif not workspace.is_trusted():
             self.widget.editor.setPlaceholderText("Nothing can be sent before you trust this folder.")
 
     def clear_attachments(self) -> None:
@@ -207,19 +207,19 @@ class ComposerController(QObject):
 
     def _add_images(self, images: list[PastedImage]) -> None:
         """Let images go along with the next message of the conversation on screen."""
-        room, conversation = self._workspace, self._conversation
-        if room is not None and conversation is not None and not room.is_read_only:
-            self._async_actions.start(self._attach_images(room, conversation, images), "attach images")
+        workspace, conversation = self._workspace, self._conversation
+        if workspace is not None and conversation is not None and not workspace.is_read_only:
+            self._async_actions.start(self._attach_images(workspace, conversation, images), "attach images")
 
     async def _choose_images(self) -> None:
-        room = self._workspace
-        if room is None:
+        workspace = self._workspace
+        if workspace is None:
             return
         patterns = " ".join(f"*{suffix}" for suffix in sorted(IMAGE_SUFFIXES))
-        start = self._attach_folders.get(room.id) or self.folder_of(room.id)
+        start = self._attach_folders.get(workspace.id) or self.folder_of(workspace.id)
         paths = await pick_open_files(self.widget, "Attach images", f"Images ({patterns})", start)
         if paths:
-            self._attach_folders[room.id] = paths[0].parent
+            self._attach_folders[workspace.id] = paths[0].parent
         self._add_images([PastedImage(path.name, path) for path in paths])
 
     async def _attach_images(
@@ -263,10 +263,10 @@ class ComposerController(QObject):
         )
 
     async def _show_estimate(self) -> None:
-        text, room, conversation = self.widget.text(), self._workspace, self._conversation
-        if room is None or conversation is None:
+        text, workspace, conversation = self.widget.text(), self._workspace, self._conversation
+        if workspace is None or conversation is None:
             return
-        tokens = await room.count_tokens(text) if text.strip() else 0
+        tokens = await workspace.count_tokens(text) if text.strip() else 0
         total = tokens + sum(attachment.tokens for attachment in self._current_attachments())
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.measure()[1]
@@ -298,11 +298,11 @@ def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
     """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
     _, now = conversation.measure()
     fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools", "mcp"))
-    room = int((now.handover_threshold - now.reserve) / now.ratio) - fixed
-    if tokens > room:
+    workspace = int((now.handover_threshold - now.reserve) / now.ratio) - fixed
+    if tokens > workspace:
         raise MessageTooLarge(
             "This message is too large for the model's window.",
-            f"It has about {tokens:,} tokens; a message may have {max(0, room):,} here.",
+            f"It has about {tokens:,} tokens; a message may have {max(0, workspace):,} here.",
             "Recall fewer lines, shorten it, or choose a model with a larger window.",
         )
 

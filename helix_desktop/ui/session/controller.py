@@ -185,9 +185,9 @@ class SessionController(QObject):
 
     async def refresh(self) -> None:
         """Show header, gauge, inspector and timeline as they are now."""
-        conversation, room = self.conversation, self.workspace
+        conversation, workspace = self.conversation, self.workspace
         self.budget.show(conversation)
-        if conversation is None or room is None:
+        if conversation is None or workspace is None:
             self._window.top_bar.show_session(None)
             return
         _, gauge = conversation.measure()
@@ -214,7 +214,7 @@ class SessionController(QObject):
             self._gauge = gauge
             self.usage_changed.emit()
         self._show_next_message(conversation)
-        totals = await room.store.totals()
+        totals = await workspace.store.totals()
         if conversation is not self.conversation:
             return
         _, gauge = conversation.measure()  # something may have come while the store was asked
@@ -243,8 +243,8 @@ class SessionController(QObject):
 
     async def _show_timeline(self) -> None:
         """Made in a thread: a long session has more events than one frame can bear."""
-        conversation, room = self.conversation, self.workspace
-        if conversation is None or room is None:
+        conversation, workspace = self.conversation, self.workspace
+        if conversation is None or workspace is None:
             return
         transcript = conversation.session.transcript
         log, (_, gauge) = list(conversation.session.log), conversation.measure()

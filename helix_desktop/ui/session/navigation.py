@@ -139,9 +139,9 @@ class SessionNavigation(QObject):
 
     async def recall(self, digest: str, first: int, last: int) -> None:
         """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""
-        room = self._session_controller.workspace
-        if room is not None:
-            self._session_controller.composer.attach(await room.attach(digest, first, last))
+        workspace = self._session_controller.workspace
+        if workspace is not None:
+            self._session_controller.composer.attach(await workspace.attach(digest, first, last))
             self._window.show_page("chat")
 
     def show_request(self) -> None:

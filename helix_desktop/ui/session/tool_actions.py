@@ -96,16 +96,16 @@ class ToolCardController(QObject):
 
     async def _read_original(self, key: str, in_full: bool) -> None:
         """Show the original of an output in its card: its ends, or all of it."""
-        row, room, conversation = (
+        row, workspace, conversation = (
             self._row(key),
             self._session_controller.workspace,
             self._session_controller.conversation,
         )
-        if row is None or room is None or conversation is None:
+        if row is None or workspace is None or conversation is None:
             return
         try:
-            data = await room.store.get(row.digest)
-            tokens = (await room.store.entry(row.digest)).tokens
+            data = await workspace.store.get(row.digest)
+            tokens = (await workspace.store.entry(row.digest)).tokens
             original = OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
         except HelixError as error:
             original = OriginalOutput(problem=error.what)

@@ -88,12 +88,12 @@ class ViewStateKeeper(QObject):
     def _current_state(self) -> ViewState:
         screens = self._session_controller.views
         state, card = self._states.get(self._session), self._session_controller.first_card
-        board, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
-        scrolled = not board.is_following and len(board.model)
+        viewport, cursor = screens.chat.view.chat_viewport, screens.chat.composer.editor.textCursor()
+        scrolled = not viewport.is_following and len(viewport.model)
         at_end = cursor.atEnd() and not cursor.hasSelection()
         return ViewState(
-            row=board.model.raw_row(board.scroll_layout.anchor).key if scrolled else "",
-            offset=round(board.scroll_layout.offset, 1) if scrolled else 0.0,
+            row=viewport.model.raw_row(viewport.scroll_layout.anchor).key if scrolled else "",
+            offset=round(viewport.scroll_layout.offset, 1) if scrolled else 0.0,
             cursor=-1 if at_end else cursor.position(),
             mark=-1 if at_end else cursor.anchor(),
             entry=screens.cache.selected,

@@ -63,7 +63,7 @@ class RailRow(QWidget):
 
     def _node_color(self) -> str:
         theme = self._theme
-        inks: dict[Node, str] = {
+        colors: dict[Node, str] = {
             "live": theme.accent,
             "handover": theme.seg_handover,
             "observations": theme.seg_observations,
@@ -71,4 +71,4 @@ class RailRow(QWidget):
             "sweep": theme.seg_output,
             "failure": theme.error,
         }
-        return inks.get(self.node, theme.scrollbar)
+        return colors.get(self.node, theme.scrollbar)

@@ -193,16 +193,16 @@ class TokenSparkline(QWidget):
                 painter.drawText(place, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, text)
 
     def _paint_mark(self, painter: QPainter, position: QPointF, kind: PointKind) -> None:
-        inks = {
+        colors = {
             "handover": self._theme.seg_handover,
             "sweep": self._theme.seg_output,
             "fold": self._theme.seg_fold,
             "observations": self._theme.seg_observations,
             "failure": self._theme.error,
         }
-        if kind in inks:
+        if kind in colors:
             painter.setPen(QPen(QColor(self._theme.surface), 1.5))
-            painter.setBrush(QColor(inks[kind]))
+            painter.setBrush(QColor(colors[kind]))
             painter.drawEllipse(position, 4, 4)
 
     def _x(self, index: int) -> float:

@@ -56,26 +56,26 @@ class CleanupController(QObject):
         window.banners.action_clicked.connect(self._on_banner_action)
 
     def _require_workspace(self) -> OpenWorkspace:
-        room = self._services.open_workspaces.get(self._navigator.active_workspace_id)
-        if room is None:
+        workspace = self._services.open_workspaces.get(self._navigator.active_workspace_id)
+        if workspace is None:
             raise WorkspaceMissing("No workspace is open.", fix="Open one first.")
-        return room
+        return workspace
 
     async def clean_up(self) -> None:
         """Show what could go, and move it to the trash when the user confirms."""
-        room = self._require_workspace()
-        record = self._services.registry.get(room.id)
+        workspace = self._require_workspace()
+        record = self._services.registry.get(workspace.id)
         rule = RetentionRule(record.quota, record.unused_ms)
         dialog = self.cleanup_dialog = CleanupDialog(
             self._window, rule, bool(record.quota or record.unused_ms)
         )
-        dialog.plan_requested.connect(lambda rule: self._start_plan(room, rule))
+        dialog.plan_requested.connect(lambda rule: self._start_plan(workspace, rule))
         dialog.collect_requested.connect(
-            lambda on: self._async_actions.start(self._collect(room, on), "collect")
+            lambda on: self._async_actions.start(self._collect(workspace, on), "collect")
         )
         dialog.trash_requested.connect(self._open_trash)
         retint(dialog, self._window.theme)
-        self._start_plan(room, dialog.rule)
+        self._start_plan(workspace, dialog.rule)
         try:
             await exec_async(dialog)
         finally:
@@ -106,19 +106,19 @@ class CleanupController(QObject):
 
     async def move_to_trash(self, digests: Sequence[str]) -> None:
         """Move entries to the trash, and say why one stays. Raises WorkspaceMissing, StoreError."""
-        room = self._require_workspace()
-        result = await room.store.retention.collect(digests, grace_ms=0)
+        workspace = self._require_workspace()
+        result = await workspace.store.retention.collect(digests, grace_ms=0)
         if result.digests:
-            await self._show_trashed(room, result)
+            await self._show_trashed(workspace, result)
         left = [digest for digest in digests if digest not in result.digests]
         if not left:
             return
-        why, fix = retention_reason(await room.store.entry(left[0]))
+        why, fix = retention_reason(await workspace.store.entry(left[0]))
         what = "This entry stays in the cache."
         if len(digests) > 1:
             what = f"{pluralize(len(left), 'entry', 'entries')} stayed in the cache."
             why = why if len(left) == 1 else f"One of them: {why}"
-        self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace=room.id))
+        self._window.banners.show_banner(Banner(_STAYS, "warning", what, why, fix, workspace=workspace.id))
 
     async def _show_trashed(self, workspace: OpenWorkspace, result: CleanupResult) -> None:
         self._last_cleanup = (workspace, result)
@@ -144,18 +144,18 @@ class CleanupController(QObject):
 
     async def show_trash(self) -> None:
         """Show the trash until it is closed."""
-        room = self._require_workspace()
+        workspace = self._require_workspace()
         dialog = self.trash_dialog = TrashDialog(self._window)
         dialog.restore_requested.connect(
             lambda digests, sessions: self._async_actions.start(
-                self._restore(room, digests, sessions), "restore"
+                self._restore(workspace, digests, sessions), "restore"
             )
         )
         dialog.empty_requested.connect(
-            lambda: self._async_actions.start(self._empty_trash(room), "empty the trash")
+            lambda: self._async_actions.start(self._empty_trash(workspace), "empty the trash")
         )
         retint(dialog, self._window.theme)
-        dialog.show_trash(await room.store.retention.trash())
+        dialog.show_trash(await workspace.store.retention.trash())
         try:
             await exec_async(dialog)
         finally:
@@ -174,10 +174,10 @@ class CleanupController(QObject):
 
     async def redact(self, digest: str = "") -> None:
         """Let the user redact a text, or an output and a text. Raises HelixError."""
-        room = self._require_workspace()
+        workspace = self._require_workspace()
         own = AsyncActions(self._async_actions.scope, self._async_actions.show_error)
         self.redaction = RedactionPresenter(
-            self._window, own, room, self._services.redaction(room.id), self, digest
+            self._window, own, workspace, self._services.redaction(workspace.id), self, digest
         )
         try:
             await self.redaction.run()
@@ -204,15 +204,15 @@ class CleanupController(QObject):
     async def _undo(self) -> None:
         if self._last_cleanup is None:
             return
-        room, result = self._last_cleanup
+        workspace, result = self._last_cleanup
         self._last_cleanup = None
-        await room.store.retention.restore(result.digests)
+        await workspace.store.retention.restore(result.digests)
         self._window.banners.remove(_CLEANED)
         await self._refresh_views()
 
     async def _refresh_views(self) -> None:
         self._cache.refresh()
         await self._navigator.refresh()
-        room = self._services.open_workspaces.get(self._navigator.active_workspace_id)
-        if self.trash_dialog is not None and room is not None:
-            self.trash_dialog.show_trash(await room.store.retention.trash())
+        workspace = self._services.open_workspaces.get(self._navigator.active_workspace_id)
+        if self.trash_dialog is not None and workspace is not None:
+            self.trash_dialog.show_trash(await workspace.store.retention.trash())

@@ -195,7 +195,7 @@ class WorkspaceController(QObject):
         self._window.banners.remove(_CLOSED_BANNER, workspace_id)
         record = self._services.registry.get(workspace_id)
         try:
-            room = await self.import_export.run_job(
+            workspace = await self.import_export.run_job(
                 f"{record.name} is damaged and is being mended",
                 lambda tell: self._services.open_workspace(workspace_id, read_only, tell),
             )
@@ -206,25 +206,25 @@ class WorkspaceController(QObject):
         if self.active_workspace_id != workspace_id:
             return
         if workspace_id not in self._unsubscribers:
-            self._unsubscribers[workspace_id] = room.listen(
-                lambda session, update: self._on_update(room, session, update)
+            self._unsubscribers[workspace_id] = workspace.listen(
+                lambda session, update: self._on_update(workspace, session, update)
             )
             self.workspace_opened.emit(workspace_id)
-            await watch_store_health(room, self._window.banners)
+            await watch_store_health(workspace, self._window.banners)
             self._services.mcp_servers.start(workspace_id)
             self._async_actions.start(
                 self._services.cache_endpoints.start(workspace_id), f"share cache {workspace_id}"
             )
             self._async_actions.start(
-                self._run_housekeeping(room, RetentionRule(record.quota, record.unused_ms)), "tidy"
+                self._run_housekeeping(workspace, RetentionRule(record.quota, record.unused_ms)), "tidy"
             )
         await self._services.save_settings(self._services.settings.with_recent(workspace_id))
         self.session_controller.sample_messages = await self._services.sample_messages(workspace_id)
-        session_ids = [info.id for info in await room.sessions()]
+        session_ids = [info.id for info in await workspace.sessions()]
         if self._requested_ids != (workspace_id, ""):
             return  # the user has chosen one meanwhile
         session_id = record.session if record.session in session_ids else next(iter(session_ids), "")
-        await self._show_session(room, session_id)
+        await self._show_session(workspace, session_id)
 
     async def _run_housekeeping(self, workspace: OpenWorkspace, rule: RetentionRule) -> None:
         with suppress(StoreClosed):  # it was closed again meanwhile: another time will do
@@ -274,12 +274,14 @@ class WorkspaceController(QObject):
 
     async def refresh(self) -> None:
         """Show workspaces and sessions as they are now."""
-        room = self._services.open_workspaces.get(self.active_workspace_id)
+        workspace = self._services.open_workspaces.get(self.active_workspace_id)
         conversation = self.session_controller.conversation
-        complete = await self._sidebar.show_sessions(room, conversation.session.id if conversation else "")
+        complete = await self._sidebar.show_sessions(
+            workspace, conversation.session.id if conversation else ""
+        )
         self._sidebar.show_workspaces(self._services, self.active_workspace_id)
-        if room is not None and not complete and room.id not in self._recounting:
-            self._async_actions.start(self._recount(room), "recount sessions")
+        if workspace is not None and not complete and workspace.id not in self._recounting:
+            self._async_actions.start(self._recount(workspace), "recount sessions")
 
     async def _recount(self, workspace: OpenWorkspace) -> None:
         """Count the sessions whose figures are not known, then show them."""
@@ -293,9 +295,9 @@ class WorkspaceController(QObject):
 
     async def open_session(self, session: str) -> None:
         """Show another session of this workspace."""
-        room = self._services.open_workspaces.get(self.active_workspace_id)
-        if room is not None:
-            await self._show_session(room, session)
+        workspace = self._services.open_workspaces.get(self.active_workspace_id)
+        if workspace is not None:
+            await self._show_session(workspace, session)
 
     async def _open_and_raise(self, workspace_id: str, session: str) -> None:
         """Show a session, of whichever workspace, and bring the window in front."""
@@ -323,15 +325,17 @@ class WorkspaceController(QObject):
             )  # it could not be opened before; maybe it can now
         elif not self.active_workspace_id:
             await self.workspace_list.pick_folder()
-        room = self._services.open_workspaces.get(self.active_workspace_id)
-        if room is None:
+        workspace = self._services.open_workspaces.get(self.active_workspace_id)
+        if workspace is None:
             return
         async with self._new_session_lock:  # a key that is held down begins one session, not twenty
             fresh = [
-                info.id for info in await room.sessions() if not info.messages and info.title == NEW_TITLE
+                info.id
+                for info in await workspace.sessions()
+                if not info.messages and info.title == NEW_TITLE
             ]
-            session = fresh[0] if fresh else (await room.create_session()).session.id
-        await self._show_session(room, session)
+            session = fresh[0] if fresh else (await workspace.create_session()).session.id
+        await self._show_session(workspace, session)
         self._window.show_page("chat")
         self._window.commands.focus_composer.trigger()
 
@@ -348,8 +352,8 @@ class WorkspaceController(QObject):
         self._unsubscribers.pop(workspace_id, None)
 
     async def _rename_session(self, session: str, title: str) -> None:
-        room = self._services.open_workspaces.get(self.active_workspace_id)
-        if room is not None and title.strip():
-            conversation = await room.open_session(session)
+        workspace = self._services.open_workspaces.get(self.active_workspace_id)
+        if workspace is not None and title.strip():
+            conversation = await workspace.open_session(session)
             await conversation.rename(title.strip())
             await self.refresh()

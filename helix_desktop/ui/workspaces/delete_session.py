@@ -80,9 +80,9 @@ class DeleteSessionController(QObject):
 
     async def _undo(self, session: str) -> None:
         self._window.banners.remove(_DELETED)
-        room = self._services.open_workspaces.get(self._deleted_workspace_id)
-        if room is None:
+        workspace = self._services.open_workspaces.get(self._deleted_workspace_id)
+        if workspace is None:
             return
-        await room.store.retention.restore_session(session)
+        await workspace.store.retention.restore_session(session)
         if self._navigator.active_workspace_id == self._deleted_workspace_id:
             await self._navigator.open_session(session)

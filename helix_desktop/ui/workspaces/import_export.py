@@ -119,8 +119,8 @@ class ImportExportController(QObject):
 
     async def _may_close(self, workspace_id: str) -> bool:
         """Return True if nothing runs in a workspace, or the user agrees that it may be stopped."""
-        room = self._services.open_workspaces.get(workspace_id)
-        if room is None or not any(conversation.is_running for conversation in room.conversations):
+        workspace = self._services.open_workspaces.get(workspace_id)
+        if workspace is None or not any(conversation.is_running for conversation in workspace.conversations):
             return True
         answer = await dialogs.ask(
             self._window,

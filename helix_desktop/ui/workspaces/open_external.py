@@ -99,11 +99,11 @@ class ExternalOpenController:
         return answer == _OPEN
 
     async def _show_session(self, link: Link) -> None:
-        room = self._services.open_workspaces[link.workspace_id]
-        if link.session not in {session.id for session in await room.store.sessions()}:
+        workspace = self._services.open_workspaces[link.workspace_id]
+        if link.session not in {session.id for session in await workspace.store.sessions()}:
             raise InvalidInput(
                 "The link leads to a session that is not there.",
-                f"{_short_name(self._services.registry.get(room.id).name)} has none of this id; "
+                f"{_short_name(self._services.registry.get(workspace.id).name)} has none of this id; "
                 "it may be deleted.",
                 "Look into the trash, in the File menu.",
             )
@@ -111,8 +111,8 @@ class ExternalOpenController:
         self._window.show_page("chat")
 
     async def _show_content(self, link: Link) -> None:
-        room = self._services.open_workspaces[link.workspace_id]
-        await room.store.entry(link.digest)  # says so itself when there is none, or none any more
+        workspace = self._services.open_workspaces[link.workspace_id]
+        await workspace.store.entry(link.digest)  # says so itself when there is none, or none any more
         if self._workspace_controller.session_controller.conversation is None:
             raise InvalidInput(
                 "The linked content cannot be shown yet.",

@@ -65,8 +65,8 @@ class QuitController(QObject):
         """Return the titles of the sessions whose agent is at work, in every open workspace."""
         return [
             conversation.session.transcript.title or NEW_TITLE
-            for room in self._services.open_workspaces.values()
-            for conversation in room.conversations
+            for workspace in self._services.open_workspaces.values()
+            for conversation in workspace.conversations
             if conversation.is_running
         ]
 

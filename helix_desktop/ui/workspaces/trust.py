@@ -49,8 +49,10 @@ class TrustController(QObject):
 
     def show(self) -> None:
         """Show the strip where the folder on screen is not trusted."""
-        room = self._session_controller.workspace
-        self._strip.setVisible(room is not None and not room.is_read_only and not room.is_trusted())
+        workspace = self._session_controller.workspace
+        self._strip.setVisible(
+            workspace is not None and not workspace.is_read_only and not workspace.is_trusted()
+        )
 
     async def _ask_current(self) -> None:
         if self._session_controller.workspace is not None:
@@ -69,9 +71,9 @@ class TrustController(QObject):
         """Save the user's decision on a folder; without trust, what runs there is stopped."""
         self._services.registry.change(workspace_id, trusted=trusted)
         self._services.mcp_servers.start(workspace_id)
-        room = self._services.open_workspaces.get(workspace_id)
-        if room is not None and not trusted:
-            for conversation in room.conversations:
+        workspace = self._services.open_workspaces.get(workspace_id)
+        if workspace is not None and not trusted:
+            for conversation in workspace.conversations:
                 await conversation.stop()
         self.show()
         await self._on_change()

@@ -167,8 +167,8 @@ class ApprovalItem(RowItem):
             self._paint_mark(painter, mark, number == self._selected_offer)
         for text in self.texts:
             text.paint(painter, state.clip, state.marks_of(text))
-        for hot in self.hit_areas:
-            self._paint_area(painter, hot, state)
+        for area in self.hit_areas:
+            self._paint_area(painter, area, state)
 
     def _paint_head(self, painter: QPainter) -> None:
         chat_style, theme = self.style, self.style.theme

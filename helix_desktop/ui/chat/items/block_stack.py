@@ -54,7 +54,7 @@ class BlockStack:
 
     def hit_areas(self) -> list[HitArea]:
         """Return the places of all parts."""
-        return [hot for hots in self._hit_areas for hot in hots]
+        return [area for areas in self._hit_areas for area in areas]
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw the parts that are in sight."""

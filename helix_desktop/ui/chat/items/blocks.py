@@ -165,12 +165,12 @@ class CodeBlock:
         style, theme, frame = self._style, self._style.theme, self.frame
         line = frame.y() + style.px(HEADER_HEIGHT)
         painter.fillRect(QRectF(frame.x() + 1, line - 1, frame.width() - 2, 1), style.color(theme.border))
-        hot = self.hit_areas()[0]
+        area = self.hit_areas()[0]
         is_path = self.label != self.language
         font = style.font(SMALL, MEDIUM, mono=is_path)
-        room = QRectF(frame.x() + 14, frame.y(), hot.rect.x() - frame.x() - 22, style.px(HEADER_HEIGHT) - 1)
+        room = QRectF(frame.x() + 14, frame.y(), area.rect.x() - frame.x() - 22, style.px(HEADER_HEIGHT) - 1)
         paint_line(painter, style, room, self.label, font, theme.muted)
-        self._paint_copy(painter, state, hot)
+        self._paint_copy(painter, state, area)
 
     def grow(self, lines: Sequence[str], partial: str) -> None:
         """Take complete lines and the line that is still arriving of an open fence."""

@@ -127,8 +127,8 @@ class DividerItem(RowItem):
             if end - start > 8:  # noqa: PLR2004 - shorter is a speck, not a line
                 painter.drawLine(round(start), round(y), round(end), round(y))
         paint_chip(painter, chat_style, self._chip, self._text_rect, style)
-        for hot in self.hit_areas:
-            paint_button(painter, chat_style, hot, state, "ghost")
+        for area in self.hit_areas:
+            paint_button(painter, chat_style, area, state, "ghost")
         for text in self.texts:
             painter.fillRect(
                 QRectF(0, text.y, 2, text.height), chat_style.color(chat_style.theme.border_strong)
@@ -187,5 +187,5 @@ class NoticeItem(RowItem):
         paint_icon(painter, style, _LEVELS[self._notice.level], color, mark)
         for text in self.texts:
             text.paint(painter, state.clip, state.marks_of(text))
-        for hot in self.hit_areas:
-            paint_button(painter, style, hot, state)
+        for area in self.hit_areas:
+            paint_button(painter, style, area, state)

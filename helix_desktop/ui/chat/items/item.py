@@ -61,9 +61,9 @@ class RowItem(LazyLayout, ABC):
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw everything, and the ring around what has the keyboard."""
         self._paint(painter, state)
-        hot = self.hit_area(state.focused)
-        if hot is not None:
-            paint_focus_ring(painter, self.style, hot.rect, hot.radius)
+        area = self.hit_area(state.focused)
+        if area is not None:
+            paint_focus_ring(painter, self.style, area.rect, area.radius)
 
     @property
     def texts(self) -> Sequence[TextLayout]:
@@ -112,12 +112,12 @@ class RowItem(LazyLayout, ABC):
 
     def hit_area(self, name: str) -> HitArea | None:
         """Return the place of a name, or None."""
-        return next((hot for hot in self.hit_areas if hot.name == name), None)
+        return next((area for area in self.hit_areas if area.name == name), None)
 
     def hit_area_at(self, x: float, y: float) -> HitArea | None:
         """Return the place at a point; of nested ones the later, which lies on top."""
         point = QPointF(x, y)
-        return next((hot for hot in reversed(self.hit_areas) if hot.rect.contains(point)), None)
+        return next((area for area in reversed(self.hit_areas) if area.rect.contains(point)), None)
 
     def text_at(self, x: float, y: float) -> TextLayout | None:
         """Return the text at a point, or None."""

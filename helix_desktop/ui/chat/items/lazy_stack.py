@@ -70,8 +70,10 @@ class LazyStack:
             self._width = width
             previous, self._markdown.heights = self._markdown.heights, []
             is_unchanged = len(previous) == len(self.sections)
-            for at, slab in enumerate(self.sections):
-                slab.height = self._style.px(previous[at]) if is_unchanged else self._estimate_height(slab)
+            for at, lazy_section in enumerate(self.sections):
+                lazy_section.height = (
+                    self._style.px(previous[at]) if is_unchanged else self._estimate_height(lazy_section)
+                )
         self._x = x
         self._position_below(y)
         return self.bottom
@@ -100,8 +102,8 @@ class LazyStack:
 
     def is_ready(self, index: int) -> bool:
         """Return True if a section is built and laid out for the current width."""
-        slab = self.sections[index]
-        return slab.built and slab.width == self._width
+        lazy_section = self.sections[index]
+        return lazy_section.built and lazy_section.width == self._width
 
     def ready_sections(self) -> Iterator[LazySection]:
         """Return the sections that are ready, from top to bottom."""
@@ -114,23 +116,25 @@ class LazyStack:
 
     def layout_section(self, index: int, markdown_blocks: tuple[Block, ...], previous: Block | None) -> None:
         """Lay a built section out for the current width; the sections below it do not move yet."""
-        slab = self.sections[index]
-        slab.layout(markdown_blocks, previous, self._width, self._style)
-        slab.move(self._x)
+        lazy_section = self.sections[index]
+        lazy_section.layout(markdown_blocks, previous, self._width, self._style)
+        lazy_section.move(self._x)
 
     def heights(self) -> list[float]:
         """Return the heights of all sections, pixels at zoom 1; none before there is a width."""
-        return [slab.height / self._style.zoom for slab in self.sections] if self._width else []
+        return (
+            [lazy_section.height / self._style.zoom for lazy_section in self.sections] if self._width else []
+        )
 
     def _position_below(self, y: float) -> None:
         """Stand below each other; only what is built has parts to be moved."""
         tops = [y]
-        for at, slab in enumerate(self.sections):
-            if slab.top != y:
-                slab.top = y
+        for at, lazy_section in enumerate(self.sections):
+            if lazy_section.top != y:
+                lazy_section.top = y
                 if self.is_ready(at):
-                    slab.move(self._x)
-            y += slab.height
+                    lazy_section.move(self._x)
+            y += lazy_section.height
             tops.append(y)
         self._tops = tops
 

@@ -92,7 +92,7 @@ class LazyText:
 
     def built_texts(self) -> list[TextLayout]:
         """Return the texts that are built and laid out, from top to bottom."""
-        return [part.text for slab in self.stack.ready_sections() for part in slab.parts]
+        return [part.text for lazy_section in self.stack.ready_sections() for part in lazy_section.parts]
 
     def text(self, number: int) -> TextLayout:
         """Return a text by its number, built and laid out when it was not; IndexError when there is none."""
@@ -104,13 +104,15 @@ class LazyText:
 
     def block_texts(self) -> Iterator[BlockText]:
         """Return the words of all texts; nothing is built for them."""
-        for at, slab in enumerate(self._sections):
-            if slab.built:
-                yield from (text_of_layout(part.text) for part in slab.parts)
+        for at, lazy_section in enumerate(self._sections):
+            if lazy_section.built:
+                yield from (text_of_layout(part.text) for part in lazy_section.parts)
                 continue
             for number, block in enumerate(self._markdown.blocks(at)):
                 yield text_of_block(
-                    block, at * TEXTS_PER_SECTION + number, slab.section.joiner if not number else None
+                    block,
+                    at * TEXTS_PER_SECTION + number,
+                    lazy_section.section.joiner if not number else None,
                 )
 
     def edge_text(self, *, last: bool) -> int | None:
@@ -125,15 +127,18 @@ class LazyText:
     def hit_areas(self) -> list[HitArea]:
         """Return the places of all parts that are built."""
         return [
-            hot for slab in self.stack.ready_sections() for part in slab.parts for hot in part.hit_areas()
+            area
+            for lazy_section in self.stack.ready_sections()
+            for part in lazy_section.parts
+            for area in part.hit_areas()
         ]
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw what is built and in sight."""
         for at in self.stack.sections_between(state.clip.top(), state.clip.bottom()):
-            slab = self._sections[at]
-            for part, top in zip(slab.parts, slab.tops, strict=False):
-                if self.stack.is_ready(at) and slab.top + top + part.height > state.clip.top():
+            lazy_section = self._sections[at]
+            for part, top in zip(lazy_section.parts, lazy_section.tops, strict=False):
+                if self.stack.is_ready(at) and lazy_section.top + top + part.height > state.clip.top():
                     part.paint(painter, state)
 
     def copy_text(self, area_name: str) -> str | None:

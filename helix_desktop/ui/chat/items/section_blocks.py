@@ -34,8 +34,8 @@ class SectionBlocks:
     def _make_block(self, index: int, number: int, block: Block) -> MessageBlock:
         section, studio = self._sections[index], self._tools
         if isinstance(block, Code) and (section.continues_above or section.continues_below):
-            piece = self._code_split(section, block)
-            part: MessageBlock = CodeBlock(studio.writer, studio.style, block, studio.highlighter, piece)
+            split = self._code_split(section, block)
+            part: MessageBlock = CodeBlock(studio.writer, studio.style, block, studio.highlighter, split)
         else:
             part = make_block(block, studio.writer, studio.style, studio.highlighter)
         part.text.number = index * TEXTS_PER_SECTION + number

@@ -63,13 +63,13 @@ class SubagentStrip:
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw phase, gauge, figures, newest call, and the button."""
-        (hot,) = self.hit_areas
+        (area,) = self.hit_areas
         paint_button(
-            painter, self._style, hot._replace(label=_OPEN_LABEL), state, "outline", "arrow-up-right"
+            painter, self._style, area._replace(label=_OPEN_LABEL), state, "outline", "arrow-up-right"
         )
         if self._status is not None:
-            middle = hot.rect.center().y()
-            self._paint_status(painter, state, self._status, middle, hot.rect.x() - self._style.px(12))
+            middle = area.rect.center().y()
+            self._paint_status(painter, state, self._status, middle, area.rect.x() - self._style.px(12))
 
     def _paint_status(
         self, painter: QPainter, state: PaintState, status: SubagentStatus, middle: float, right: float

@@ -40,8 +40,8 @@ class ThinkingBlock:
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw the fold."""
-        for hot in self.hit_areas:
-            self._paint_line(painter, state, hot)
+        for area in self.hit_areas:
+            self._paint_line(painter, state, area)
         if self.text is not None:
             bar = QRectF(0, self.text.y, 2, self.text.height)
             painter.fillRect(bar, self._style.color(self._style.theme.border_strong))

@@ -152,9 +152,9 @@ class ToolBody:
                 paint_line(painter, style, section.title_rect, section.title, font, theme.muted)
             if not section.gap.isNull():
                 self._paint_gap(painter, section)
-        for hot in self.hit_areas:
+        for area in self.hit_areas:
             paint_button(
-                painter, style, hot, state, "outline", "database" if hot.name == "cache:open" else ""
+                painter, style, area, state, "outline", "database" if area.name == "cache:open" else ""
             )
 
     def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:
@@ -166,7 +166,7 @@ class ToolBody:
         )
         if not words:
             words = "" if section.head is None else "The whole output"
-        left = min((hot.rect.x() for hot in self.hit_areas), default=section.gap.right())
+        left = min((area.rect.x() for area in self.hit_areas), default=section.gap.right())
         room = QRectF(
             section.gap.x(), section.gap.y(), max(0.0, left - section.gap.x() - 8), section.gap.height()
         )

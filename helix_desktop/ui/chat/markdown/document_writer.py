@@ -45,36 +45,36 @@ class DocumentWriter:
     def write_prose(self, block: Prose, color: str = "", size: int = BODY) -> TextLayout:
         """Return a piece that holds the leaves of a block."""
         document = new_document(self._style.font(size))
-        piece = TextLayout(self._style, document, color)
+        text_layout = TextLayout(self._style, document, color)
         cursor = QTextCursor(document)
         cursor.beginEditBlock()
         for number, leaf in enumerate(block.paragraphs):
-            self._write_paragraph(cursor, piece, leaf, first=number == 0)
+            self._write_paragraph(cursor, text_layout, leaf, first=number == 0)
         cursor.endEditBlock()
-        return piece
+        return text_layout
 
     def write_table(self, block: Table) -> TextLayout:
         """Return a piece that holds a table."""
         document = new_document(self._style.font(BODY))
-        piece = TextLayout(self._style, document)
-        piece.is_table = True
+        text_layout = TextLayout(self._style, document)
+        text_layout.is_table = True
         columns = max(1, len(block.alignments))
         cursor = QTextCursor(document)
         cursor.beginEditBlock()
         table = cursor.insertTable(len(block.rows), columns, self._table_format(columns))
         for row, cells in enumerate(block.rows):
             for column, spans in enumerate(cells[:columns]):
-                self._write_cell(piece, table, (row, column), spans, block.alignments[column])
+                self._write_cell(text_layout, table, (row, column), spans, block.alignments[column])
         cursor.endEditBlock()
         _shrink_ends(document)
-        return piece
+        return text_layout
 
     def write_plain(self, text: str, *, mono: bool, color: str = "", size: int = CODE) -> TextLayout:
         """Return a piece that holds text as it is, one block per line, very long lines folded."""
         document = new_document(self._style.font(size, mono=mono), wrap_anywhere=mono)
-        piece = TextLayout(self._style, document, color)
-        self.append_lines(piece, text.split("\n"))
-        return piece
+        text_layout = TextLayout(self._style, document, color)
+        self.append_lines(text_layout, text.split("\n"))
+        return text_layout
 
     def append_lines(self, layout: TextLayout, lines: Sequence[str]) -> None:
         """Add text at the end of a plain piece: the first line goes on the last one."""

@@ -180,9 +180,9 @@ class ChatViewport(QObject):
             if row.y > point.y():
                 break
             placed = row
-        sheet = self.item(placed.row_index)
+        item = self.item(placed.row_index)
         top = placed.y + self.item_cache.gap(placed.row_index)
-        return HitResult(placed.row_index, sheet, point.x() - self.column.left, point.y() - top)
+        return HitResult(placed.row_index, item, point.x() - self.column.left, point.y() - top)
 
     def _viewport_state(self) -> ViewportState:
         return ViewportState(self.column.height, self.is_following, self.item, self.item_cache.gap)
@@ -226,8 +226,8 @@ class Spinner(QObject):
         chat_viewport.layout_changed.connect(self._update_timer)
 
     def _busy(self) -> list[RowWidget]:
-        deck = self._chat_viewport.widget_pool
-        visible = deck.visible.values() if deck is not None else ()
+        pool = self._chat_viewport.widget_pool
+        visible = pool.visible.values() if pool is not None else ()
         return [widget for widget in visible if widget.item is not None and widget.item.is_busy]
 
     def _update_timer(self) -> None:

@@ -125,8 +125,8 @@ class ChatFinder(QObject):
 
     def _find_position(self, index: int, origin: TextPosition | None) -> TextPosition | None:
         """Return the nearest hit of a row; only texts that hold the words are built for it."""
-        sheet = self._chat_viewport.item(index)
-        words = sheet.block_texts()
+        item = self._chat_viewport.item(index)
+        words = item.block_texts()
         for text in words if self._forward else reversed(list(words)):
             passed = origin is not None and (
                 text.number < origin.text if self._forward else text.number > origin.text
@@ -135,7 +135,7 @@ class ChatFinder(QObject):
                 continue
             positions = [
                 TextPosition(index, text.number, start)
-                for start, _ in sheet.text(text.number).find_all(self.query)
+                for start, _ in item.text(text.number).find_all(self.query)
             ]
             for spot in positions if self._forward else reversed(positions):
                 if origin is None or (spot > origin if self._forward else spot < origin):
@@ -152,7 +152,7 @@ class ChatFinder(QObject):
         return True
 
     def _scroll_to(self, position: TextPosition) -> None:
-        sheet = self._chat_viewport.item(position.row)
-        line = sheet.text(position.text).line_rect(position.position)
+        item = self._chat_viewport.item(position.row)
+        line = item.text(position.text).line_rect(position.position)
         third = self._chat_viewport.column.height / 3
         self._chat_viewport.show_row(position.row, third - line.y())

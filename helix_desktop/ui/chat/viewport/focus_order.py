@@ -22,12 +22,12 @@ class FocusOrder(QObject):
 
     def step(self, forward: bool) -> bool:
         """Go to the next place, or the one before; False when there is none within reach."""
-        deck = self._chat_viewport.widget_pool
-        widget = deck.focused_widget() if deck is not None else None
+        pool = self._chat_viewport.widget_pool
+        widget = pool.focused_widget() if pool is not None else None
         if widget is None or widget.item is None:
             return forward and self.enter(forward=True)
         self._build_next(widget.item, widget.focused_area, forward)
-        names = [hot.name for hot in widget.item.hit_areas]
+        names = [area.name for area in widget.item.hit_areas]
         at = names.index(widget.focused_area) if widget.focused_area in names else -1
         at += 1 if forward else -1
         if 0 <= at < len(names):
@@ -40,24 +40,24 @@ class FocusOrder(QObject):
         if not placed:
             return False
         for row in placed if forward else reversed(placed):
-            hots = self._visible_areas(row)
-            if hots:
-                return self._focus(row.row_index, hots[0 if forward else -1])
+            areas = self._visible_areas(row)
+            if areas:
+                return self._focus(row.row_index, areas[0 if forward else -1])
         return self._search(placed[-1 if forward else 0].row_index, forward)
 
     def _visible_areas(self, placed: PlacedRow) -> list[HitArea]:
         """Return the places of a row that are wholly in sight."""
         top = placed.y + self._chat_viewport.item_cache.gap(placed.row_index)
         height = self._chat_viewport.column.height
-        hots = self._chat_viewport.item(placed.row_index).hit_areas
-        return [hot for hot in hots if top + hot.rect.top() >= 0 and top + hot.rect.bottom() <= height]
+        areas = self._chat_viewport.item(placed.row_index).hit_areas
+        return [area for area in areas if top + area.rect.top() >= 0 and top + area.rect.bottom() <= height]
 
     def _build_next(self, item: RowItem, name: str, forward: bool) -> None:
         """Have the place after, or before, a place built; without a name the first, or last, of the item."""
         here = item.hit_area(name)
         edge = 0.0 if forward else item.height
         edge = here.rect.y() if here is not None else edge
-        heights = [hot.rect.y() for hot in item.hit_areas if hot.name != name]
+        heights = [area.rect.y() for area in item.hit_areas if area.name != name]
         if forward:
             item.build_hit_area(
                 edge, min((y for y in heights if y > edge), default=item.height), forward=True
@@ -70,10 +70,10 @@ class FocusOrder(QObject):
         for _ in range(_MAX_SEARCH_ROWS):
             if not 0 <= index < len(self._chat_viewport.model):
                 return False
-            sheet = self._chat_viewport.item(index)
-            self._build_next(sheet, "", forward)
-            if sheet.hit_areas:
-                return self._focus(index, sheet.hit_areas[0 if forward else -1])
+            item = self._chat_viewport.item(index)
+            self._build_next(item, "", forward)
+            if item.hit_areas:
+                return self._focus(index, item.hit_areas[0 if forward else -1])
             index += step
         return False
 
@@ -85,5 +85,5 @@ class FocusOrder(QObject):
         return widget is not None
 
     def _widget(self, index: int) -> RowWidget | None:
-        deck = self._chat_viewport.widget_pool
-        return deck.visible.get(self._chat_viewport.model.raw_row(index).key) if deck is not None else None
+        pool = self._chat_viewport.widget_pool
+        return pool.visible.get(self._chat_viewport.model.raw_row(index).key) if pool is not None else None

@@ -93,16 +93,16 @@ class IncrementalBuilder(QObject):
         return done
 
     def _build(self, row: PlacedRow, state: ViewportState, margin: float, deadline: float) -> bool:
-        sheet = state.item(row.row_index)
+        item = state.item(row.row_index)
         top = -row.y - state.gap(row.row_index)
         bottom = top + state.height
         is_first = row is self._scroll_layout.placed[0]
         upwards = state.is_following or (is_first and row.y + row.height <= state.height and row.y < 0)
-        pin = sheet.scroll_anchor(top, bottom, at_end=upwards)
-        stood = sheet.anchor_top(pin)
-        done = sheet.build(top - margin, bottom + margin, deadline, upwards=upwards)
+        pin = item.scroll_anchor(top, bottom, at_end=upwards)
+        stood = item.anchor_top(pin)
+        done = item.build(top - margin, bottom + margin, deadline, upwards=upwards)
         if is_first:
-            self._scroll_layout.scroll_by(sheet.anchor_top(pin) - stood)
+            self._scroll_layout.scroll_by(item.anchor_top(pin) - stood)
         return done
 
     def _read_ahead(self, deadline: float) -> bool:

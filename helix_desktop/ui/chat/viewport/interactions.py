@@ -114,11 +114,11 @@ class RowInteractions(QObject):
         return True
 
     def _copy_code(self, index: int, area_name: str) -> None:
-        sheet = self._chat_viewport.item(index)
-        source = sheet.copy_text(area_name)
+        item = self._chat_viewport.item(index)
+        source = item.copy_text(area_name)
         if source is not None:
             QGuiApplication.clipboard().setText(source)
-            self._copied_area = (sheet.row.key, area_name)
+            self._copied_area = (item.row.key, area_name)
             self._copied_timer.start()
             self._chat_viewport.repaint()
 

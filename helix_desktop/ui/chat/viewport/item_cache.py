@@ -60,9 +60,9 @@ class ItemCache:
     def set_style(self, style: ChatStyle) -> None:
         """Create all items again in another style."""
         self._tools.highlighter.clear()
-        sheets = self._items.items()
+        items = self._items.items()
         self._markdown_by_key |= {
-            key: item.lazy_markdown() for key, item in sheets if isinstance(item, AssistantMessageItem)
+            key: item.lazy_markdown() for key, item in items if isinstance(item, AssistantMessageItem)
         }
         self._tools = ItemTools(style, DocumentWriter(style), self._tools.highlighter)
         self._items.clear()
@@ -86,17 +86,17 @@ class ItemCache:
         """Return the item of a row, created when needed; not laid out."""
         shape = self._model.raw_row(index)
         setting = ItemContext(self._shows_header(index, shape), self._expanded.get(shape.key, frozenset()))
-        sheet = self._items.get(shape.key)
-        if sheet is not None and sheet.context == setting and self._is_current(sheet, shape):
+        item = self._items.get(shape.key)
+        if item is not None and item.context == setting and self._is_current(item, shape):
             self._items.move_to_end(shape.key)
-            return sheet
-        reading = self._reusable_markdown(sheet, shape.key)
-        sheet = _make_item(self._model.row(index), setting, self._tools, reading)
-        self._items[shape.key] = sheet
+            return item
+        reading = self._reusable_markdown(item, shape.key)
+        item = _make_item(self._model.row(index), setting, self._tools, reading)
+        self._items[shape.key] = item
         self._items.move_to_end(shape.key)
         if len(self._items) > MAX_CACHED_ITEMS:
             self._items.popitem(last=False)
-        return sheet
+        return item
 
     def is_open(self, key: str, fold: str) -> bool:
         """Return True if a fold of a row is open."""

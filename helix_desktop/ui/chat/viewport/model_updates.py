@@ -46,11 +46,11 @@ class ModelUpdates(QObject):
         self._pause_ms = max(FLUSH_MS, round(spent_ms * _PAUSE_FACTOR))
 
     def _on_row_appended(self, index: int) -> None:
-        board = self._chat_viewport
-        board.scroll_layout.heights.append(HEIGHT_ESTIMATES[type(board.model.raw_row(index))])
-        if not board.is_following:
-            board.unseen_count += 1
-        board.refresh()
+        viewport = self._chat_viewport
+        viewport.scroll_layout.heights.append(HEIGHT_ESTIMATES[type(viewport.model.raw_row(index))])
+        if not viewport.is_following:
+            viewport.unseen_count += 1
+        viewport.refresh()
 
     def _on_row_removed(self, index: int) -> None:
         self._chat_viewport.scroll_layout.remove(index)
@@ -72,15 +72,13 @@ class ModelUpdates(QObject):
     def _update_in_place(self, index: int, key: str) -> bool:
         """Let the item of an answer grow in place; False when it has to be created again."""
         row = self._chat_viewport.model.row(index)
-        sheet = self._chat_viewport.item_cache.cached(key)
+        item = self._chat_viewport.item_cache.cached(key)
         return (
-            isinstance(row, AssistantRow)
-            and isinstance(sheet, AssistantMessageItem)
-            and sheet.try_update(row)
+            isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem) and item.try_update(row)
         )
 
     def _repaint(self, key: str) -> None:
-        deck = self._chat_viewport.widget_pool
-        widget = deck.visible.get(key) if deck is not None else None
+        pool = self._chat_viewport.widget_pool
+        widget = pool.visible.get(key) if pool is not None else None
         if widget is not None:
             widget.update()

@@ -50,11 +50,11 @@ class MouseHandler(QObject):
         if located is None or event.button() != Qt.MouseButton.LeftButton:
             return
         self.last_index = located.row_index
-        hot = located.item.hit_area_at(located.x, located.y)
-        if hot is not None and not self._guard.accepts(located.item.row.key, hot.name):
+        area = located.item.hit_area_at(located.x, located.y)
+        if area is not None and not self._guard.accepts(located.item.row.key, area.name):
             return
-        if hot is not None:
-            self.pressed = (located.item.row.key, hot.name)
+        if area is not None:
+            self.pressed = (located.item.row.key, area.name)
             self.changed.emit()
             return
         self._link = _link_at(located)
@@ -96,9 +96,9 @@ class MouseHandler(QObject):
         located = self._chat_viewport.hit_test(event.position())
         if located is None:
             return
-        hot = located.item.hit_area_at(located.x, located.y)
-        if hot is not None and pressed == (located.item.row.key, hot.name):
-            self.clicked.emit(located.row_index, hot.name)
+        area = located.item.hit_area_at(located.x, located.y)
+        if area is not None and pressed == (located.item.row.key, area.name):
+            self.clicked.emit(located.row_index, area.name)
         elif link and not self._selection and _link_at(located) == link:
             self.link_activated.emit(link)
         self.changed.emit()
@@ -154,11 +154,11 @@ class MouseHandler(QObject):
 
     def _update_hover(self) -> None:
         located = self._chat_viewport.hit_test(self._position)
-        hot = located.item.hit_area_at(located.x, located.y) if located is not None else None
-        link = _link_at(located) if located is not None and hot is None else ""
-        key = (located.item.row.key, hot.name) if located is not None and hot is not None else ("", "")
-        self._set_hover(key, link, link or (hot.tip if hot is not None else ""))
-        if hot is not None or link:
+        area = located.item.hit_area_at(located.x, located.y) if located is not None else None
+        link = _link_at(located) if located is not None and area is None else ""
+        key = (located.item.row.key, area.name) if located is not None and area is not None else ("", "")
+        self._set_hover(key, link, link or (area.tip if area is not None else ""))
+        if area is not None or link:
             self._viewport.setCursor(Qt.CursorShape.PointingHandCursor)
         elif located is not None and located.item.text_at(located.x, located.y) is not None:
             self._viewport.setCursor(Qt.CursorShape.IBeamCursor)

@@ -97,27 +97,27 @@ class RowWidget(QWidget):
         active = QAccessible.isActive()
         if not (active or self.focused_area or self._buttons):
             return
-        hots = {hot.name: hot for hot in self.item.hit_areas} if self.item is not None else {}
+        areas = {area.name: area for area in self.item.hit_areas} if self.item is not None else {}
         if not active:
-            hots = {name: hot for name, hot in hots.items() if name == self.focused_area}
+            areas = {name: area for name, area in areas.items() if name == self.focused_area}
         elif self._text is None:
             self._text = RowText(self, self.text)
         if self._text is not None:
             self._text.setVisible(self.item is not None and self.item.has_text)
             self._text.setGeometry(self.rect())
-        for name in [name for name in self._buttons if name not in hots]:
+        for name in [name for name in self._buttons if name not in areas]:
             button = self._buttons.pop(name)
             if button.hasFocus():
                 self.setFocus(Qt.FocusReason.OtherFocusReason)
             button.hide()
             button.deleteLater()
-        for name, hot in hots.items():
+        for name, area in areas.items():
             if name not in self._buttons:
                 button = self._buttons[name] = RowButton(self, name, self._take_focus)
                 button.clicked.connect(lambda _=False, name=name: self.trigger(name))
                 button.show()
-            self._buttons[name].setAccessibleName(hot.label)
-            self._buttons[name].setGeometry(hot.rect.translated(_BLEED, 0).toRect())
+            self._buttons[name].setAccessibleName(area.label)
+            self._buttons[name].setGeometry(area.rect.translated(_BLEED, 0).toRect())
 
     def _take_focus(self, name: str) -> None:
         self.focused_area = name
@@ -138,10 +138,10 @@ class RowWidget(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter and Space do what the focused place does."""
-        hot = self.item.hit_area(self.focused_area) if self.item is not None else None
+        area = self.item.hit_area(self.focused_area) if self.item is not None else None
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
-        if hot is not None and (event.key() == Qt.Key.Key_Space or (enter and hot.accepts_enter)):
-            self._host.activate(self.index, hot.name)
+        if area is not None and (event.key() == Qt.Key.Key_Space or (enter and area.accepts_enter)):
+            self._host.activate(self.index, area.name)
         elif not enter:
             event.ignore()
 
@@ -180,16 +180,16 @@ class RowWidgetPool:
 
     def place(self, rows: list[tuple[PlacedRow, RowItem, float]], x: float) -> None:
         """Show these items; each comes with its place and the room above it."""
-        keys = {sheet.row.key for _, sheet, _ in rows}
+        keys = {item.row.key for _, item, _ in rows}
         for key in [key for key in self.visible if key not in keys]:
             self._recycle(key)
-        for placed, sheet, gap in rows:
-            widget = self.visible.get(sheet.row.key)
+        for placed, item, gap in rows:
+            widget = self.visible.get(item.row.key)
             if widget is None:
                 widget = self._free.pop() if self._free else RowWidget(self._viewport, self._host)
-                self.visible[sheet.row.key] = widget
-            widget.bind(placed.row_index, sheet)
-            widget.place(x, placed.y + gap, sheet)
+                self.visible[item.row.key] = widget
+            widget.bind(placed.row_index, item)
+            widget.place(x, placed.y + gap, item)
         for widget in self._free:
             widget.hide()
 

@@ -112,21 +112,21 @@ class Selection:
         return "\n\n".join(part for part in parts if part)
 
     def _row_bounds(self, index: int) -> tuple[TextPosition, TextPosition] | None:
-        sheet = self._item_cache.get(index)
-        first, last = sheet.edge_text(last=False), sheet.edge_text(last=True)
+        item = self._item_cache.get(index)
+        first, last = item.edge_text(last=False), item.edge_text(last=True)
         if first is None or last is None:
             return None
-        return TextPosition(index, first, 0), TextPosition(index, last, sheet.text(last).length)
+        return TextPosition(index, first, 0), TextPosition(index, last, item.text(last).length)
 
     def _selected_texts(self, index: int, first: TextPosition, last: TextPosition) -> Iterator[BlockText]:
         """Selected words of a row; only where the selection begins and ends are positions needed."""
-        sheet = self._item_cache.get(index)
-        for words in sheet.block_texts():
+        item = self._item_cache.get(index)
+        for words in item.block_texts():
             at = (index, words.number)
             if not first[:2] <= at <= last[:2]:
                 continue
             if at in (first[:2], last[:2]):
-                text = sheet.text(words.number)
+                text = item.text(words.number)
                 start = first.position if at == first[:2] else 0
                 end = last.position if at == last[:2] else text.length
                 if start < end:

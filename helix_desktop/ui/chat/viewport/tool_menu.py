@@ -78,18 +78,23 @@ class ToolMenu(QObject):
     def open(self, index: int) -> None:
         """Open below the dots of a row."""
         row = self._chat_viewport.model.row(index)
-        sheet = self._chat_viewport.item(index)
-        hot = sheet.hit_area("menu:card")
+        item = self._chat_viewport.item(index)
+        area = item.hit_area("menu:card")
         placed = next(
-            (one for one in self._chat_viewport.scroll_layout.placed if one.row_index == index), None
+            (
+                candidate
+                for candidate in self._chat_viewport.scroll_layout.placed
+                if candidate.row_index == index
+            ),
+            None,
         )
-        if not isinstance(row, ToolRow) or hot is None or placed is None:
+        if not isinstance(row, ToolRow) or area is None or placed is None:
             return
         menu = QMenu(self._viewport)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.fill(menu, row)
         top = placed.y + self._chat_viewport.item_cache.gap(index)
-        corner = hot.rect.bottomLeft().toPoint() + QPoint(
+        corner = area.rect.bottomLeft().toPoint() + QPoint(
             round(self._chat_viewport.column.left), round(top) + 3
         )
         menu.popup(self._viewport.mapToGlobal(corner))

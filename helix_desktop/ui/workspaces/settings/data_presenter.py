@@ -35,17 +35,17 @@ class DataPresenter:
 
     async def show(self) -> None:
         """Show the figures and the rule as they are now."""
-        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-        if room is None:
+        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if workspace is None:
             self._page.show_no_workspace()
             return
-        record = self._services.registry.get(room.id)
+        record = self._services.registry.get(workspace.id)
         rule = RetentionRule(record.quota, record.unused_ms)
-        totals, plan = await room.store.totals(), await room.store.retention.plan(rule)
+        totals, plan = await workspace.store.totals(), await workspace.store.retention.plan(rule)
         self._page.show_data(record.name, rule, totals, plan)
 
     async def _save_rule(self, rule: RetentionRule) -> None:
-        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-        if room is not None:
-            self._services.registry.change(room.id, quota=rule.quota, unused_ms=rule.unused_ms)
+        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if workspace is not None:
+            self._services.registry.change(workspace.id, quota=rule.quota, unused_ms=rule.unused_ms)
             await self.show()

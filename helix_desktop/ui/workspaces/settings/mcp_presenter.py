@@ -113,20 +113,20 @@ class McpPresenter:
 
     async def show(self) -> None:
         """Show the servers as they are now."""
-        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-        if room is None or room.is_read_only:
+        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if workspace is None or workspace.is_read_only:
             self._page.show_no_workspace()
             return
-        record = self._services.registry.get(room.id)
+        record = self._services.registry.get(workspace.id)
         reports, keeping = (
-            await self._services.mcp_servers.statuses(room.id),
+            await self._services.mcp_servers.statuses(workspace.id),
             await self._services.mcp_servers.secret_storage_text(),
         )
-        if room.id == self._workspace_controller.active_workspace_id:
+        if workspace.id == self._workspace_controller.active_workspace_id:
             self._page.show_servers(record.name, record.path, reports, keeping)
-        sharing = await self._services.cache_endpoints.sharing_state(room.id)
-        if room.id == self._workspace_controller.active_workspace_id:
-            command = self._services.cache_endpoints.stdio_command(room.id)
+        sharing = await self._services.cache_endpoints.sharing_state(workspace.id)
+        if workspace.id == self._workspace_controller.active_workspace_id:
+            command = self._services.cache_endpoints.stdio_command(workspace.id)
             self._page.sharing.show_sharing(record.name, command, sharing)
 
     async def _add(self, drafts: list[ServerDraft]) -> None:

@@ -64,20 +64,22 @@ class PermissionsPresenter(QObject):
         """Show the page as things are now; what takes counting comes a moment later."""
         self._show({})
         await self._show_sandbox()
-        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-        if room is not None and self._rules_by_key:
+        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if workspace is not None and self._rules_by_key:
             try:
-                counted = await _read_usage(room, self._rules_by_key.values())
+                counted = await _read_usage(workspace, self._rules_by_key.values())
             except StoreError:  # it was closed meanwhile
                 return
-            if room is self._services.open_workspaces.get(self._workspace_controller.active_workspace_id):
+            if workspace is self._services.open_workspaces.get(
+                self._workspace_controller.active_workspace_id
+            ):
                 self._show(counted)
 
     def _show(self, usage: dict[str, RuleUsage]) -> None:
-        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-        if room is None:
+        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if workspace is None:
             return
-        record = self._services.registry.get(room.id)
+        record = self._services.registry.get(workspace.id)
         rules = (*user_rules(record), *self._session_rules())
         self._page.show_demo_calls(demo_calls(record) if record.demo else None)
         self._rules_by_key = {str(number): rule for number, rule in enumerate(rules)}

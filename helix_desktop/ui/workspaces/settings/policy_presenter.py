@@ -57,13 +57,16 @@ class PolicyPresenter(QObject):
 
     def show(self) -> None:
         """Show the policy of the workspace on screen."""
-        room = self._workspace
-        if room is None:
+        workspace = self._workspace
+        if workspace is None:
             return
         if self._page is not None:
-            name, changes = self._services.registry.get(room.id).name, self._policy_file(room).changes()
+            name, changes = (
+                self._services.registry.get(workspace.id).name,
+                self._policy_file(workspace).changes(),
+            )
             restorable = {profile: len(own) for profile, own in changes.items()}
-            self._page.show_policy(policy_form(name, room.policy, restorable))
+            self._page.show_policy(policy_form(name, workspace.policy, restorable))
         self._show_file_error()
 
     @property
@@ -75,39 +78,39 @@ class PolicyPresenter(QObject):
 
     def _change(self, fields: dict[str, object]) -> None:
         """Change some fields; what was edited in the file meanwhile stays."""
-        room = self._workspace
-        if room is None or not self._reload(room):
+        workspace = self._workspace
+        if workspace is None or not self._reload(workspace):
             return
-        if fields.get("enabled") and not PROFILES[room.policy.profile].enabled:
+        if fields.get("enabled") and not PROFILES[workspace.policy.profile].enabled:
             self._choose_profile("balanced")  # the profile that is off cannot be on
             return
         try:
-            policy = policy_from({**msgspec.structs.asdict(room.policy), **fields})
-            self._policy_file(room).save(policy)
+            policy = policy_from({**msgspec.structs.asdict(workspace.policy), **fields})
+            self._policy_file(workspace).save(policy)
         except ValueError as error:
-            self._show_field_error(room, error, tuple(fields))
+            self._show_field_error(workspace, error, tuple(fields))
         except HelixError as error:
             self._workspace_controller.show_error(error)
         else:
-            self._use(room, policy)
+            self._use(workspace, policy)
 
     def _choose_profile(self, name: str) -> None:
-        room = self._workspace
-        if room is None or not self._reload(room):
+        workspace = self._workspace
+        if workspace is None or not self._reload(workspace):
             return
         try:
-            self._use(room, self._policy_file(room).choose_profile(room.policy, name))
+            self._use(workspace, self._policy_file(workspace).choose_profile(workspace.policy, name))
         except HelixError as error:
             self._workspace_controller.show_error(error)
 
     def _restore_changes(self, profile: str) -> None:
-        room = self._workspace
-        if room is None or not self._reload(room):
+        workspace = self._workspace
+        if workspace is None or not self._reload(workspace):
             return
         try:
-            self._use(room, self._policy_file(room).restore_changes(room.policy, profile))
+            self._use(workspace, self._policy_file(workspace).restore_changes(workspace.policy, profile))
         except ValueError as error:
-            self._show_field_error(room, error, ("enabled",))
+            self._show_field_error(workspace, error, ("enabled",))
         except HelixError as error:
             self._workspace_controller.show_error(error)
 
@@ -129,13 +132,15 @@ class PolicyPresenter(QObject):
     def _watch(self) -> None:
         """Watch the files of all open workspaces, and their folders: editors replace files."""
         paths = [
-            path for room in self._services.open_workspaces.values() for path in self._watched_paths(room)
+            path
+            for workspace in self._services.open_workspaces.values()
+            for path in self._watched_paths(workspace)
         ]
         watched = {*self._watcher.files(), *self._watcher.directories()}
         if missing := [path for path in paths if path not in watched]:
             self._watcher.addPaths(missing)
-        for room in self._services.open_workspaces.values():
-            self._stamps.setdefault(room.id, _file_stamp(self._policy_file(room).path))
+        for workspace in self._services.open_workspaces.values():
+            self._stamps.setdefault(workspace.id, _file_stamp(self._policy_file(workspace).path))
         self._show_file_error()
 
     def _watched_paths(self, workspace: OpenWorkspace) -> list[str]:
@@ -143,11 +148,11 @@ class PolicyPresenter(QObject):
         return [str(watched) for watched in (path, path.parent) if watched.exists()]
 
     def _reload_edited(self) -> None:
-        for room in tuple(self._services.open_workspaces.values()):
-            stamp = _file_stamp(self._policy_file(room).path)
-            if self._stamps.get(room.id) != stamp:
-                self._stamps[room.id] = stamp
-                self._reload(room)
+        for workspace in tuple(self._services.open_workspaces.values()):
+            stamp = _file_stamp(self._policy_file(workspace).path)
+            if self._stamps.get(workspace.id) != stamp:
+                self._stamps[workspace.id] = stamp
+                self._reload(workspace)
         self._watch()
 
     def _reload(self, workspace: OpenWorkspace) -> bool:
@@ -190,21 +195,21 @@ class PolicyPresenter(QObject):
             self._open_file() if action == _OPEN else self._replace_file()
 
     def _open_file(self) -> None:
-        room = self._workspace
-        if room is not None:
-            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._policy_file(room).path)))
+        workspace = self._workspace
+        if workspace is not None:
+            QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._policy_file(workspace).path)))
 
     def _replace_file(self) -> None:
         """Write the running policy over a file with an error, of which a copy is kept."""
-        room = self._workspace
-        if room is None:
+        workspace = self._workspace
+        if workspace is None:
             return
         try:
-            self._policy_file(room).replace(room.policy)
+            self._policy_file(workspace).replace(workspace.policy)
         except HelixError as error:
             self._workspace_controller.show_error(error)
         else:
-            self._use(room, room.policy)
+            self._use(workspace, workspace.policy)
 
 
 def _file_stamp(path: Path) -> tuple[int, int, int]:

@@ -155,11 +155,11 @@ class SettingsPresenter(QObject):
 
     def _choose_model(self) -> None:
         """Offer the models for the session on screen, behind the composer's button."""
-        room, conversation = (
+        workspace, conversation = (
             self._workspace_controller.session_controller.workspace,
             self._workspace_controller.session_controller.conversation,
         )
-        if room is None or conversation is None:
+        if workspace is None or conversation is None:
             self._open("providers")
             return
         composer = self._workspace_controller.session_controller.composer.widget
@@ -167,7 +167,7 @@ class SettingsPresenter(QObject):
             composer,
             model_labels(self._services.settings),
             conversation.session.transcript.chosen_model,
-            room.model.info.label,
+            workspace.model.info.label,
             lambda label: self._async_actions.start(self._use_in_session(label), "use model"),
             lambda page: self._open("roles" if page == "roles" else "providers"),
         )
@@ -177,13 +177,13 @@ class SettingsPresenter(QObject):
 
     async def _use_in_session(self, label: str) -> None:
         """Let a model answer in the session on screen; empty: the workspace's default."""
-        room, conversation = (
+        workspace, conversation = (
             self._workspace_controller.session_controller.workspace,
             self._workspace_controller.session_controller.conversation,
         )
-        if room is None or conversation is None:
+        if workspace is None or conversation is None:
             return
-        await room.choose_model(conversation.session.id, label)
+        await workspace.choose_model(conversation.session.id, label)
         if conversation is self._workspace_controller.session_controller.conversation:
             self._workspace_controller.session_controller.model_selected.emit()
             await self._workspace_controller.session_controller.show_model()

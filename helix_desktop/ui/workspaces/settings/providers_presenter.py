@@ -99,9 +99,9 @@ class ProvidersPresenter:
         self._page.show_providers(forms, states)
 
     def _in_use(self, name: str) -> bool:
-        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-        if room is not None:
-            return room.model.info.provider == name
+        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        if workspace is not None:
+            return workspace.model.info.provider == name
         return (self._services.settings.model.partition("/")[0] or DEMO) == name
 
     async def _save(self, form: ProviderForm) -> None:
@@ -145,8 +145,8 @@ class ProvidersPresenter:
 
     def _model_in_use(self, provider: Provider) -> str:
         """Return the label of the model that answers here, as long as the provider still has it."""
-        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-        model = room.model.info.name if room is not None else ""
+        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        model = workspace.model.info.name if workspace is not None else ""
         is_listed = model in {entry.name for entry in provider.models}
         return f"{provider.name}/{model if is_listed else provider.resolve_model_name()}"
 

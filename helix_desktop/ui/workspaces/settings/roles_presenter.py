@@ -33,8 +33,8 @@ class RolesPresenter:
     def show(self) -> None:
         """Show the choices as they are now."""
         settings = self._services.settings
-        room = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
-        record = self._services.registry.get(room.id) if room is not None else None
+        workspace = self._services.open_workspaces.get(self._workspace_controller.active_workspace_id)
+        record = self._services.registry.get(workspace.id) if workspace is not None else None
         here = {role: str(getattr(record, role)) for role, _, _ in ROLES} if record is not None else {}
         everywhere = {role: str(getattr(settings, role)) for role, _, _ in ROLES}
         self._card.show_roles(record.name if record else "", model_labels(settings), here, everywhere)
