@@ -1,4 +1,4 @@
-"""What a dialect has to say so that `streaming.StreamedModel` can speak it."""
+"""The interface of a dialect, as `streaming.StreamedModel` uses it."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from helix_desktop.domain.messages import ModelRequest, ModelResponse, Reasoning
 DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
 
 VARIANT_ERROR_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
-"""Statuses by which servers refuse what a request is made of, where another form of it may do."""
+"""Statuses by which servers refuse the form of a request; another variant may succeed."""
 
 NewId = Callable[[], str]
-"""Makes the id of a tool call whose server gave none."""
+"""Creates the id of a tool call whose server sent none."""
 
 AnswerDelta = TextDelta | ReasoningDelta
-"""What a reader is shown while an answer arrives."""
+"""A part of an answer, displayed while it arrives."""
 
 
 class StreamedError(Exception):
-    """A server sent an error where a piece of the answer should be; `body` holds its words."""
+    """A server sent an error inside a stream; `body` holds its text."""
 
     def __init__(self, status: int, body: str) -> None:
         super().__init__(body)
@@ -30,9 +30,9 @@ class StreamedError(Exception):
 
 
 class AnswerAssembler(Protocol):
-    """Folds the pieces of one answer.
+    """Assembles the chunks of one answer.
 
-    `progress` grows with every piece that carries something, not when a server only keeps the line open.
+    `progress` grows with every chunk that has content, not when a server only keeps the connection open.
     `done` is set when the server has sent its end marker.
     """
 
@@ -41,49 +41,49 @@ class AnswerAssembler(Protocol):
 
     @property
     def is_complete(self) -> bool:
-        """Whether the server has said that the answer is at its end."""
+        """True once the server has reported the end of the answer."""
         ...
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing of interest is still to come."""
+        """True once nothing of interest is still to come."""
         ...
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Take one piece in; gives what it adds for a reader. Raises ErrorSent."""
+        """Add one chunk; return the deltas to display. Raises StreamedError."""
         ...
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Take in an answer that was not streamed. Raises ErrorSent."""
+        """Add a response that was not streamed. Raises StreamedError."""
         ...
 
     def answer(self) -> ModelResponse:
-        """The whole answer. Raises ModelNonsense when it is none, ModelRefused, ModelOverflow."""
+        """Return the answer. Raises InvalidModelResponse, ModelRequestRejected, ContextWindowExceeded."""
         ...
 
 
 class Exchange(Protocol):
-    """One request in a dialect's words, for as many attempts as it takes."""
+    """One request in a dialect, for all its attempts."""
 
     def body(self) -> bytes:
-        """The request as JSON, as it is to be sent now."""
+        """Return the request as JSON, in its current variant."""
         ...
 
     def new_assembler(self) -> AnswerAssembler:
-        """What takes in the answer to the body made last."""
+        """Return an assembler for the answer to the last body."""
         ...
 
     def adapt_to_error(self, status: int, error_text: str) -> bool:
-        """Learn from a refusal; whether the body is another one now, worth sending at once."""
+        """Adapt to an error; return True if the body has changed and is worth sending at once."""
         ...
 
 
 class Dialect(Protocol):
-    """One way of speaking to a model; what it learns of its server holds for all later requests."""
+    """One API of model servers; what it learns about its server applies to all later requests."""
 
     @property
     def path(self) -> str:
-        """Where requests go, below the base URL."""
+        """The path of requests below the base URL."""
         ...
 
     def exchange(self, request: ModelRequest) -> Exchange:
@@ -92,5 +92,5 @@ class Dialect(Protocol):
 
 
 def new_call_id() -> str:
-    """An id for a tool call whose server gave none."""
+    """Create an id for a tool call whose server sent none."""
     return f"call_{uuid.uuid4().hex[:24]}"

@@ -1,4 +1,4 @@
-"""Answers that are none: what a person is told, in every dialect alike."""
+"""Errors for empty answers, the same in every dialect."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from helix_desktop.domain.messages import StopReason
 
 
 def missing_answer_error(provider: str, missing_field: str) -> InvalidModelResponse:
-    """A reply without an answer in it; `lacking` names what should be there."""
+    """Return the error for a reply without an answer; `missing_field` names what should be there."""
     return InvalidModelResponse(
         f"{provider} sent no answer.",
         f"Its reply holds no {missing_field}.",
@@ -17,7 +17,7 @@ def missing_answer_error(provider: str, missing_field: str) -> InvalidModelRespo
 
 
 def unnamed_call_error(provider: str) -> InvalidModelResponse:
-    """A tool call without a tool's name."""
+    """Return the error for a tool call without a tool's name."""
     return InvalidModelResponse(
         f"{provider} called a tool without naming it.",
         "The model or its server cannot call tools properly.",
@@ -28,7 +28,7 @@ def unnamed_call_error(provider: str) -> InvalidModelResponse:
 def empty_answer_error(
     provider: str, stop: StopReason, explanation: str = ""
 ) -> InvalidModelResponse | ModelRequestRejected:
-    """An answer that ended without text and without a call; `why` are the provider's own words."""
+    """Return the error for an answer without text and calls; `explanation` is the provider's own text."""
     if stop == "filter":
         return ModelRequestRejected(
             f"{provider} held the answer back.",

@@ -1,4 +1,4 @@
-"""A provider's server: its address, its key, and what its refusals mean."""
+"""A provider's server: its address, its key, and the mapping of its errors."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from helix_desktop.providers.http import HttpClient, HttpError, HttpErrorKind, H
 from helix_desktop.providers.retry import TransientError, is_transient, retry_after_s
 
 ANTHROPIC_VERSION = "2023-06-01"
-"""The version of the Messages API that is spoken, as its header names it."""
+"""The version of the Messages API, as sent in its header."""
 
 _BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, str] = {
     "cut": "the answer broke off",
@@ -40,7 +40,7 @@ _BROKEN_OFF_TEXTS: Mapping[HttpErrorKind, str] = {
 }
 
 KEY_ADVICE = "Enter the right key in Settings, Providers."
-"""What to do about a key that is refused or missing, where nothing more is known."""
+"""Default advice for a key that is rejected or missing."""
 
 _ADDRESS_REMEDIES: tuple[Remedy, ...] = ("provider_settings",)
 
@@ -49,10 +49,10 @@ _ENDS_IN_VERSION = re.compile(r"/v\d+(beta\d*)?$")
 
 
 class Endpoint:
-    """One provider's server, spoken to in one dialect. `send` raises HttpFault.
+    """One provider's server with one dialect. `send` raises HttpError.
 
-    `base_url` is for people: without the name and password that an address may carry. `key_advice` says
-    where the right key is to be put.
+    `base_url` is for display: without the name and password that an address may contain. `key_advice` says
+    where to enter the right key.
     """
 
     def __init__(
@@ -75,13 +75,13 @@ class Endpoint:
 
     @property
     def has_key(self) -> bool:
-        """Whether a key goes along."""
+        """True if a key is sent."""
         return bool(self._key)
 
     def send(
         self, method: str, path: str, body: bytes | None = None
     ) -> AbstractAsyncContextManager[HttpResponse]:
-        """Call a path below the base URL. Raises ModelRefused when the key cannot be a key."""
+        """Call a path below the base URL. Raises ModelRequestRejected if the key has invalid characters."""
         headers = {"user-agent": f"helix-desktop/{__version__}", "content-type": "application/json"}
         if self._key and not (self._key.isascii() and self._key.isprintable()):
             raise ModelRequestRejected(
@@ -92,23 +92,23 @@ class Endpoint:
         return self._http.send(method, self._url_prefix + path, {**headers, **self._credentials()}, body)
 
     def _credentials(self) -> dict[str, str]:
-        """The headers that carry the key, and the version of the dialect where it has one."""
+        """Return the headers with the key, and the version of the dialect if it has one."""
         bearer = {"authorization": f"Bearer {self._key}"} if self._key else {}
         if self._dialect != "anthropic":
             return bearer
-        # Servers that are compatible with Anthropic look for a bearer's token; Anthropic's own wants one key.
+        # Anthropic-compatible servers expect a bearer token; Anthropic's own accepts only one key header.
         own = _is_anthropic(self._url_prefix)
         keys = {"x-api-key": self._key, **({} if own else bearer)} if self._key else {}
         return {"anthropic-version": ANTHROPIC_VERSION, **keys}
 
     def redact(self, text: str) -> str:
-        """A text without the key, and without an address's name and password."""
+        """Remove the key, and an address's name and password, from a text."""
         for secret, mark in ((self._key, "[key]"), (self._login, "[login]")):
             text = text.replace(secret, mark) if secret else text
         return text
 
     def network_error(self, http_error: HttpError) -> ModelUnreachable | TransientError:
-        """What a failure of the network means: an error at once, or one that may pass."""
+        """Map a network failure to a final or a transient error."""
         detail = self.redact(http_error.detail)
         what = f"{self.provider} cannot be reached at {self.base_url}."
         if http_error.kind == "address":
@@ -140,38 +140,40 @@ class Endpoint:
         now_s: float = 0.0,
         has_images: bool = False,
     ) -> ModelError | TransientError:
-        """What a reply that is no answer means. `now` is seconds since 1970.
+        """Map an error reply to an error. `now_s` is seconds since 1970.
 
-        `pictured` says that the request held images.
+        `has_images` says that the request contained images.
         """
-        words = self.redact(extract_error_text(body))
-        low = body.lower()
-        if is_out_of_credit(status, low):
+        text = self.redact(extract_error_text(body))
+        lowered = body.lower()
+        if is_out_of_credit(status, lowered):
             return ModelRequestRejected(
                 f"{self.provider} says that the account has no credit left.",
-                words,
+                text,
                 "Add credit there, or choose another model.",
             )
-        if is_overflow(status, low):
-            asked, window = overflow_token_counts(words)
+        if is_overflow(status, lowered):
+            tokens, window = overflow_token_counts(text)
             return ContextWindowExceeded(
                 f"The request is larger than the window of {model or 'the model'}.",
-                words,
+                text,
                 "Compact the session, or correct the model's window in Settings, Providers.",
-                request_tokens=asked,
+                request_tokens=tokens,
                 window=window,
             )
-        if has_images and is_image_refused(status, low):
-            return ImagesRejected(f"{self.provider} refused an image.", words)
+        if has_images and is_image_refused(status, lowered):
+            return ImagesRejected(f"{self.provider} refused an image.", text)
         if is_transient(status):
-            name = status_text(status)
+            status_name = status_text(status)
             error = ModelUnreachable(
-                f"{self.provider} could not answer ({name}).",
-                words,
+                f"{self.provider} could not answer ({status_name}).",
+                text,
                 "Try again later, or choose another model.",
             )
-            return TransientError(f"{name}: {words}" if words else name, error, retry_after_s(headers, now_s))
-        return self._refused_error(status, words, headers, model)
+            return TransientError(
+                f"{status_name}: {text}" if text else status_name, error, retry_after_s(headers, now_s)
+            )
+        return self._refused_error(status, text, headers, model)
 
     def _refused_error(
         self, status: int, text: str, headers: Mapping[str, str], model: str
@@ -206,7 +208,7 @@ class Endpoint:
 
 
 def _normalize_url(base_url: str, dialect: DialectName) -> str:
-    """An address as requests are sent below it: people paste whole paths, or leave the version out."""
+    """Normalize a base URL: users paste complete paths, or omit the version."""
     target = base_url.strip().rstrip("/")
     for path in _PATHS:
         target = target.removesuffix(path)

@@ -1,4 +1,4 @@
-"""What servers say when they refuse: too large, no credit, come back later, and where the words are."""
+"""Classify the errors of servers: too large, no credit, retry later; and extract their texts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 MAX_QUOTE_CHARS = 400
-"""Characters of a server's own words that are shown."""
+"""Maximum number of characters of a server's text that are displayed."""
 
 _OVERFLOW = (
     "context_length_exceeded",
@@ -47,11 +47,11 @@ _OVERFLOW = (
     "string_above_max_length",
     "too large for model with",
 )
-"""How servers say that a request is larger than the window, in lower case."""
+"""Phrases for a request that is larger than the window, in lower case."""
 
 _IMAGE = ("image", "multimodal", "multi-modal", "vision")
 _NO_IMAGES = ("image input", "multimodal", "mmproj")
-"""How servers say that they cannot take an image, in lower case; the second also as a fault of their own."""
+"""Phrases for rejected images, in lower case; the second tuple also with server error statuses."""
 
 _IMAGE_STATUSES = frozenset(
     {
@@ -66,10 +66,10 @@ _TOKENS = re.compile(r"(?<![\w.-])\d{3,7}(?![\w.-]*\d)")
 _REQUESTED_TOKENS = re.compile(r"(?:requested(?: about)?|resulted in) (\d{3,7})")
 _MAX_TOKENS = re.compile(r"maximum context length is (\d{3,7})")
 _MIN_WINDOW, _MAX_WINDOW = 512, 4_000_000
-"""Tokens that a window can have: other numbers in a refusal are something else."""
+"""Plausible window sizes in tokens: other numbers in an error are something else."""
 
 _RATE = ("per minute", "per day", "rate limit", "rate_limit", "(tpm)")
-"""Words of a limit over time: what they are about is not too large for the window."""
+"""Phrases of a rate limit: such a request is not too large for the window."""
 
 _NEVER_OVERFLOW = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN, HTTPStatus.NOT_FOUND})
 
@@ -89,48 +89,48 @@ _STATUS_OF: dict[str, int] = {
     "request_too_large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "invalid_prompt": HTTPStatus.BAD_REQUEST,
 }
-"""The HTTP status that an error's type or code inside a stream stands for (Anthropic, OpenAI)."""
+"""The HTTP status for an error's type or code inside a stream (Anthropic, OpenAI)."""
 
 _CLIENT_ERROR_WORDS = ("invalid_", "image_", "_policy")
-"""Parts of codes that say that the request is at fault."""
+"""Parts of codes that blame the request."""
 
 
 def is_rate_limited(status: int, error_text: str) -> bool:
-    """Whether a refusal is about requests or tokens over time; `words` in lower case."""
+    """Return True if an error is a rate limit; `error_text` in lower case."""
     return status == HTTPStatus.TOO_MANY_REQUESTS or any(word in error_text for word in _RATE)
 
 
 def is_overflow(status: int, error_text: str) -> bool:
-    """Whether a refusal says that the request is larger than the window; `words` in lower case."""
+    """Return True if an error says that the request exceeds the window; `error_text` in lower case."""
     if is_rate_limited(status, error_text) or status in _NEVER_OVERFLOW:
         return False
     return status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or any(phrase in error_text for phrase in _OVERFLOW)
 
 
 def is_image_refused(status: int, error_text: str) -> bool:
-    """Return True if a refusal of a request with images is about one of them; `words` in lower case."""
+    """Return True if the error of a request with images is about one of them; `error_text` in lower case."""
     if status in _IMAGE_STATUSES:
         return any(word in error_text for word in _IMAGE)
     return status >= HTTPStatus.INTERNAL_SERVER_ERROR and any(word in error_text for word in _NO_IMAGES)
 
 
 def overflow_token_counts(error_text: str) -> tuple[int, int]:
-    """The tokens that a request had and those that fit, as far as a refusal names them; 0 where it does not.
+    """Return the tokens of the request and of the window as an error names them; 0 where it does not.
 
-    Of two numbers the smaller is the window's: the request was too large for it. More than two are taken
-    only where the words around them tell them apart.
+    Of two numbers the smaller is the window's: the request was too large for it. More than two are used
+    only if the text around them identifies them.
     """
-    told = [_match_number(pattern.search(error_text)) for pattern in (_REQUESTED_TOKENS, _MAX_TOKENS)]
-    if all(told):
-        return told[0], told[1]
-    found = sorted(
-        {int(one) for one in _TOKENS.findall(error_text) if _MIN_WINDOW <= int(one) <= _MAX_WINDOW}
+    labeled = [_match_number(pattern.search(error_text)) for pattern in (_REQUESTED_TOKENS, _MAX_TOKENS)]
+    if all(labeled):
+        return labeled[0], labeled[1]
+    numbers = sorted(
+        {int(number) for number in _TOKENS.findall(error_text) if _MIN_WINDOW <= int(number) <= _MAX_WINDOW}
     )
-    match found:
+    match numbers:
         case [window]:
             return 0, window
-        case [window, asked]:
-            return asked, window
+        case [window, tokens]:
+            return tokens, window
     return 0, 0
 
 
@@ -139,24 +139,24 @@ def _match_number(match: re.Match[str] | None) -> int:
 
 
 def is_out_of_credit(status: int, error_text: str) -> bool:
-    """Whether a refusal says that the account is empty; `words` in lower case."""
+    """Return True if an error says that the account has no credit; `error_text` in lower case."""
     return status == HTTPStatus.PAYMENT_REQUIRED or any(word in error_text for word in _NO_CREDIT)
 
 
 def status_of_error(error: Any) -> int:
-    """The status of an error inside a stream: given as `code`, `status` or `type`, or not at all."""
-    words = [str(error.get(key)) for key in ("code", "status", "type")] if isinstance(error, dict) else []
-    for word in words:
-        if word.isdigit() and int(word) >= HTTPStatus.BAD_REQUEST:
-            return int(word)
-        if word in _STATUS_OF:
-            return int(_STATUS_OF[word])
-    bad = any(mark in word for word in words for mark in _CLIENT_ERROR_WORDS)
-    return int(HTTPStatus.BAD_REQUEST if bad else HTTPStatus.INTERNAL_SERVER_ERROR)
+    """Return the status of an error in a stream, from its `code`, `status` or `type`; else 500."""
+    codes = [str(error.get(key)) for key in ("code", "status", "type")] if isinstance(error, dict) else []
+    for code in codes:
+        if code.isdigit() and int(code) >= HTTPStatus.BAD_REQUEST:
+            return int(code)
+        if code in _STATUS_OF:
+            return int(_STATUS_OF[code])
+    is_client_error = any(part in code for code in codes for part in _CLIENT_ERROR_WORDS)
+    return int(HTTPStatus.BAD_REQUEST if is_client_error else HTTPStatus.INTERNAL_SERVER_ERROR)
 
 
 def status_text(status: int) -> str:
-    """A status as people read it."""
+    """Format a status for display."""
     try:
         return f"HTTP {status} {HTTPStatus(status).phrase}"
     except ValueError:
@@ -164,22 +164,22 @@ def status_text(status: int) -> str:
 
 
 def extract_error_text(body: str) -> str:
-    """What a server says in a body of unknown form, as one short line."""
+    """Extract the message from a body of unknown form, as one short line."""
     try:
-        found = _find_message(msgspec.json.decode(body))
+        message = _find_message(msgspec.json.decode(body))
     except (msgspec.DecodeError, UnicodeEncodeError):
-        found = "The server sent a web page." if is_html(body) else body
-    line = " ".join(found.split())
+        message = "The server sent a web page." if is_html(body) else body
+    line = " ".join(message.split())
     return line if len(line) <= MAX_QUOTE_CHARS else line[: MAX_QUOTE_CHARS - 1] + "…"
 
 
 def is_html(body: str) -> bool:
-    """Whether a body is a web page."""
+    """Return True if a body is a web page."""
     return body.lstrip()[:15].lower().startswith(("<!doctype", "<html", "<head"))
 
 
 def body_excerpt(text: str) -> str:
-    """The beginning of what a server sent instead of an answer, as a sentence."""
+    """Quote the beginning of what a server sent instead of an answer, as a sentence."""
     if is_html(text):
         return "It sent a web page."
     line = " ".join(text[:200].split())
@@ -192,9 +192,9 @@ def _find_message(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(_find_message(item) for item in value[:3])
     if isinstance(value, dict):
-        known = [value[key] for key in ("error", "message", "detail", "msg") if value.get(key)]
+        messages = [value[key] for key in ("error", "message", "detail", "msg") if value.get(key)]
         metadata = value.get("metadata")
         quoted = metadata.get("raw") if isinstance(metadata, dict) else None
-        if known:
-            return " ".join(_find_message(part) for part in (known[0], quoted) if part)
+        if messages:
+            return " ".join(_find_message(part) for part in (messages[0], quoted) if part)
     return "" if value is None else msgspec.json.encode(value).decode()

@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     import httpx
 
 HttpErrorKind = Literal["address", "tls", "connect", "stalled", "idle", "cut"]
-"""`stalled` is silence, `idle` a line that is kept open and brings nothing."""
+"""`stalled` is silence, `idle` a connection that is kept open without content."""
 
 MAX_BODY_BYTES = 1024 * 1024
-"""Bytes of a body that is read as a whole: error pages, lists of models."""
+"""Maximum bytes of a body that is read at once: error pages, lists of models."""
 
 
 _IMPORTED_LATE = ("httpcore._backends.anyio", "anyio._backends._asyncio", "h11")
-"""What the client library would import inside its first call, on the event loop: some 40 ms of it."""
+"""Modules that the client library would import in its first call, blocking the event loop some 40 ms."""
 
 
 class HttpError(Exception):
-    """The network failed; `kind` says at which point, the text says how, `fix` what a person can do."""
+    """The network failed: `kind` is the stage, the text the reason, `fix` what the user can do."""
 
     def __init__(self, kind: HttpErrorKind, detail: str, fix: str = "") -> None:
         super().__init__(detail)
@@ -49,7 +49,7 @@ class Timeouts:
 
 
 class HttpResponse:
-    """A reply whose body is still on its way; header names are lower-case."""
+    """A reply whose body is still arriving; header names are lower-case."""
 
     def __init__(self, response: httpx.Response) -> None:
         self._response = response
@@ -58,16 +58,16 @@ class HttpResponse:
         stream = response.extensions.get("network_stream")
         socket = stream.get_extra_info("ssl_object") if stream is not None else None
         self.tls: str = (socket.version() or "") if socket is not None else ""
-        """The version of TLS that is spoken; empty without TLS."""
+        """The version of TLS; empty without TLS."""
 
     async def chunks(self) -> AsyncGenerator[bytes, None]:
-        """The body's pieces as they arrive, decompressed. Raises HttpFault."""
+        """Yield the body's chunks as they arrive, decompressed. Raises HttpError."""
         with _translate_errors():
             async for chunk in self._response.aiter_bytes():
                 yield chunk
 
     async def text(self, max_bytes: int = MAX_BODY_BYTES) -> str:
-        """The body as text, cut at `longest` bytes. Raises HttpFault."""
+        """Return the body as text, cut at `max_bytes` bytes. Raises HttpError."""
         body = bytearray()
         async with aclosing(self.chunks()) as chunks:
             async for chunk in chunks:
@@ -79,11 +79,10 @@ class HttpResponse:
 
 
 class HttpClient:
-    """Connections to model servers, kept for reuse; to be closed with `aclose`.
+    """Reusable connections to model servers; close with `aclose`.
 
-    Proxies and certificates are the system's; `bypass` says for which hosts the system wants no proxy.
-    Loopback addresses are never reached through one, and a redirect is not followed: it could carry a key
-    elsewhere.
+    Proxies and certificates are the system's; `bypasses_proxy` says which hosts use no proxy.
+    Loopback addresses never use one, and redirects are not followed: they could send a key elsewhere.
     """
 
     def __init__(
@@ -98,7 +97,7 @@ class HttpClient:
     async def send(
         self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
     ) -> AsyncIterator[HttpResponse]:
-        """Send a request and yield its reply; leaving the block ends the call. Raises HttpFault."""
+        """Send a request and yield its reply; leaving the block ends the call. Raises HttpError."""
         direct = await self._is_direct(url)
         client = await self._client(direct)
         with _translate_errors(url, direct):
@@ -112,28 +111,28 @@ class HttpClient:
             await client.aclose()
 
     async def _is_direct(self, url: str) -> bool:
-        """Whether an address is to be reached without a proxy."""
+        """Return True if an address is reached without a proxy."""
         if is_loopback(url):
             return True
         host = _host(url)
         if host not in self._bypass_by_host:
-            # On some systems this asks the network for a name.
+            # On some systems this resolves a name over the network.
             self._bypass_by_host[host] = await asyncio.to_thread(self._bypasses_proxy, host)
         return self._bypass_by_host[host]
 
     async def _client(self, direct: bool) -> httpx.AsyncClient:
         if direct not in self._clients:
             # The import and the reading of certificates take some 200 ms: not on the event loop.
-            made = await asyncio.to_thread(_make_client, self._timeouts, direct)
+            client = await asyncio.to_thread(_make_client, self._timeouts, direct)
             if direct in self._clients:
-                await made.aclose()
+                await client.aclose()
             else:
-                self._clients[direct] = made
+                self._clients[direct] = client
         return self._clients[direct]
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL names this machine: localhost, 127.0.0.0/8 or ::1."""
+    """Return True if a URL names this machine: localhost, 127.0.0.0/8 or ::1."""
     host = _host(url)
     if host == "localhost" or host.endswith(".localhost"):
         return True
@@ -156,9 +155,9 @@ def _system_bypass(host: str) -> bool:
 def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
     import httpx
 
-    for late in _IMPORTED_LATE:
+    for module in _IMPORTED_LATE:
         with suppress(ImportError):
-            importlib.import_module(late)
+            importlib.import_module(module)
     timeout = httpx.Timeout(
         connect=timeouts.connect_s, read=timeouts.read_s, write=timeouts.write_s, pool=None
     )
@@ -173,13 +172,13 @@ def _make_client(timeouts: Timeouts, direct: bool) -> httpx.AsyncClient:
 
 
 def certificates() -> ssl.SSLContext:
-    """Verification by the trust store of the system; where it has none at all, by certifi's list."""
+    """Return an SSL context with the system's trust store; if it has none at all, with certifi's list."""
     import truststore
 
     context = truststore.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     if sys.platform == "linux":
         paths = ssl.get_default_verify_paths()
-        # Asked last: it reads every certificate of the system.
+        # Checked last: it reads every certificate of the system.
         if not (paths.cafile or paths.capath or ssl.create_default_context().get_ca_certs()):
             import certifi
 
@@ -204,30 +203,30 @@ def _translate_errors(url: str = "", direct: bool = True) -> Iterator[None]:
 
 
 def _proxy_of(url: str) -> str:
-    """The proxy that the system names for an address, without its name and password."""
+    """Return the system's proxy for a URL, without its name and password."""
     proxies = urllib.request.getproxies()
-    named = proxies.get(urlsplit(url).scheme) or proxies.get("all") or ""
-    return named.rpartition("@")[2].removeprefix("http://").rstrip("/")
+    proxy = proxies.get(urlsplit(url).scheme) or proxies.get("all") or ""
+    return proxy.rpartition("@")[2].removeprefix("http://").rstrip("/")
 
 
 def _explain_tls_error(error: BaseException, detail: str, host: str) -> tuple[str, str]:
-    """What is wrong with a certificate, and what to do; the plain detail for another trouble of TLS."""
+    """Explain a certificate error, and its fix; return the plain detail for other TLS errors."""
     cause = _tls_error(error)
     if not isinstance(cause, ssl.SSLCertVerificationError):
         return detail, ""
-    words = (cause.verify_message or str(cause)).lower()
-    if "expired" in words or "not yet valid" in words:
+    message = (cause.verify_message or str(cause)).lower()
+    if "expired" in message or "not yet valid" in message:
         return (
-            f"the certificate of {host} is not valid at this time ({words})",
+            f"the certificate of {host} is not valid at this time ({message})",
             "Set this machine's clock if it is wrong; else the certificate must be renewed by who runs it.",
         )
-    if "mismatch" in words or "not valid for" in words or "match" in words:
+    if "mismatch" in message or "not valid for" in message or "match" in message:
         return (
-            f"the certificate is not one for {host} ({words})",
+            f"the certificate is not one for {host} ({message})",
             "Write the name that the certificate is for into the base URL.",
         )
     return (
-        f"no authority that this system trusts has signed the certificate of {host} ({words})",
+        f"no authority that this system trusts has signed the certificate of {host} ({message})",
         "If it is your own server's or a company proxy's, add its authority to the system's trust store; "
         "Helix Desktop asks that store and no other.",
     )

@@ -1,6 +1,6 @@
-"""Servers that run models on this machine, told apart by what they answer, with their models' true windows.
+"""Find and identify servers that run models on this machine, with their models' actual windows.
 
-Nothing is asked unless somebody wants to know. Questions are small, carry no key, and follow no redirect.
+Servers are probed only on request. Probes are small, carry no key, and follow no redirect.
 """
 
 from __future__ import annotations
@@ -26,17 +26,17 @@ TITLES: Mapping[ServerKind, str] = {
     "other": "Server",
 }
 DEFAULT_PORTS = (11434, 1234, 8080, 8000)
-"""Where Ollama, LM Studio, llama.cpp and vLLM listen unless told otherwise."""
+"""Where Ollama, LM Studio, llama.cpp and vLLM listen by default."""
 
 DEFAULT_WINDOW = 4_096
-"""Tokens that Ollama (below 24 GB of graphics memory) and LM Studio give a model which nobody sized."""
+"""The window in tokens that Ollama (below 24 GB of graphics memory) and LM Studio use by default."""
 
 _MAX_MODELS = 60
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{3,9})\s*$", re.MULTILINE)
 
 
 class LocalModel(msgspec.Struct, frozen=True):
-    """A model that a server has, and what the server says of it; `loaded` is None if it does not say."""
+    """A model of a server, and its reported spec; `is_loaded` is None if the server does not say."""
 
     name: str
     spec: ModelSpec
@@ -53,19 +53,19 @@ class LocalServer(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        """Its name for people."""
+        """The display name."""
         return TITLES[self.kind]
 
 
 async def find_servers(http: HttpClient, ports: Sequence[int] = DEFAULT_PORTS) -> tuple[LocalServer, ...]:
-    """The servers that answer on these ports of this machine, in their order."""
-    found = await asyncio.gather(*(identify(http, f"http://127.0.0.1:{port}") for port in ports))
-    return tuple(server for server in found if server is not None)
+    """Return the servers that answer on these local ports, in the order of the ports."""
+    servers = await asyncio.gather(*(identify(http, f"http://127.0.0.1:{port}") for port in ports))
+    return tuple(server for server in servers if server is not None)
 
 
 async def identify(http: HttpClient, root: str) -> LocalServer | None:
-    """What runs at an address (without /v1), by what it answers; None when nothing does that lists models."""
-    asked = _Probe(http, root)
+    """Identify the server at an address (without /v1) by its answers; None if none there lists models."""
+    probe = _Probe(http, root)
     kinds: tuple[tuple[ServerKind, Callable[[_Probe], Awaitable[tuple[LocalModel, ...] | None]]], ...] = (
         ("llama.cpp", _llama_cpp),
         ("lm-studio", _lm_studio),
@@ -74,8 +74,8 @@ async def identify(http: HttpClient, root: str) -> LocalServer | None:
         ("other", _other),
     )
     for kind, models_of in kinds:
-        models = await models_of(asked)
-        if asked.is_unreachable:
+        models = await models_of(probe)
+        if probe.is_unreachable:
             return None
         if models is not None:
             return LocalServer(kind, f"{root}/v1", models[:_MAX_MODELS])
@@ -83,14 +83,14 @@ async def identify(http: HttpClient, root: str) -> LocalServer | None:
 
 
 class _Probe:
-    """One server, asked for JSON objects; `gone` once it cannot be reached at all."""
+    """A client that probes one server; `is_unreachable` is set once it cannot be reached at all."""
 
     def __init__(self, http: HttpClient, root: str) -> None:
         self._http, self._root = http, root
         self.is_unreachable = False
 
     async def get_text(self, path: str, body: Mapping[str, Any] | None = None) -> str:
-        """What it answers; empty when it refuses or is gone."""
+        """Return the body of the answer; empty if the server refuses or is unreachable."""
         if self.is_unreachable:
             return ""
         sent = msgspec.json.encode(body) if body is not None else None
@@ -103,15 +103,15 @@ class _Probe:
             return ""
 
     async def get_json(self, path: str, body: Mapping[str, Any] | None = None) -> Mapping[str, Any]:
-        """The JSON object that it answers; empty when it does not answer with one."""
+        """Return the JSON object of the answer; empty if it is none."""
         try:
-            found = msgspec.json.decode(await self.get_text(path, body))
+            value = msgspec.json.decode(await self.get_text(path, body))
         except (msgspec.DecodeError, UnicodeEncodeError):
             return {}
-        return found if isinstance(found, dict) else {}
+        return value if isinstance(value, dict) else {}
 
     async def list_models(self) -> dict[str, ModelSpec]:
-        """Its list of models as OpenAI has it; empty when there is none."""
+        """Return the models of its OpenAI-style list; empty if there is none."""
         try:
             return parse_model_list(await self.get_text("/v1/models"))
         except ValueError:
@@ -138,21 +138,21 @@ async def _llama_cpp(probe: _Probe) -> tuple[LocalModel, ...] | None:
 async def _lm_studio(probe: _Probe) -> tuple[LocalModel, ...] | None:
     listed = await probe.get_json("/api/v0/models")
     models = _tables(listed.get("data"))
-    if not models or not all("max_context_length" in one and "state" in one for one in models):
+    if not models or not all("max_context_length" in model and "state" in model for model in models):
         return None
-    return tuple(_lm_studio_model(one) for one in models if one.get("type") in {"llm", "vlm"})
+    return tuple(_lm_studio_model(model) for model in models if model.get("type") in {"llm", "vlm"})
 
 
 def _lm_studio_model(raw: Mapping[str, Any]) -> LocalModel:
-    loaded, most = _limit(raw.get("loaded_context_length")), _limit(raw.get("max_context_length"))
+    loaded, max_window = _limit(raw.get("loaded_context_length")), _limit(raw.get("max_context_length"))
     abilities = raw.get("capabilities")
     figures = ModelSpec(
-        window=loaded or min(DEFAULT_WINDOW, most or DEFAULT_WINDOW),
+        window=loaded or min(DEFAULT_WINDOW, max_window or DEFAULT_WINDOW),
         tools="tool_use" in abilities if isinstance(abilities, list) else None,
         images=raw.get("type") == "vlm",
     )
     return LocalModel(
-        str(raw.get("id")), figures, _window_source("LM Studio", bool(loaded), most), bool(loaded)
+        str(raw.get("id")), figures, _window_source("LM Studio", bool(loaded), max_window), bool(loaded)
     )
 
 
@@ -163,28 +163,30 @@ async def _ollama(probe: _Probe) -> tuple[LocalModel, ...] | None:
     if not isinstance(tags.get("models"), list):
         return None
     running = _tables((await probe.get_json("/api/ps")).get("models"))
-    loaded = {str(one.get("name")): _limit(one.get("context_length")) for one in running}
-    names = [str(one.get("name")) for one in _tables(tags["models"])][:_MAX_MODELS]
+    loaded = {str(entry.get("name")): _limit(entry.get("context_length")) for entry in running}
+    names = [str(entry.get("name")) for entry in _tables(tags["models"])][:_MAX_MODELS]
     models = [await _ollama_model(probe, name, loaded.get(name, 0)) for name in names]
     return tuple(model for model in models if model is not None)
 
 
 async def _ollama_model(probe: _Probe, name: str, loaded_window: int) -> LocalModel | None:
-    shown = await probe.get_json("/api/show", {"model": name})
-    abilities = shown.get("capabilities")
+    details = await probe.get_json("/api/show", {"model": name})
+    abilities = details.get("capabilities")
     able = abilities if isinstance(abilities, list) else None
     if able is not None and "completion" not in able:
         return None
-    about = _table(shown.get("model_info"))
-    most = next((_limit(value) for key, value in about.items() if key.endswith(".context_length")), 0)
-    own = _NUM_CTX.search(str(shown.get("parameters") or ""))
-    sized = int(own.group(1)) if own else 0
-    window = loaded_window or sized or DEFAULT_WINDOW
-    source = _window_source("Ollama", bool(loaded_window), most)
-    if sized and not loaded_window:
+    model_info = _table(details.get("model_info"))
+    max_window = next(
+        (_limit(value) for key, value in model_info.items() if key.endswith(".context_length")), 0
+    )
+    own = _NUM_CTX.search(str(details.get("parameters") or ""))
+    configured = int(own.group(1)) if own else 0
+    window = loaded_window or configured or DEFAULT_WINDOW
+    source = _window_source("Ollama", bool(loaded_window), max_window)
+    if configured and not loaded_window:
         source = "Ollama: the num_ctx of its model file"
     figures = ModelSpec(
-        window=min(window, most or window),
+        window=min(window, max_window or window),
         tools="tools" in able if able is not None else None,
         images="vision" in able if able is not None else None,
         reasoning="thinking" in able if able is not None else None,
@@ -194,7 +196,7 @@ async def _ollama_model(probe: _Probe, name: str, loaded_window: int) -> LocalMo
 
 async def _vllm(probe: _Probe) -> tuple[LocalModel, ...] | None:
     listed = _tables((await probe.get_json("/v1/models")).get("data"))
-    if not any(one.get("owned_by") == "vllm" for one in listed):
+    if not any(entry.get("owned_by") == "vllm" for entry in listed):
         return None
     return await _listed_models(probe, "vLLM: the max_model_len that it was started with")
 
@@ -205,7 +207,7 @@ async def _other(probe: _Probe) -> tuple[LocalModel, ...] | None:
 
 
 async def _listed_models(probe: _Probe, source: str) -> tuple[LocalModel, ...]:
-    return tuple(LocalModel(name, told, source) for name, told in (await probe.list_models()).items())
+    return tuple(LocalModel(name, spec, source) for name, spec in (await probe.list_models()).items())
 
 
 def _window_source(title: str, is_loaded: bool, max_window: int) -> str:
@@ -228,4 +230,4 @@ def _table(value: Any) -> Mapping[str, Any]:
 
 
 def _tables(value: Any) -> list[Mapping[str, Any]]:
-    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []

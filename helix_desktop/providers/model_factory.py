@@ -1,4 +1,4 @@
-"""A model by its dialect."""
+"""Create a model by its dialect."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ def create_model(
     stall_s: float = STALL_S,
     key_advice: str = KEY_ADVICE,
 ) -> StreamedModel:
-    """A model behind a server that speaks this dialect.
+    """Create a model for a server with this dialect.
 
-    `key` may be empty: local servers want none. `http` is closed by who made it. `key_advice` is what errors
-    about the key tell people to do.
+    `key` may be empty: local servers need none. `http` is closed by its creator. `key_advice` is the fix in
+    errors about the key.
     """
     endpoint = Endpoint(info.provider, base_url, key, http, dialect, key_advice)
     return StreamedModel(info, endpoint, _DIALECTS[dialect](info, new_id), retry_policy, stall_s)

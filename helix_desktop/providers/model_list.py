@@ -1,4 +1,4 @@
-"""Which models a server offers, and what it says of them."""
+"""List the models of a server, with their reported specs."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ LIST_PATHS: Mapping[DialectName, str] = {
     "openai-responses": "/models",
     "anthropic": "/models?limit=1000",
 }
-"""Where each dialect lists its models; Anthropic's pages have 20 unless more are asked for, at most 1,000."""
+"""Where each dialect lists its models; Anthropic's pages have 20 entries by default, at most 1,000."""
 
 
 async def list_models(
     provider: str, base_url: str, key: str = "", *, http: HttpClient, dialect: DialectName = "openai-chat"
 ) -> dict[str, ModelSpec]:
-    """The chat models that a server offers, by name, and what it says of each; asked once, without retries.
+    """Return the chat models of a server with their reported specs, by name; without retries.
 
-    Raises ModelUnreachable, ModelRefused, ModelNonsense.
+    Raises ModelUnreachable, ModelRequestRejected, InvalidModelResponse.
     """
     endpoint = Endpoint(provider, base_url, key, http, dialect)
     try:
@@ -48,5 +48,5 @@ async def list_models(
 
 
 def as_model_error(error: ModelError | TransientError) -> ModelError:
-    """What a failure means when nobody asks again."""
+    """Return the final error of a failure that is not retried."""
     return error.error if isinstance(error, TransientError) else error

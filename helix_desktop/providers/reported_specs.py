@@ -1,4 +1,4 @@
-"""What a server says of its models in its own list: windows, limits, prices, abilities."""
+"""Parse what a server's model list reports: windows, limits, prices, capabilities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WINDOW = (
     "max_input_tokens",  # Anthropic
 )
 _OUTPUT = ("max_completion_tokens", "max_output_tokens", "max_tokens")
-_MAX_LIMIT = 100_000_000  # tokens; what is above is no limit
+_MAX_LIMIT = 100_000_000  # tokens; greater values are no limit
 _PER_MILLION = 1_000_000
 _NON_CHAT_TYPES = frozenset(
     {"embedding", "embeddings", "rerank", "moderation", "image", "audio", "transcribe"}
@@ -25,16 +25,18 @@ _NON_CHAT_TYPES = frozenset(
 
 
 def parse_model_list(listing: str) -> dict[str, ModelSpec]:
-    """The chat models of a list as OpenAI's /models has it, by name, with what it says of each.
+    """Parse a list in the format of OpenAI's /models; return the spec of each chat model by name.
 
-    Raises ValueError for what is no list.
+    Raises ValueError for what is not a list.
     """
     try:
-        found = msgspec.json.decode(listing, type=_ModelList)
+        model_list = msgspec.json.decode(listing, type=_ModelList)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise ValueError(str(error)) from error
-    models = [one for one in found.data or () if one.get("id") and _is_chat_model(one)]
-    return {str(one["id"]): parse_model(one) for one in sorted(models, key=lambda one: str(one["id"]))}
+    models = [model for model in model_list.data or () if model.get("id") and _is_chat_model(model)]
+    return {
+        str(model["id"]): parse_model(model) for model in sorted(models, key=lambda model: str(model["id"]))
+    }
 
 
 class _ModelList(msgspec.Struct):
@@ -42,7 +44,7 @@ class _ModelList(msgspec.Struct):
 
 
 def parse_model(model: Mapping[str, Any]) -> ModelSpec:
-    """What one entry of a list says."""
+    """Parse one entry of a list."""
     top = _table(model.get("top_provider"))
     places = (top, model)
     pricing = _table(model.get("pricing"))
@@ -60,7 +62,7 @@ def parse_model(model: Mapping[str, Any]) -> ModelSpec:
 
 
 def _is_chat_model(model: Mapping[str, Any]) -> bool:
-    """Whether a model answers messages; servers list embedding models too."""
+    """Return True if a model answers messages; servers list embedding models too."""
     able = _table(model.get("capabilities"))
     return able.get("completion_chat") is not False and str(model.get("type")).lower() not in _NON_CHAT_TYPES
 
@@ -84,7 +86,7 @@ def _is_limit(value: Any) -> bool:
 
 
 def _price(pricing: Mapping[str, Any], name: str) -> float:
-    """US dollars per million tokens; servers that name prices like this give them per token, as text."""
+    """Return US dollars per million tokens; such servers report them per token, as text."""
     try:
         price = float(pricing.get(name) or 0)
     except (TypeError, ValueError):
@@ -93,7 +95,7 @@ def _price(pricing: Mapping[str, Any], name: str) -> float:
 
 
 def _capability(model: Mapping[str, Any], flag: str, listed_in: str, listed_as: str) -> bool | None:
-    """A capability that is a flag of its own, or one of a list; None when neither is there."""
+    """Return a capability from a flag of its own, or from a list; None if neither is there."""
     able = _table(model.get("capabilities")).get(flag)
     if isinstance(able, bool):
         return able

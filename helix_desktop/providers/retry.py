@@ -1,4 +1,4 @@
-"""When a failed call is made again, and how long to wait before it."""
+"""When to retry a failed call, and how long to wait before it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from helix_desktop.domain.errors import ModelError
 _MAX_DOUBLINGS = 20  # of a wait; more would be no number
 
 FIRST_SERVER_ERROR = 500
-"""The first status that says the server is at fault."""
+"""The first status of server errors."""
 
 RETRY_STATUSES = frozenset({408, 409, 429})
 """Client statuses worth another attempt; so is everything from 500 on (the official clients' own rule)."""
 
 
 PATIENCE_S = 600.0
-"""Seconds that a turn waits for a server: restarts, lost networks and limits per minute pass in this time."""
+"""Seconds a turn waits for a server: restarts, lost networks and limits per minute pass in this time."""
 
 
 class TransientError(Exception):
-    """A call failed in a way that may pass; `error` is what a person is told when it does not."""
+    """A call failed in a way that may pass; `error` is shown to the user if it does not."""
 
     def __init__(self, reason: str, error: ModelError, retry_after_s: float | None = None) -> None:
         super().__init__(reason)
@@ -34,7 +34,7 @@ class TransientError(Exception):
 
 
 async def wait_or_skip(wait_s: float, skip: asyncio.Event) -> None:
-    """Wait so many seconds, or until `skip` is set."""
+    """Wait `wait_s` seconds, or until `skip` is set."""
     with suppress(TimeoutError):
         async with asyncio.timeout(wait_s):
             await skip.wait()
@@ -42,9 +42,9 @@ async def wait_or_skip(wait_s: float, skip: asyncio.Event) -> None:
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """At what pace a call is made again, and for how long; times in seconds.
+    """The pace and duration of retries; times in seconds.
 
-    `pause`, `clock` (any start), `now` (since 1970) and `chance` (0 to 1) are the world's, or a test's.
+    `pause`, `clock` (any start), `now` (since 1970) and `jitter` (0 to 1) can be replaced in tests.
     """
 
     patience_s: float = PATIENCE_S
@@ -56,10 +56,10 @@ class RetryPolicy:
     jitter: Callable[[], float] = random.random
 
     def wait_s(self, failures: int, requested_s: float | None) -> float:
-        """Return the seconds to wait after `failed` failed attempts.
+        """Return the seconds to wait after `failures` failed attempts.
 
-        `asked_s` is what the server asked for. Without it, or where that is no pause at all, the wait doubles
-        from `first_wait_s` on, less up to a quarter, so that clients which failed together return apart.
+        `requested_s` is what the server asked for. Without it, or if it is shorter than `first_wait_s`, the
+        wait doubles from `first_wait_s`, minus up to a quarter, so that clients do not return simultaneously.
         """
         if requested_s is not None and requested_s >= self.first_wait_s:
             return requested_s
@@ -68,7 +68,7 @@ class RetryPolicy:
 
 
 QUICK_RETRY_POLICY = RetryPolicy(patience_s=5.0)
-"""For somebody who waits for the outcome of a test: four attempts."""
+"""For a user who waits for the result of a check: four attempts."""
 
 
 class RetryState:
@@ -81,9 +81,9 @@ class RetryState:
         self.failures = 0
 
     def next_wait_s(self, requested_s: float | None) -> float | None:
-        """Count a failure and return the seconds until the next attempt; None: patience is over.
+        """Count a failure and return the seconds until the next attempt; None if patience is over.
 
-        `asked_s` is what the server asked for; a call is never made earlier than that.
+        `requested_s` is what the server asked for; a call is never made earlier than that.
         """
         now = self._retry_policy.clock()
         self._started_s = self._started_s if self.failures else now
@@ -107,24 +107,24 @@ class RetryState:
 
 
 def is_transient(status: int) -> bool:
-    """Whether a call that got this HTTP status is worth making again."""
+    """Return True if a call with this HTTP status is worth retrying."""
     return status in RETRY_STATUSES or status >= FIRST_SERVER_ERROR
 
 
 def retry_after_s(headers: Mapping[str, str], now: float) -> float | None:
-    """The seconds a server asks to wait: `retry-after-ms`, or `retry-after` as seconds or as a date.
+    """Return the seconds a server asks to wait: `retry-after-ms`, or `retry-after` as seconds or as a date.
 
-    `headers` has lower-case names, `now` is seconds since 1970. None when it asks for nothing readable.
+    `headers` has lower-case names, `now` is seconds since 1970. None if there is no readable value.
     """
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         seconds = _number(headers.get(name, ""))
         if seconds is not None:
             return seconds * unit
     try:
-        at = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
+        retry_at_s = parsedate_to_datetime(headers.get("retry-after", "")).timestamp()
     except (ValueError, OverflowError):
         return None
-    return max(0.0, at - now)
+    return max(0.0, retry_at_s - now)
 
 
 def _number(text: str) -> float | None:

@@ -1,4 +1,4 @@
-"""Server-sent events from bytes, however the network cut them."""
+"""Parse server-sent events from byte chunks of any size."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class SseEvent:
 
 
 class SseParser:
-    """Turns a byte stream into events as the WHATWG standard says, one piece at a time.
+    """Turns a byte stream into events by the WHATWG standard, one chunk at a time.
 
-    `feed` and `finish` raise EventTooLarge above `longest` bytes in one event.
+    `feed` and `finish` raise EventTooLarge above `max_bytes` bytes in one event.
     """
 
     def __init__(self, max_bytes: int = MAX_EVENT_BYTES) -> None:
@@ -39,10 +39,10 @@ class SseParser:
         self._skip_newline = False
         self._at_start = True
         self.stray_text = ""
-        """The first line that is no part of an event: what was sent is something else, then."""
+        """The first line that is not part of an event: then the server sent something else."""
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
-        """The events that end inside `chunk`."""
+        """Add a chunk; return the events that end in it."""
         if self._skip_newline and chunk:
             chunk = chunk.removeprefix(b"\n")
             self._skip_newline = False
@@ -60,7 +60,7 @@ class SseParser:
         return events
 
     def finish(self) -> list[SseEvent]:
-        """The event left open when the stream ended: servers forget the last empty line."""
+        """Return the event left open at the end of the stream: servers forget the last empty line."""
         last = [self._take_line() if self._line else None, self._dispatch()]
         return [event for event in last if event is not None]
 

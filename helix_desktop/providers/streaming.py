@@ -1,4 +1,4 @@
-"""A model behind a streaming server: attempts, events, patience. What all dialects share."""
+"""A model behind a streaming server: attempts, events, timeouts, shared by all dialects."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from helix_desktop.providers.sse import EventTooLarge, SseEvent, SseParser
 from helix_desktop.providers.surrogate_decoder import SurrogateDecoder
 
 USAGE_GRACE_S = 5.0
-"""Seconds to wait for the usage and the end marker once the answer has given its reason to end."""
+"""Seconds to wait for the usage and the end marker once the answer has its finish reason."""
 
 END_GRACE_S = 0.2
 """Seconds to wait for the stream's end after its end marker: a connection read to its end is used again."""
 
 STALL_S = 1_200.0
-"""Seconds in which something of an answer has to come: twice what the most patient server (DeepSeek) takes.
+"""Seconds in which an answer must progress: twice what the most patient server (DeepSeek) takes.
 
-Silence has a limit of its own (`http.Timeouts`); this one is for servers that only keep the line open.
+Silence has its own limit (`http.Timeouts`); this one is for servers that only keep the connection open.
 """
 
 _DONE = "[DONE]"
-_MAX_VARIANTS = 5  # in which one request is tried
+_MAX_VARIANTS = 5  # maximum number of variants tried for one request
 
 
 class StreamedModel:
-    """A model behind a server; implements the agent's `Model`. `stall_s` is the patience for one answer."""
+    """A model behind a server; implements the agent's `Model`. `stall_s` is the stall timeout."""
 
     def __init__(
         self,
@@ -56,81 +56,81 @@ class StreamedModel:
 
     @property
     def info(self) -> ModelInfo:
-        """Its name and its room."""
+        """Its name and its limits."""
         return self._info
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Ask it; yields pieces as they arrive and an `Answer` last. `Retrying.attempt` counts from 2.
+        """Yield deltas as they arrive and a `ModelResponse` last. `RetryScheduled.attempt` counts from 2.
 
-        Raises ModelUnreachable, ModelRefused, ModelOverflow, ModelNonsense. Closing the iterator, or
-        cancelling the task, closes the connection.
+        Raises ModelUnreachable, ModelRequestRejected, ContextWindowExceeded, InvalidModelResponse. Closing
+        the iterator, or cancelling the task, closes the connection.
         """
-        exchange, pictured = self._dialect.exchange(request), bool(request.image_data)
-        outage, forms = RetryState(self._retry_policy), 0
+        exchange, has_images = self._dialect.exchange(request), bool(request.image_data)
+        retry_state, variants = RetryState(self._retry_policy), 0
         while True:
             try:
-                forms += 1
-                async with aclosing(self._attempt(exchange, forms < _MAX_VARIANTS, pictured)) as arrivals:
-                    async for arrival in arrivals:
-                        yield arrival
+                variants += 1
+                async with aclosing(self._attempt(exchange, variants < _MAX_VARIANTS, has_images)) as items:
+                    async for item in items:
+                        yield item
                 return
             except _RequestAdapted:
                 continue
             except TransientError as failure:
-                forms -= 1
-                reason, wait_s = failure.reason, outage.next_wait_s(failure.retry_after_s)
+                variants -= 1
+                reason, wait_s = failure.reason, retry_state.next_wait_s(failure.retry_after_s)
                 if wait_s is None:
-                    raise outage.final_error(failure.error, failure.retry_after_s) from failure
+                    raise retry_state.final_error(failure.error, failure.retry_after_s) from failure
             skip = asyncio.Event()
-            yield RetryScheduled(outage.failures + 1, wait_s, reason, skip.set)
+            yield RetryScheduled(retry_state.failures + 1, wait_s, reason, skip.set)
             await self._retry_policy.pause(wait_s, skip)
 
     async def _attempt(
         self, exchange: Exchange, can_adapt: bool, has_images: bool
     ) -> AsyncGenerator[StreamItem, None]:
-        """One call. Raises Transient when another one may do better, _Adapted when another form may."""
+        """Make one call. Raises TransientError if a retry may succeed, _RequestAdapted if a variant may."""
         body = exchange.body()
-        assembly = exchange.new_assembler()
+        assembler = exchange.new_assembler()
         try:
             async with self._endpoint.send("POST", self._dialect.path, body) as reply:
                 if reply.status != HTTPStatus.OK:
-                    words = await reply.text()
-                    if can_adapt and exchange.adapt_to_error(reply.status, words):
+                    text = await reply.text()
+                    if can_adapt and exchange.adapt_to_error(reply.status, text):
                         raise _RequestAdapted
-                    raise self._error_for_status(reply.status, words, reply.headers, has_images)
-                async with aclosing(self._read_answer(reply, assembly)) as arriving:
-                    async for arrival in arriving:
-                        yield arrival
+                    raise self._error_for_status(reply.status, text, reply.headers, has_images)
+                async with aclosing(self._read_answer(reply, assembler)) as items:
+                    async for item in items:
+                        yield item
         except StreamedError as sent:
             if can_adapt and exchange.adapt_to_error(sent.status, sent.body):
                 raise _RequestAdapted from sent
             raise self._error_for_status(sent.status, sent.body, {}, has_images) from sent
         except HttpError as fault:
-            # After its reason to end the answer is whole, whatever becomes of the connection.
-            if not assembly.is_complete:
+            # After its finish reason the answer is complete, even if the connection breaks.
+            if not assembler.is_complete:
                 raise self._endpoint.network_error(fault) from fault
-        yield self._finished_answer(assembly)
+        yield self._finished_answer(assembler)
 
     async def _read_answer(
         self, response: HttpResponse, assembler: AnswerAssembler
     ) -> AsyncGenerator[StreamItem, None]:
-        """What the reply's pieces add for a reader, until it says that it is done."""
+        """Yield the deltas of a reply to display, until it is done."""
         if "json" in response.headers.get("content-type", ""):
-            for arrival in assembler.add_full_response(
+            for delta in assembler.add_full_response(
                 self._parse_object(await response.text(), SurrogateDecoder(), is_full_response=True)
             ):
-                yield arrival
+                yield delta
             assembler.done = True
             return
-        halves = SurrogateDecoder()
-        async with aclosing(self._events(response, assembler)) as arriving:
-            async for event in arriving:
+        decoder = SurrogateDecoder()
+        async with aclosing(self._events(response, assembler)) as events:
+            async for event in events:
                 if event.data.strip() == _DONE:
                     assembler.done = True
                 elif not assembler.done:
-                    piece = self._parse_event(event, halves, assembler)
-                    for arrival in assembler.add(piece) if piece is not None else ():
-                        yield arrival
+                    chunk = self._parse_event(event, decoder, assembler)
+                    for delta in assembler.add(chunk) if chunk is not None else ():
+                        yield delta
 
     async def _events(
         self, response: HttpResponse, assembler: AnswerAssembler
@@ -153,7 +153,7 @@ class StreamedModel:
     def _parse_event(
         self, event: SseEvent, decoder: SurrogateDecoder, assembler: AnswerAssembler
     ) -> Mapping[str, Any] | None:
-        """One piece of a stream; None for a damaged one that comes when the answer is whole already."""
+        """Parse one event of a stream; None for a damaged one after the answer is complete."""
         try:
             return self._parse_object(event.data, decoder, event.name)
         except TransientError:
@@ -164,9 +164,9 @@ class StreamedModel:
     def _parse_object(
         self, text: str, decoder: SurrogateDecoder, event_name: str = "", *, is_full_response: bool = False
     ) -> Mapping[str, Any]:
-        """One piece of a stream, or a whole reply, as an object. Raises ErrorSent for an error's.
+        """Parse one event, or a full response, as an object. Raises StreamedError for an error object.
 
-        A damaged piece is like a cut: nothing of the answer was used, and another call may do better.
+        A damaged event is like a broken connection: nothing of the answer was used, and a retry may succeed.
         """
         try:
             value = decoder.decode(text)
@@ -208,13 +208,13 @@ class StreamedModel:
 
 
 class _RequestAdapted(Exception):
-    """The server refused a form of the request; there is another one."""
+    """The server refused a variant of the request; there is another one."""
 
 
 class StallTimer:
-    """Waits for the next bytes: briefly once the answer is whole, else until it has stalled for `stall_s`.
+    """Waits for the next bytes: briefly once the answer is complete, else until it has stalled for `stall_s`.
 
-    `now` gives seconds; left out, the event loop does.
+    `now` returns seconds; the default is the event loop's clock.
     """
 
     def __init__(
@@ -225,7 +225,7 @@ class StallTimer:
         self._last_progress, self._last_progress_s = 0, self._now()
 
     async def next_chunk(self, chunks: AsyncGenerator[bytes, None]) -> bytes | None:
-        """The next piece, or None at the end. Raises HttpFault when the answer has stalled."""
+        """Return the next chunk, or None at the end. Raises HttpError if the answer has stalled."""
         try:
             async with asyncio.timeout(self.remaining_s()):
                 return await anext(chunks, None)
@@ -235,7 +235,7 @@ class StallTimer:
             raise HttpError("idle", f"nothing of an answer for {self._stall_s:.0f} s") from None
 
     def remaining_s(self) -> float:
-        """Seconds to wait from now on."""
+        """Return the remaining seconds to wait."""
         if self._assembler.is_settled:
             return END_GRACE_S
         if self._assembler.is_complete:
@@ -247,5 +247,5 @@ class StallTimer:
 
 
 def streamed_error(error: Any) -> StreamedError:
-    """The error that a server sent as part of its answer."""
+    """Return the StreamedError for an error inside an answer."""
     return StreamedError(status_of_error(error), msgspec.json.encode({"error": error}).decode())

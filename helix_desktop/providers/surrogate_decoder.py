@@ -1,4 +1,4 @@
-"""Characters that a server cut in two: it counts in halves of UTF-16, and sends each in another piece."""
+"""Join surrogate pairs that a server split over two chunks, because it counts in UTF-16 units."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ _Path = tuple[str | int, ...]
 
 
 class SurrogateDecoder:
-    """Reads the pieces of one stream; half a character at an end waits for the piece that goes on there."""
+    """Decodes the chunks of one stream; a high surrogate at the end of a text waits for its continuation."""
 
     def __init__(self) -> None:
         self._waiting: dict[_Path, str] = {}
 
     def decode(self, text: str) -> Any:
-        """The value of one piece of JSON. Raises ValueError for what is none."""
+        """Decode one chunk of JSON. Raises ValueError if it is invalid."""
         try:
             return self._decode(text)
         except RecursionError as error:
@@ -27,7 +27,7 @@ class SurrogateDecoder:
         try:
             value = msgspec.json.decode(text)
         except (msgspec.DecodeError, UnicodeEncodeError):
-            # This one takes half a character, which msgspec refuses.
+            # json.loads accepts lone surrogates, which msgspec refuses.
             return self._join_halves(json.loads(text, parse_constant=_reject_constant), ())
         return self._join_halves(value, ()) if self._waiting else value
 
@@ -35,7 +35,7 @@ class SurrogateDecoder:
         if isinstance(value, dict):
             return {key: self._join_halves(part, (*path, key)) for key, part in value.items()}
         if isinstance(value, list):
-            return [self._join_halves(part, (*path, at)) for at, part in enumerate(value)]
+            return [self._join_halves(part, (*path, index)) for index, part in enumerate(value)]
         return self._join_text(value, path) if isinstance(value, str) else value
 
     def _join_text(self, text: str, path: _Path) -> str:

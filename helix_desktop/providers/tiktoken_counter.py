@@ -1,4 +1,4 @@
-"""Tokens counted with a bundled vocabulary: never a download, never on the event loop's thread."""
+"""Count tokens with a bundled vocabulary: no download, and not on the event loop's thread."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 MAX_CHUNK_CHARS = 50_000
-"""Characters counted at once: a million of white space overflow the stack of tiktoken's pattern matcher."""
+"""Characters counted at once: a million of whitespace overflow the stack of tiktoken's pattern matcher."""
 
 MAX_CACHED_TEXTS = 4_096
-"""Counts kept for texts seen again: the system prompt, tool schemas, a draft."""
+"""Number of cached counts for repeated texts: the system prompt, tool schemas, a draft."""
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """How a vocabulary cuts text, and the SHA-256 its file must have. Source: tiktoken's openai_public.py."""
+    """How a vocabulary splits text, and its file's SHA-256. Source: tiktoken's openai_public.py."""
 
     sha256: str
     pattern: str
@@ -74,7 +74,7 @@ class TiktokenCounter:
     """Counts tokens with the vocabulary in one `.tiktoken` file; implements the agent's `Counter`.
 
     The file is read at the first count, or by `load`. That stops every thread for some 140 ms, once, while
-    tiktoken builds its tables: call `load` when nobody is typing yet.
+    tiktoken builds its tables: call `load` before the user types.
     """
 
     def __init__(self, path: Path) -> None:
@@ -85,11 +85,11 @@ class TiktokenCounter:
         self._counts_lock = threading.Lock()
 
     async def load(self) -> None:
-        """Read the vocabulary. Raises HelixError when the file is missing or not what it should be."""
+        """Read the vocabulary. Raises HelixError if the file is missing or damaged."""
         await self._loaded_encoding()
 
     async def count(self, texts: Sequence[str]) -> list[int]:
-        """The tokens of each text; what looks like a special token is plain text. Raises HelixError."""
+        """Return the number of tokens of each text; special tokens count as plain text. Raises HelixError."""
         if not texts:
             return []
         encoding = await self._loaded_encoding()
@@ -118,10 +118,10 @@ class TiktokenCounter:
                 self._counts.move_to_end(key)
                 return self._counts[key]
         tokens = 0
-        for piece in split_text(text):
+        for chunk in split_text(text):
             if stopped.is_set():
                 return 0
-            tokens += count_chunk(encoding, piece)
+            tokens += count_chunk(encoding, chunk)
         with self._counts_lock:
             self._counts[key] = tokens
             while len(self._counts) > MAX_CACHED_TEXTS:
@@ -133,8 +133,8 @@ class TiktokenCounter:
 def load_encoding(path: Path) -> tiktoken.Encoding:
     """Build a tiktoken encoding from a vocabulary file, named as the vocabulary is; takes about 0.4 s.
 
-    Kept for the life of the process: it never changes, and each copy takes some 70 MB.
-    Raises HelixError when the file cannot be read, is unknown or does not have the hash it should have.
+    Cached for the life of the process: it never changes, and each copy takes some 70 MB.
+    Raises HelixError if the file cannot be read, is unknown or has the wrong hash.
     """
     import tiktoken
 
@@ -146,11 +146,11 @@ def load_encoding(path: Path) -> tiktoken.Encoding:
         raw = path.read_bytes()
     except OSError as error:
         raise HelixError(f"The vocabulary {path.stem} cannot be read.", f"{error}.", fix) from error
-    found = hashlib.sha256(raw).hexdigest()
-    if found != vocabulary.sha256:
+    digest = hashlib.sha256(raw).hexdigest()
+    if digest != vocabulary.sha256:
         raise HelixError(
             f"The vocabulary {path.stem} is damaged.",
-            f"{path} has the SHA-256 {found}, not {vocabulary.sha256}.",
+            f"{path} has the SHA-256 {digest}, not {vocabulary.sha256}.",
             fix,
         )
     ranks = {base64.b64decode(token): int(rank) for token, rank in map(bytes.split, raw.splitlines())}
@@ -163,30 +163,30 @@ def load_encoding(path: Path) -> tiktoken.Encoding:
 
 
 def split_text(text: str, max_chars: int = MAX_CHUNK_CHARS) -> list[str]:
-    """A text in pieces of at most `longest` characters that join to it again.
+    """Split a text into chunks of at most `max_chars` characters that join to it again.
 
-    Cuts fall after the last line, else before the last space, of a piece's last tenth, where they change a
-    count by a token at most; in a run without either they fall where they must.
+    Cuts are after the last line, else before the last space, of a chunk's last tenth, where they change a
+    count by a token at most; in a run without either they are at `max_chars`.
     """
-    found: list[str] = []
+    chunks: list[str] = []
     start = 0
     while len(text) - start > max_chars:
         low, high = start + max_chars * 9 // 10, start + max_chars
         line, space = text.rfind("\n", low, high) + 1, text.rfind(" ", low, high)
-        cut = next((at for at in (line, space) if at > start), high)
-        found.append(text[start:cut])
+        cut = next((index for index in (line, space) if index > start), high)
+        chunks.append(text[start:cut])
         start = cut
-    found.append(text[start:])
-    return found
+    chunks.append(text[start:])
+    return chunks
 
 
 def count_text(encoding: tiktoken.Encoding, text: str) -> int:
-    """The tokens of a text of any length, counted in the caller's thread."""
-    return sum(count_chunk(encoding, piece) for piece in split_text(text))
+    """Return the tokens of a text of any length, counted in the caller's thread."""
+    return sum(count_chunk(encoding, chunk) for chunk in split_text(text))
 
 
 def count_chunk(encoding: tiktoken.Encoding, chunk: str) -> int:
-    """The tokens of one of a text's `pieces`; an estimate where the tokenizer gives up."""
+    """Return the tokens of one chunk from `split_text`; an estimate if the tokenizer fails."""
     try:
         return len(encoding.encode_ordinary(chunk))
     except BaseException as error:

@@ -1,4 +1,4 @@
-"""Ids of tool calls as a dialect takes them: calls may have been made with another provider."""
+"""Ids of tool calls that a dialect accepts: calls may come from another provider."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from hashlib import sha256
 
 
 class ToolCallIds:
-    """Gives the calls of one request ids that its dialect takes; the same request gets the same ids.
+    """Maps the calls of one request to ids that its dialect accepts; deterministic per request.
 
-    An id that is legal stays as it is. `unique`: the dialect wants each id once in the whole request.
+    Legal ids stay unchanged. `unique`: the dialect requires each id only once in the whole request.
     """
 
     def __init__(
@@ -21,28 +21,28 @@ class ToolCallIds:
         self._newest: dict[str, str] = {}
 
     def register(self, ids: Iterable[str]) -> None:
-        """A message made these calls."""
-        self._newest = {one: self._unused_id(one) for one in ids}
+        """Register the calls of a message."""
+        self._newest = {call_id: self._unused_id(call_id) for call_id in ids}
 
     def wire_id(self, call_id: str) -> str:
-        """The id to be sent for a call of the newest message that made any, and for its answer."""
+        """Return the id to send for a call of the newest message with calls, and for its answer."""
         return self._newest.get(call_id) or self._unused_id(call_id)
 
     def _unused_id(self, call_id: str) -> str:
-        found = call_id if self._pattern.fullmatch(call_id) else self._make_id(call_id)
-        time = 1
-        while self._unique and found in self._used:
-            time += 1
-            found = self._make_id(f"{call_id} {time}")
-        self._used.add(found)
-        return found
+        candidate = call_id if self._pattern.fullmatch(call_id) else self._make_id(call_id)
+        attempt = 1
+        while self._unique and candidate in self._used:
+            attempt += 1
+            candidate = self._make_id(f"{call_id} {attempt}")
+        self._used.add(candidate)
+        return candidate
 
 
 def _hashed_id(call_id: str) -> str:
-    """An id of signs that every dialect takes."""
+    """Return an id of characters that every dialect accepts."""
     return f"call_{hash_id(call_id)[:24]}"
 
 
 def hash_id(call_id: str) -> str:
-    """64 hex digits that stand for an id."""
+    """Return the SHA-256 of an id as 64 hex digits."""
     return sha256(call_id.encode("utf-8", "replace")).hexdigest()

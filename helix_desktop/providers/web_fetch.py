@@ -1,4 +1,4 @@
-"""Pages of the web: one GET to a machine whose address is known already, so that no name can be swapped."""
+"""Fetch web pages: one GET to an already resolved address, so that DNS cannot be rebound."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADERS = {
 
 @dataclass(frozen=True)
 class WebPage:
-    """What a server answered; header names are lower-case."""
+    """The response of a server; header names are lower-case."""
 
     status: int
     headers: Mapping[str, str]
@@ -30,7 +30,7 @@ class WebPage:
 async def fetch_page(
     url: str, address: str, max_bytes: int, certificates: ssl.SSLContext | None = None
 ) -> WebPage:
-    """Ask the machine at a numeric address for a page, at most `longest` bytes of it.
+    """Fetch a page from a numeric address, at most `max_bytes` bytes of it.
 
     The certificate is checked against the name in the URL. No proxy, cookies, redirects. Raises OSError.
     """
@@ -64,8 +64,8 @@ async def _read(response: object, max_bytes: int) -> WebPage:
 
     assert isinstance(response, httpx.Response)
     body = bytearray()
-    async for piece in response.aiter_bytes():
-        body += piece
+    async for chunk in response.aiter_bytes():
+        body += chunk
         if len(body) > max_bytes:
             break
     headers = {name.lower(): text for name, text in response.headers.items()}

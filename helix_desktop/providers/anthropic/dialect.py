@@ -1,4 +1,4 @@
-"""Anthropic Messages: Anthropic's own, and compatible servers."""
+"""The Anthropic Messages dialect: Anthropic's own server and compatible ones."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from helix_desktop.providers.anthropic.response import MessagesAssembler
 from helix_desktop.providers.dialect import VARIANT_ERROR_STATUSES, NewId
 
 MIN_ANSWER_TOKENS = 256
-"""Tokens below which an answer is not worth asking for: the window is too full then."""
+"""Minimum tokens for an answer: with less the window is too full to ask."""
 
 _EXCEEDS_CONTEXT = re.compile(r"max_tokens\W+exceed context limit: (\d+) \+ (\d+) > (\d+)")
 _EXCEEDS_OUTPUT_LIMIT = re.compile(r"max_tokens: (\d+) > (\d+)")
 
 
 class MessagesDialect:
-    """Anthropic Messages as one server takes it.
+    """Anthropic Messages as one server accepts it.
 
-    `most` is the longest answer asked for, in tokens; `bound`: thinking is refused behind a changed prefix;
-    `breakpoints`: the server knows cache breakpoints.
+    `max_output_tokens` is the maximum of an answer in tokens; `requires_same_prefix`: thinking is refused
+    after a changed prefix; `supports_breakpoints`: the server knows cache breakpoints.
     """
 
     path = "/messages"
@@ -50,28 +50,28 @@ class MessagesExchange:
         self._prefix, self._sent_thinking = "", False
 
     def body(self) -> bytes:
-        """The request as JSON."""
-        sent = encode_request(
+        """Return the request as JSON."""
+        encoded = encode_request(
             self._dialect.info,
             self._request,
             max_output_tokens=self._max_output_tokens,
             thinking_scope=self._thinking_scope,
             breakpoints=self._breakpoints,
         )
-        self._prefix, self._sent_thinking = sent.prefix, sent.has_thinking
-        return sent.body
+        self._prefix, self._sent_thinking = encoded.prefix, encoded.has_thinking
+        return encoded.body
 
     def new_assembler(self) -> MessagesAssembler:
-        """What takes in the answer; it keeps what the answer's thinking is bound to."""
-        kept = {
+        """Return an assembler for the answer that records what the answer's thinking is bound to."""
+        verbatim_fields = {
             "model": self._dialect.info.name,
             "prefix": self._prefix,
             "bound": self._thinking_scope != "all",
         }
-        return MessagesAssembler(self._dialect.info.provider, self._dialect.new_id, kept)
+        return MessagesAssembler(self._dialect.info.provider, self._dialect.new_id, verbatim_fields)
 
     def adapt_to_error(self, status: int, error_text: str) -> bool:
-        """Make room for the question, leave out thinking that is no longer valid, or breakpoints."""
+        """Lower the answer's maximum, or leave out invalid thinking, or breakpoints; True if changed."""
         if status not in VARIANT_ERROR_STATUSES:
             return False
         return (
@@ -81,16 +81,16 @@ class MessagesExchange:
         )
 
     def _reduce_max_tokens(self, error_text: str) -> bool:
-        if (found := _EXCEEDS_CONTEXT.search(error_text)) is not None:
-            given, _, window = (int(number) for number in found.groups())
-            most = window - given
-        elif (found := _EXCEEDS_OUTPUT_LIMIT.search(error_text)) is not None:
-            most = self._dialect.max_output_tokens = int(found.group(2))
+        if (match := _EXCEEDS_CONTEXT.search(error_text)) is not None:
+            input_tokens, _, window = (int(number) for number in match.groups())
+            max_tokens = window - input_tokens
+        elif (match := _EXCEEDS_OUTPUT_LIMIT.search(error_text)) is not None:
+            max_tokens = self._dialect.max_output_tokens = int(match.group(2))
         else:
             return False
-        if not MIN_ANSWER_TOKENS <= most < self._max_output_tokens:
+        if not MIN_ANSWER_TOKENS <= max_tokens < self._max_output_tokens:
             return False
-        self._max_output_tokens = most
+        self._max_output_tokens = max_tokens
         return True
 
     def _drop_thinking(self, error_text: str) -> bool:

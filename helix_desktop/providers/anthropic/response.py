@@ -1,4 +1,4 @@
-"""An answer of Anthropic Messages, put together from its events."""
+"""Assemble an answer of Anthropic Messages from its events."""
 
 from __future__ import annotations
 
@@ -31,21 +31,21 @@ _STOPS: Mapping[str, StopReason] = {
     "pause_turn": "length",
     "refusal": "filter",
 }
-"""Why an answer ended, where it is not just done (Anthropic, "Handling stop reasons")."""
+"""Stop reasons other than a normal end (Anthropic, "Handling stop reasons")."""
 
 _FIELD_OF = {"text_delta": "text", "thinking_delta": "thinking", "signature_delta": "signature"}
-"""What a delta adds to its block; `input_json_delta` is gathered apart."""
+"""The block's field that a delta extends; `input_json_delta` is collected separately."""
 
 _IDLE_EVENTS = ("ping", "message_start")
-"""Events that carry nothing of an answer."""
+"""Events without content of an answer."""
 
 _COUNT_FIELDS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens", "output_tokens")
 
 
 class MessagesAssembler:
-    """Folds the events of one answer. `new_id` makes ids for calls whose server gave none.
+    """Assembles the events of one answer. `new_id` creates ids for calls whose server sent none.
 
-    `kept` is put beside the message, for when it goes back.
+    `verbatim_fields` are stored with the original message, for when it is sent back.
     """
 
     def __init__(self, provider: str, new_id: Callable[[], str], verbatim_fields: Mapping[str, Any]) -> None:
@@ -59,16 +59,16 @@ class MessagesAssembler:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the server has said that the answer is at its end."""
+        """True once the server has reported the end of the answer."""
         return self.done or bool(self._stop)
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing of interest is still to come."""
+        """True once nothing of interest is still to come."""
         return self.done
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Take one event in; gives what it adds for a reader."""
+        """Add one event; return the deltas to display."""
         kind = chunk.get("type")
         self.progress += kind not in _IDLE_EVENTS
         match kind:
@@ -86,7 +86,7 @@ class MessagesAssembler:
         return []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Take in an answer that was not streamed."""
+        """Add a response that was not streamed."""
         content = response.get("content")
         pieces: list[AnswerDelta] = []
         for block in content if isinstance(content, list) else ():
@@ -97,13 +97,13 @@ class MessagesAssembler:
         return pieces
 
     def answer(self) -> ModelResponse:
-        """The whole answer. Raises ModelNonsense when it is none, ModelRefused, ModelOverflow."""
+        """Return the answer. Raises InvalidModelResponse, ModelRequestRejected, ContextWindowExceeded."""
         if not self._blocks and not self._stop:
             raise missing_answer_error(self._provider, "content")
         stop = _STOPS.get(self._stop, "end")
         blocks = [self._blocks[index] for index in sorted(self._blocks)]
         text = join_text_parts([block.text for block in blocks if block.kind == "text"])
-        # What a refusal leaves behind is not to be acted upon.
+        # Calls before a refusal must not be executed.
         calls = () if stop == "filter" else self._calls(blocks)
         if not text.strip() and not calls:
             raise self._empty_error(stop)
@@ -136,39 +136,39 @@ class MessagesAssembler:
             block.raw["citations"] = [*(block.raw.get("citations") or ()), delta.get("citation")]
         elif kind in _FIELD_OF:
             field = _FIELD_OF[kind]
-            piece = str(delta.get(field) or "")
+            text = str(delta.get(field) or "")
             if field == block.field:
-                return self._append(block, piece)
-            block.raw[field] = str(block.raw.get(field) or "") + piece
+                return self._append(block, text)
+            block.raw[field] = str(block.raw.get(field) or "") + text
         return []
 
     def _append(self, block: _Block, text: str) -> list[AnswerDelta]:
-        """Add to a block's text; between two blocks of a kind a reader sees a paragraph's end."""
+        """Append to a block's text; two blocks of the same kind are displayed as paragraphs."""
         if not text:
             return []
         begins = not block.text and any(
             other.text for other in self._blocks.values() if other is not block and other.kind == block.kind
         )
         block.raw[block.field] = block.text + text
-        told = PART_SEPARATOR + text if begins else text
+        displayed = PART_SEPARATOR + text if begins else text
         if block.kind == "text":
-            return [TextDelta(told)]
-        return [ReasoningDelta(told)] if block.kind == "thinking" else []
+            return [TextDelta(displayed)]
+        return [ReasoningDelta(displayed)] if block.kind == "thinking" else []
 
     def _end(self, delta: Mapping[str, Any]) -> None:
         self._stop = str(delta.get("stop_reason") or self._stop)
         self._refusal_text = str(get_object(delta, "stop_details").get("explanation") or self._refusal_text)
 
     def _count(self, usage: Any) -> None:
-        """Counts are cumulative: the newest of each holds."""
+        """Update the counts, which are cumulative: the newest of each is valid."""
         if isinstance(usage, dict):
             self._counts.update({key: usage[key] for key in _COUNT_FIELDS if isinstance(usage.get(key), int)})
 
     def _usage(self) -> Usage | None:
-        """Input is all that was read: afresh, into the cache, and out of it."""
+        """Return the usage; input is the sum of uncached, cache-written and cache-read tokens."""
         fresh, stored, cached, output = (max(0, self._counts.get(key, 0)) for key in _COUNT_FIELDS)
-        given = fresh + stored + cached
-        return Usage(given, output, cached) if given else None
+        input_tokens = fresh + stored + cached
+        return Usage(input_tokens, output, cached) if input_tokens else None
 
     def _calls(self, blocks: list[_Block]) -> tuple[ToolCall, ...]:
         calls: list[ToolCall] = []
@@ -203,7 +203,7 @@ class MessagesAssembler:
 
 
 class _Block:
-    """One block of content while it comes in."""
+    """One content block while it arrives."""
 
     def __init__(self, raw: dict[str, Any]) -> None:
         self.raw = raw
@@ -213,15 +213,15 @@ class _Block:
 
     @property
     def text(self) -> str:
-        """Its text so far, when it has one."""
+        """Its text so far; empty if its kind has none."""
         return str(self.raw.get(self.field) or "") if self.field else ""
 
     def arguments(self) -> str:
-        """A call's arguments as JSON text: what was streamed, or what came with the block's beginning."""
+        """Return a call's arguments as JSON text: the streamed ones, or those from the start of the block."""
         if self.input_json.strip():
             return self.input_json
-        began = self.raw.get("input")
-        return msgspec.json.encode(began).decode() if isinstance(began, dict) else "{}"
+        initial = self.raw.get("input")
+        return msgspec.json.encode(initial).decode() if isinstance(initial, dict) else "{}"
 
 
 def _index(chunk: Mapping[str, Any], default: int) -> int:

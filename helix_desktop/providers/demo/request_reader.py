@@ -62,7 +62,7 @@ class ToolOutput:
 
     @property
     def is_denied(self) -> bool:
-        """Whether the person did not allow the call."""
+        """True if the user did not allow the call."""
         return self.text.startswith(_DENIED)
 
     @property

@@ -1,4 +1,4 @@
-"""OpenAI Chat Completions, with any base URL: what most servers speak."""
+"""The OpenAI Chat Completions dialect, with any base URL: what most servers offer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helix_desktop.providers.openai_chat.variants import DEFAULT_VARIANT, varian
 
 
 class ChatDialect:
-    """Chat Completions as one server takes it: `form` is what it was found to take."""
+    """Chat Completions as one server accepts it: `variant` is the one it has accepted."""
 
     path = "/chat/completions"
 
@@ -31,17 +31,17 @@ class ChatExchange:
         self._variant = dialect.variant
 
     def body(self) -> bytes:
-        """The request as JSON."""
+        """Return the request as JSON."""
         return request_body(self._dialect.info, self._request, self._variant)
 
     def new_assembler(self) -> ChatAssembler:
-        """What takes in the answer."""
+        """Return an assembler for the answer."""
         return ChatAssembler(self._dialect.info.provider, self._dialect.new_id, self._dialect.info.name)
 
     def adapt_to_error(self, status: int, error_text: str) -> bool:
-        """Take the form that the server's words ask for, if there is one."""
-        found = variant_for_error(self._variant, error_text) if status in VARIANT_ERROR_STATUSES else None
-        if found is None:
+        """Switch to the variant that an error text asks for; return True if there is one."""
+        variant = variant_for_error(self._variant, error_text) if status in VARIANT_ERROR_STATUSES else None
+        if variant is None:
             return False
-        self._variant = self._dialect.variant = found
+        self._variant = self._dialect.variant = variant
         return True

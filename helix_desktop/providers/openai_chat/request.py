@@ -1,4 +1,4 @@
-"""A request as OpenAI Chat Completions wants it."""
+"""Encode a request for OpenAI Chat Completions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from helix_desktop.providers.openai_chat.variants import DEFAULT_VARIANT, Reques
 from helix_desktop.providers.tool_call_ids import ToolCallIds, hash_id
 
 DIALECT = "openai-chat"
-"""Marks assistant messages that are kept in this dialect's own form."""
+"""Marks assistant messages that are stored verbatim in this dialect."""
 
 PLACEHOLDER_SIGNATURE = "skip_thought_signature_validator"
-"""What Gemini takes for the signature of a call that another model made (Google, "Thought signatures")."""
+"""What Gemini accepts as the signature of a call that another model made (Google, "Thought signatures")."""
 
 _FORTY_CHARS = re.compile(r".{1,40}", re.DOTALL)  # OpenAI's limit
 _NINE_CHARS = re.compile(r"[a-zA-Z0-9]{9}")  # Mistral's rule
 
 
 def request_body(info: ModelInfo, request: ModelRequest, variant: RequestVariant = DEFAULT_VARIANT) -> bytes:
-    """A request as JSON. The same request gives the same bytes; no sampling parameters are sent."""
+    """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent."""
     body: dict[str, Any] = {
         "model": info.name,
         "messages": _MessageEncoder(info, request.image_data, variant).messages(request),
@@ -42,25 +42,25 @@ def _tool(tool: ToolSpec) -> dict[str, Any]:
 
 
 class _MessageEncoder:
-    """Writes the messages of one request."""
+    """Encodes the messages of one request."""
 
     def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], variant: RequestVariant) -> None:
         self._info, self._image_data, self._variant = info, image_data, variant
-        legal, made = (_NINE_CHARS, _nine_char_id) if variant.uses_short_ids else (_FORTY_CHARS, None)
-        self._ids = ToolCallIds(legal, made)
+        legal, make_id = (_NINE_CHARS, _nine_char_id) if variant.uses_short_ids else (_FORTY_CHARS, None)
+        self._ids = ToolCallIds(legal, make_id)
 
     def messages(self, request: ModelRequest) -> list[dict[str, Any]]:
-        """The messages; images in answers of tools follow the last of these, as the person's would."""
-        written: list[dict[str, Any]] = []
-        waiting: list[dict[str, Any]] = []
+        """Encode the messages; images of tool results follow the last result, as a user message."""
+        encoded: list[dict[str, Any]] = []
+        pending_images: list[dict[str, Any]] = []
         for message in request.messages:
-            if waiting and message.role != "tool":
-                written.append({"role": "user", "content": waiting})
-                waiting = []
+            if pending_images and message.role != "tool":
+                encoded.append({"role": "user", "content": pending_images})
+                pending_images = []
             if message.role == "tool":
-                waiting += _tool_image_parts(message, self._image_data)
-            written.append(self._message(message))
-        return [*written, {"role": "user", "content": waiting}] if waiting else written
+                pending_images += _tool_image_parts(message, self._image_data)
+            encoded.append(self._message(message))
+        return [*encoded, {"role": "user", "content": pending_images}] if pending_images else encoded
 
     def _message(self, message: Message) -> dict[str, Any]:
         if message.role == "tool":
@@ -71,11 +71,11 @@ class _MessageEncoder:
             return self._assistant(message)
         if not message.images:
             return {"role": message.role, "content": message.text}
-        parts = [_text(message.text), *(_image_part(one, self._image_data) for one in message.images)]
+        parts = [_text(message.text), *(_image_part(image, self._image_data) for image in message.images)]
         return {"role": message.role, "content": parts}
 
     def _assistant(self, message: Message) -> dict[str, Any]:
-        """The message as this model sent it; text and arguments that the window changed are replaced."""
+        """Encode the original message; replace text and arguments that the window changed."""
         raw = self._original_message(message)
         if (raw.get("content") or "") != message.text:
             raw["content"] = message.text or None
@@ -87,21 +87,21 @@ class _MessageEncoder:
         return raw
 
     def _original_message(self, message: Message) -> dict[str, Any]:
-        """What came beside the text; other providers and models get none of it."""
-        kept = message.verbatim or {}
-        ours = kept.get("dialect") == DIALECT and kept.get("provider") == self._info.provider
+        """Return the message with the server's extra fields, unless from another provider or model."""
+        verbatim = message.verbatim or {}
+        is_own = verbatim.get("dialect") == DIALECT and verbatim.get("provider") == self._info.provider
         # Messages of earlier versions do not say which model they came from.
         if (
-            ours
+            is_own
             and self._variant.sends_server_fields
-            and (kept.get("model") or self._info.name) == self._info.name
+            and (verbatim.get("model") or self._info.name) == self._info.name
         ):
-            return dict(kept["message"])
+            return dict(verbatim["message"])
         return {"role": "assistant", "content": None}
 
     def _call(self, call: ToolCall, original: Mapping[str, Any]) -> dict[str, Any]:
-        named = {"name": call.name, "arguments": arguments_text(call.arguments)}
-        function = {**original.get("function", {}), **named}
+        fields = {"name": call.name, "arguments": arguments_text(call.arguments)}
+        function = {**original.get("function", {}), **fields}
         raw = {**original, "id": self._ids.wire_id(call.id), "type": "function", "function": function}
         if self._variant.signs_calls and "extra_content" not in raw:
             raw["extra_content"] = {"google": {"thought_signature": PLACEHOLDER_SIGNATURE}}
@@ -112,7 +112,7 @@ def _tool_image_parts(message: Message, image_data: Mapping[str, bytes]) -> list
     if not message.images:
         return []
     head = _text(f"[Image in the answer to call {message.call_id}, {message.name}]")
-    return [head, *(_image_part(one, image_data) for one in message.images)]
+    return [head, *(_image_part(image, image_data) for image in message.images)]
 
 
 def _text(text: str) -> dict[str, Any]:
@@ -120,7 +120,7 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _image_part(image: Image, image_data: Mapping[str, bytes]) -> dict[str, Any]:
-    """The image itself, or the text that stands for it when its bytes could not be read."""
+    """Encode an image, or its marker if its bytes could not be read."""
     data = image_data.get(image.digest)
     if data is None:
         return _text(image.marker)

@@ -1,4 +1,4 @@
-"""An answer of OpenAI Chat Completions, put together from its pieces."""
+"""Assemble an answer of OpenAI Chat Completions from its chunks."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ _STOPS: Mapping[str, StopReason] = {
     "content_filter": "filter",
     "safety": "filter",
 }
-"""Why an answer ended, where it is not just done: OpenAI's words and those of compatible servers."""
+"""Finish reasons other than a normal end: OpenAI's and those of compatible servers."""
 
 _FAILED_REASONS = frozenset({"error", "network_error"})
-"""Reasons to end that say that the server failed."""
+"""Finish reasons that mean that the server failed."""
 
 _UNSPLIT_FIELDS = frozenset({"type", "id", "role", "format", "name", "index"})
-"""Fields that a server repeats whole; all other text comes in pieces."""
+"""Fields that a server repeats in full; all other text comes in parts."""
 
 
 class ChatAssembler:
-    """Folds the pieces of one answer. `new_id` makes ids for calls whose server gave none."""
+    """Assembles the chunks of one answer. `new_id` creates ids for calls whose server sent none."""
 
     def __init__(self, provider: str, new_id: Callable[[], str], model: str = "") -> None:
         self._provider, self._new_id, self._model = provider, new_id, model
@@ -60,16 +60,16 @@ class ChatAssembler:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the server has said that the answer is at its end."""
+        """True once the server has reported the end of the answer."""
         return self.done or bool(self._finish)
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing of interest is still to come."""
+        """True once nothing of interest is still to come."""
         return self.done or (bool(self._finish) and self._usage is not None)
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Take one piece in; gives what it adds for a reader. Raises ErrorSent."""
+        """Add one chunk; return the deltas to display. Raises StreamedError."""
         groq = chunk.get("x_groq")
         self._usage = _usage(chunk.get("usage")) or _usage(_field(groq, "usage")) or self._usage
         choices = chunk.get("choices")
@@ -85,11 +85,11 @@ class ChatAssembler:
         return self._add_delta(dict(delta)) if isinstance(delta, dict) else []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Take in an answer that was not streamed. Raises ErrorSent."""
+        """Add a response that was not streamed. Raises StreamedError."""
         return self.add(response)
 
     def answer(self) -> ModelResponse:
-        """The whole answer. Raises ModelNonsense when it is none, ModelRefused when a filter held it back."""
+        """Return the answer. Raises InvalidModelResponse, or ModelRequestRejected if it was filtered."""
         text = "".join(self._text)
         if not self._choices:
             raise missing_answer_error(self._provider, "choices")
@@ -118,7 +118,7 @@ class ChatAssembler:
         )
 
     def _add_delta(self, delta: dict[str, Any]) -> list[AnswerDelta]:
-        arrived: list[AnswerDelta] = []
+        deltas: list[AnswerDelta] = []
         delta.pop("role", None)
         self.progress += any(delta.values())
         text, thought = _text_and_thinking(delta.pop("content", None))
@@ -126,36 +126,36 @@ class ChatAssembler:
         reasoning = delta.get("reasoning_content") or delta.get("reasoning") or thought
         if isinstance(reasoning, str) and reasoning:
             self._reasoning.append(reasoning)
-            arrived.append(ReasoningDelta(reasoning))
+            deltas.append(ReasoningDelta(reasoning))
         if text:
             self._text.append(text)
-            arrived.append(TextDelta(text))
-        for piece in _call_deltas(delta):
-            self._call_for(piece).deltas.append(piece)
+            deltas.append(TextDelta(text))
+        for call_delta in _call_deltas(delta):
+            self._call_for(call_delta).deltas.append(call_delta)
         if delta:
             self._extras.append(delta)
-        return arrived
+        return deltas
 
     def _call_for(self, delta: Mapping[str, Any]) -> _Call:
-        """The call that a piece belongs to; servers omit or repeat index, id and name."""
+        """Return the call that a delta belongs to; servers omit or repeat index, id and name."""
         index, call_id, name = _index(delta), str(delta.get("id") or ""), _name(delta)
         last = self._calls[-1] if self._calls else None
-        known = self._by_index.get(index, None if call_id or name else last) if index is not None else last
-        if known is None or known.is_followed_by(call_id, name):
+        target = self._by_index.get(index, None if call_id or name else last) if index is not None else last
+        if target is None or target.is_followed_by(call_id, name):
             same = next((call for call in self._calls if call_id and call.id == call_id), None)
             if same and not same.is_followed_by("", name):
-                known = same
+                target = same
             else:
-                known = _Call()
-                self._calls.append(known)
+                target = _Call()
+                self._calls.append(target)
             if index is not None:
-                self._by_index[index] = known
-        known.id = known.id or call_id
-        known.name = known.name or name
-        return known
+                self._by_index[index] = target
+        target.id = target.id or call_id
+        target.name = target.name or name
+        return target
 
     def _merged_calls(self) -> list[dict[str, Any]]:
-        whole: list[dict[str, Any]] = []
+        merged: list[dict[str, Any]] = []
         used: set[str] = set()
         for call in self._calls:
             if not call.name:
@@ -165,8 +165,8 @@ class ChatAssembler:
             raw = merge_deltas(call.deltas)
             raw.pop("index", None)
             function = {**raw.get("function", {}), "name": call.name, "arguments": call.arguments() or "{}"}
-            whole.append({**raw, "id": call_id, "type": "function", "function": function})
-        return whole
+            merged.append({**raw, "id": call_id, "type": "function", "function": function})
+        return merged
 
     def _stop(self, has_calls: bool) -> StopReason:
         stop = _STOPS.get(self._finish.lower(), "end")
@@ -174,7 +174,7 @@ class ChatAssembler:
 
 
 class _Call:
-    """One tool call while its pieces come in."""
+    """One tool call while its deltas arrive."""
 
     def __init__(self) -> None:
         self.id = ""
@@ -182,7 +182,7 @@ class _Call:
         self.deltas: list[Mapping[str, Any]] = []
 
     def is_followed_by(self, call_id: str, name: str) -> bool:
-        """Whether a piece with this id and name (empty: it has none) begins another call."""
+        """Return True if a delta with this id and name (empty: it has none) starts another call."""
         if call_id and self.id:
             return call_id != self.id
         if not name or not self.name:
@@ -190,16 +190,16 @@ class _Call:
         return name != self.name or bool(call_id) or is_json_object(self.arguments())
 
     def arguments(self) -> str:
-        """The arguments so far, as text; some servers send them as an object."""
+        """Return the arguments so far as text; some servers send them as an object."""
         parts = [_function(piece).get("arguments") or "" for piece in self.deltas]
         return "".join(p if isinstance(p, str) else msgspec.json.encode(p).decode() for p in parts)
 
 
 def merge_deltas(deltas: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
-    """One object of its pieces: text is joined, lists are matched by their items' type and index."""
+    """Merge deltas to one object: text is joined, list items are matched by type and index."""
     values: dict[str, list[Any]] = {}
-    for piece in deltas:
-        for key, value in piece.items():
+    for delta in deltas:
+        for key, value in delta.items():
             if value is not None:
                 values.setdefault(key, []).append(value)
     return {key: _merge_values(key, parts) for key, parts in values.items()}
@@ -226,7 +226,7 @@ def _merge_items(items: Iterable[Any]) -> list[Any]:
 
 
 def _text_and_thinking(content: Any) -> tuple[str, str]:
-    """Text and thought of a content, which is a text or a list of parts."""
+    """Return text and thinking of a content, which is a text or a list of parts."""
     if isinstance(content, str):
         return content, ""
     text, thought = "", ""
@@ -239,7 +239,7 @@ def _text_and_thinking(content: Any) -> tuple[str, str]:
 
 
 def _call_deltas(delta: dict[str, Any]) -> list[Mapping[str, Any]]:
-    """Take the tool calls out of a delta; the older single `function_call` counts as the first of them."""
+    """Remove and return the tool calls of a delta; the older single `function_call` counts as the first."""
     pieces = delta.pop("tool_calls", None)
     pieces = pieces if isinstance(pieces, list) else []
     legacy = delta.pop("function_call", None)
@@ -263,15 +263,15 @@ def _name(delta: Mapping[str, Any]) -> str:
 
 
 def _usage(reported: Any) -> Usage | None:
-    """What the provider counted; servers that count nothing report zeros."""
+    """Return the reported usage; None if absent or zero, as servers without counts report zeros."""
     if not isinstance(reported, dict):
         return None
     cached = _field(reported.get("prompt_tokens_details"), "cached_tokens")
     for name in ("prompt_cache_hit_tokens", "cached_tokens"):  # DeepSeek, Moonshot
         cached = reported.get(name) if cached is None else cached
     counts = [reported.get("prompt_tokens"), reported.get("completion_tokens"), cached]
-    given, taken, hit = (value if isinstance(value, int) else 0 for value in counts)
-    return Usage(given, taken, min(hit, given)) if given > 0 else None
+    input_tokens, output_tokens, hit = (value if isinstance(value, int) else 0 for value in counts)
+    return Usage(input_tokens, output_tokens, min(hit, input_tokens)) if input_tokens > 0 else None
 
 
 def _field(value: Any, name: str) -> Any:

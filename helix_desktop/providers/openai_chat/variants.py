@@ -1,4 +1,4 @@
-"""Forms of a Chat Completions request: compatible servers differ in what they know and insist on."""
+"""Variants of a Chat Completions request: compatible servers differ in what they accept and require."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import msgspec
 
 
 class RequestVariant(msgspec.Struct, frozen=True):
-    """How a request is written.
+    """How a request is encoded.
 
-    `asks_usage`: with the field that asks for usage. `own_fields`: with what the server itself put beside
-    its messages. `fills_reasoning`: with empty reasoning where there is none. `signs_calls`: with a signature
-    for calls that have none. `short_ids`: with ids of calls that have nine signs.
+    `asks_usage`: with the field that requests usage. `sends_server_fields`: with the extra fields of the
+    server's own messages. `fills_reasoning`: with empty reasoning where there is none. `signs_calls`: with a
+    signature for calls that have none. `uses_short_ids`: with call ids of nine characters.
     """
 
     asks_usage: bool = True
@@ -23,7 +23,7 @@ class RequestVariant(msgspec.Struct, frozen=True):
 
 
 DEFAULT_VARIANT = RequestVariant()
-"""What every server is asked with first."""
+"""The variant that is tried first."""
 
 _UNSUPPORTED_WORDS = (
     "not permitted",
@@ -38,12 +38,12 @@ _SERVER_FIELDS = ("reasoning", "annotations", "audio", "extra_content")
 
 
 def variant_for_error(variant: RequestVariant, error_text: str) -> RequestVariant | None:
-    """The form that a server's refusal asks for; None when it asks for none that we know."""
+    """Return the variant that an error text asks for; None if it asks for none that we know."""
     low = error_text.lower()
-    for fits, changed in _REMEDIES:
-        found = changed(variant)
-        if found != variant and fits(low):
-            return found
+    for matches, change in _REMEDIES:
+        changed_variant = change(variant)
+        if changed_variant != variant and matches(low):
+            return changed_variant
     return None
 
 
@@ -78,4 +78,4 @@ _REMEDIES: tuple[tuple[Callable[[str], bool], Callable[[RequestVariant], Request
         lambda form: msgspec.structs.replace(form, sends_server_fields=False, fills_reasoning=False),
     ),
 )
-"""What refusals are recognised by, and what helps."""
+"""Matchers of error texts, and the changes that resolve them."""

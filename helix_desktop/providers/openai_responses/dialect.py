@@ -1,4 +1,4 @@
-"""OpenAI Responses: OpenAI's own, and compatible servers. Nothing is stored there."""
+"""The OpenAI Responses dialect: OpenAI's own server and compatible ones. Nothing is stored there."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _REASONING_WORDS = ("reasoning", "encrypted", "rs_")
 
 
 class ResponsesDialect:
-    """OpenAI Responses as one server takes it; `includes`: it can be asked for encrypted reasoning."""
+    """OpenAI Responses as one server accepts it; `supports_encrypted_reasoning`: it can be requested."""
 
     path = "/responses"
 
@@ -38,7 +38,7 @@ class ResponsesExchange:
         self._send_reasoning = True
 
     def body(self) -> bytes:
-        """The request as JSON."""
+        """Return the request as JSON."""
         return request_body(
             self._dialect.info,
             self._request,
@@ -47,11 +47,11 @@ class ResponsesExchange:
         )
 
     def new_assembler(self) -> ResponsesAssembler:
-        """What takes in the answer."""
+        """Return an assembler for the answer."""
         return ResponsesAssembler(self._dialect.info.provider, self._dialect.info.name, self._dialect.new_id)
 
     def adapt_to_error(self, status: int, error_text: str) -> bool:
-        """Keep back reasoning that is refused, or do not ask for it where the model has none."""
+        """Stop sending refused reasoning, or stop requesting it if the model has none; True if changed."""
         low = error_text.lower()
         if status not in VARIANT_ERROR_STATUSES | {HTTPStatus.NOT_FOUND}:
             return False

@@ -1,4 +1,4 @@
-"""A request as OpenAI Responses wants it."""
+"""Encode a request for OpenAI Responses."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from helix_desktop.providers.json_wire import (
 from helix_desktop.providers.tool_call_ids import ToolCallIds
 
 DIALECT = "openai-responses"
-"""Marks assistant messages that are kept in this dialect's own form."""
+"""Marks assistant messages that are stored verbatim in this dialect."""
 
 ENCRYPTED_REASONING = "reasoning.encrypted_content"
-"""What a server is asked to include, so that reasoning can go back without being stored there."""
+"""The value of `include` that makes reasoning resendable without being stored at the server."""
 
 Item = dict[str, Any]
 
@@ -32,9 +32,9 @@ _TEXT_OF = {"output_text": "text", "refusal": "refusal"}
 def request_body(
     info: ModelInfo, request: ModelRequest, *, include_encrypted: bool = True, send_reasoning: bool = True
 ) -> bytes:
-    """A request as JSON. The same request gives the same bytes; no sampling parameters are sent.
+    """Encode a request as JSON. The same request gives the same bytes; no sampling parameters are sent.
 
-    `include` asks for encrypted reasoning; `reasoning` sends earlier reasoning back.
+    `include_encrypted` requests encrypted reasoning; `send_reasoning` sends earlier reasoning back.
     """
     history = _MessageEncoder(info, request.image_data, send_reasoning)
     for message in request.messages:
@@ -42,9 +42,9 @@ def request_body(
     body: dict[str, Any] = {"model": info.name, "store": False, "stream": True}
     if include_encrypted:
         body["include"] = [ENCRYPTED_REASONING]
-    told = [one.text for one in request.messages if one.role == "system" and one.text.strip()]
-    if told:
-        body["instructions"] = PART_SEPARATOR.join(told)
+    instructions = [item.text for item in request.messages if item.role == "system" and item.text.strip()]
+    if instructions:
+        body["instructions"] = PART_SEPARATOR.join(instructions)
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     body["input"] = history.items
@@ -52,7 +52,7 @@ def request_body(
 
 
 def has_reasoning(request: ModelRequest, info: ModelInfo) -> bool:
-    """Whether reasoning would go back with a request."""
+    """Return True if a request would contain reasoning."""
     return any(
         item.get("type") == "reasoning"
         for message in request.messages
@@ -61,15 +61,15 @@ def has_reasoning(request: ModelRequest, info: ModelInfo) -> bool:
 
 
 def part_texts(item: Mapping[str, Any]) -> list[str]:
-    """The texts of a message's parts, refusals among them."""
+    """Return the texts of a message's parts, including refusals."""
     content = item.get("content")
     parts = content if isinstance(content, list) else ()
-    found = [part.get(_TEXT_OF.get(str(part.get("type")), "")) for part in parts if isinstance(part, dict)]
-    return [text for text in found if isinstance(text, str)]
+    texts = [part.get(_TEXT_OF.get(str(part.get("type")), "")) for part in parts if isinstance(part, dict)]
+    return [text for text in texts if isinstance(text, str)]
 
 
 class _MessageEncoder:
-    """Writes messages as items, one behind the other."""
+    """Encodes messages as items."""
 
     def __init__(self, info: ModelInfo, image_data: Mapping[str, bytes], send_reasoning: bool) -> None:
         self._info, self._image_data, self._send_reasoning = info, image_data, send_reasoning
@@ -77,7 +77,7 @@ class _MessageEncoder:
         self.items: list[Item] = []
 
     def add(self, message: Message) -> None:
-        """Write one message behind the others; the system prompt stands elsewhere."""
+        """Append one message; the system prompt is sent separately."""
         if message.role == "assistant":
             self._ids.register(call.id for call in message.calls)
             self.items += self._assistant(message)
@@ -90,42 +90,42 @@ class _MessageEncoder:
 
     def _content_parts(self, message: Message) -> list[Item]:
         text = [_text(message.text)] if message.text.strip() else []
-        return [*text, *(_image_part(one, self._image_data) for one in message.images)]
+        return [*text, *(_image_part(image, self._image_data) for image in message.images)]
 
     def _assistant(self, message: Message) -> list[Item]:
-        """The items as they came; text and arguments that the window changed since are replaced."""
-        came = _original_items(message, self._info, self._send_reasoning)
-        items = _with_text(came, message.text)
+        """Encode the original items; replace text and arguments that the window changed since."""
+        original = _original_items(message, self._info, self._send_reasoning)
+        items = _with_text(original, message.text)
         calls = {call.id: call for call in message.calls}
-        told: list[Item] = []
+        encoded: list[Item] = []
         for item in items:
             if item.get("type") != "function_call":
-                told.append(item)
+                encoded.append(item)
             elif (call := calls.pop(str(item.get("call_id")), None)) is not None:
-                told.append(self._call(call, item))
-        told += [self._call(call, {}) for call in calls.values()]
-        return _drop_trailing_reasoning(told)
+                encoded.append(self._call(call, item))
+        encoded += [self._call(call, {}) for call in calls.values()]
+        return _drop_trailing_reasoning(encoded)
 
     def _call(self, call: ToolCall, original: Item) -> Item:
-        made = {"type": "function_call", "call_id": self._ids.wire_id(call.id), "name": call.name}
-        return {**original, **made, "arguments": arguments_text(call.arguments)}
+        fields = {"type": "function_call", "call_id": self._ids.wire_id(call.id), "name": call.name}
+        return {**original, **fields, "arguments": arguments_text(call.arguments)}
 
 
 def _original_items(message: Message, info: ModelInfo, send_reasoning: bool) -> list[Item]:
-    """The items of a message that this provider sent.
+    """Return the original items of a message from this provider; none for other providers.
 
-    Reasoning goes back to its own model only, and only if it brings its content: nothing is stored there.
+    Reasoning is sent back to its own model only, and only with its content: nothing is stored there.
     Without it the other items lose their ids, by which a server would look for it.
     """
-    kept = message.verbatim or {}
-    if kept.get("dialect") != DIALECT or kept.get("provider") != info.provider:
+    verbatim = message.verbatim or {}
+    if verbatim.get("dialect") != DIALECT or verbatim.get("provider") != info.provider:
         return []
     items: list[Item] = [
-        {key: value for key, value in item.items() if value is not None} for item in kept["items"]
+        {key: value for key, value in item.items() if value is not None} for item in verbatim["items"]
     ]
     thoughts = [item for item in items if item.get("type") == "reasoning"]
-    whole = all(item.get("encrypted_content") or item.get("content") for item in thoughts)
-    if send_reasoning and whole and kept.get("model") == info.name:
+    has_content = all(item.get("encrypted_content") or item.get("content") for item in thoughts)
+    if send_reasoning and has_content and verbatim.get("model") == info.name:
         return items
     others = [item for item in items if item.get("type") != "reasoning"]
     return [_drop_id(item) for item in others] if thoughts else others
@@ -138,14 +138,14 @@ def _drop_id(item: Item) -> Item:
 
 
 def _drop_trailing_reasoning(items: list[Item]) -> list[Item]:
-    """Reasoning is refused without what followed it; at the end of a message nothing did."""
+    """Drop reasoning at the end of a message: servers refuse it without a following item."""
     while items and items[-1].get("type") == "reasoning":
         items = items[:-1]
     return items
 
 
 def _with_text(items: list[Item], text: str) -> list[Item]:
-    """Items that say `text`: as they came when they do."""
+    """Return items with `text`: the original ones if unchanged."""
     if (
         join_text_parts([part for item in items if _is_assistant_message(item) for part in _item_texts(item)])
         == text
@@ -158,12 +158,12 @@ def _with_text(items: list[Item], text: str) -> list[Item]:
     others = [item for item in items if not _is_assistant_message(item)]
     if not text.strip():
         return others
-    at = next((n for n, item in enumerate(others) if item.get("type") != "reasoning"), len(others))
-    return [*others[:at], _assistant_message(text), *others[at:]]
+    index = next((n for n, item in enumerate(others) if item.get("type") != "reasoning"), len(others))
+    return [*others[:index], _assistant_message(text), *others[index:]]
 
 
 def _item_texts(item: Mapping[str, Any]) -> list[str]:
-    """The texts of a message in either of its forms."""
+    """Return the texts of a message in either of its forms."""
     content = item.get("content")
     return [content] if isinstance(content, str) else part_texts(item)
 
@@ -181,7 +181,7 @@ def _text(text: str) -> Item:
 
 
 def _image_part(image: Image, image_data: Mapping[str, bytes]) -> Item:
-    """The image itself, or the text that stands for it when its bytes could not be read."""
+    """Encode an image, or its marker if its bytes could not be read."""
     data = image_data.get(image.digest)
     if data is None:
         return _text(image.marker)
@@ -189,7 +189,7 @@ def _image_part(image: Image, image_data: Mapping[str, bytes]) -> Item:
 
 
 def _tool(tool: ToolSpec) -> dict[str, Any]:
-    # Left out, `strict` would count as true, and a schema with optional parameters be refused.
+    # If omitted, `strict` counts as true, and schemas with optional parameters are refused.
     return {
         "type": "function",
         "name": tool.name,

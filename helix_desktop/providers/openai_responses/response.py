@@ -1,4 +1,4 @@
-"""An answer of OpenAI Responses, put together from its events."""
+"""Assemble an answer of OpenAI Responses from its events."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from helix_desktop.providers.openai_responses.request import DIALECT, part_texts
 from helix_desktop.providers.streaming import streamed_error
 
 _IDLE_EVENTS = frozenset({"keepalive", "ping", "response.created", "response.in_progress", "response.queued"})
-"""Events that carry nothing of an answer."""
+"""Events without content of an answer."""
 
 _END_EVENTS = frozenset(
     {"response.completed", "response.incomplete", "response.failed", "response.cancelled"}
@@ -37,7 +37,7 @@ _REASONING_DELTAS = frozenset({"response.reasoning_summary_text.delta", "respons
 
 
 class ResponsesAssembler:
-    """Folds the events of one answer. `new_id` makes ids for calls whose server gave none."""
+    """Assembles the events of one answer. `new_id` creates ids for calls whose server sent none."""
 
     def __init__(self, provider: str, model: str, new_id: Callable[[], str]) -> None:
         self._provider, self._model, self._new_id = provider, model, new_id
@@ -52,16 +52,16 @@ class ResponsesAssembler:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the server has said that the answer is at its end."""
+        """True once the server has reported the end of the answer."""
         return self.done or bool(self._status)
 
     @property
     def is_settled(self) -> bool:
-        """Whether nothing of interest is still to come."""
+        """True once nothing of interest is still to come."""
         return self.is_complete
 
     def add(self, chunk: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Take one event in; gives what it adds for a reader. Raises ErrorSent."""
+        """Add one event; return the deltas to display. Raises StreamedError."""
         kind = str(chunk.get("type"))
         self.progress += kind not in _IDLE_EVENTS
         if kind in _END_EVENTS:
@@ -80,11 +80,11 @@ class ResponsesAssembler:
         return []
 
     def add_full_response(self, response: Mapping[str, Any]) -> list[AnswerDelta]:
-        """Take in an answer that was not streamed. Raises ErrorSent."""
+        """Add a response that was not streamed. Raises StreamedError."""
         return self._end(response, str(response.get("status") or "completed"))
 
     def answer(self) -> ModelResponse:
-        """The whole answer. Raises ModelNonsense when it is none, ModelRefused when a filter held it back."""
+        """Return the answer. Raises InvalidModelResponse, or ModelRequestRejected if it was filtered."""
         items = [self._items[index] for index in sorted(self._items)]
         if not items:
             raise missing_answer_error(self._provider, "output")
@@ -108,7 +108,7 @@ class ResponsesAssembler:
         )
 
     def _item(self, chunk: Mapping[str, Any]) -> _Item:
-        """The item that an event is about; without an index it is the newest."""
+        """Return the item of an event; without an index the newest one."""
         index = chunk.get("output_index")
         if not isinstance(index, int):
             begins = chunk.get("type") == "response.output_item.added"
@@ -123,18 +123,18 @@ class ResponsesAssembler:
         emitted: list[str],
         delta_type: type[TextDelta] | type[ReasoningDelta],
     ) -> list[AnswerDelta]:
-        """Add to a part; between two parts a reader sees a paragraph's end."""
+        """Append to a part; two parts are displayed as paragraphs."""
         delta, index = chunk.get("delta"), chunk.get(index_key)
         if not isinstance(delta, str) or not delta:
             return []
         index = index if isinstance(index, int) else 0
-        new = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
+        displayed = PART_SEPARATOR + delta if emitted and not parts.get(index) else delta
         parts[index] = parts.get(index, "") + delta
-        emitted.append(new)
-        return [delta_type(new)]
+        emitted.append(displayed)
+        return [delta_type(displayed)]
 
     def _finish_item(self, item: _Item, raw: Mapping[str, Any]) -> list[AnswerDelta]:
-        """An item is whole; what did not come in pieces is told now."""
+        """Complete an item; return the deltas for text that was not streamed."""
         item.raw, item.is_complete = dict(raw), True
         pieces: list[AnswerDelta] = []
         if raw.get("type") == "message":
@@ -172,10 +172,10 @@ class ResponsesAssembler:
         self._usage = _usage(response.get("usage")) or self._usage
         output = response.get("output")
         pieces: list[AnswerDelta] = []
-        for index, came in enumerate(output if isinstance(output, list) else ()):
+        for index, raw in enumerate(output if isinstance(output, list) else ()):
             item = self._items.setdefault(index, _Item())
-            if isinstance(came, dict) and not item.is_complete:
-                pieces += self._finish_item(item, came)
+            if isinstance(raw, dict) and not item.is_complete:
+                pieces += self._finish_item(item, raw)
         return pieces
 
     def _stop(self) -> StopReason:
@@ -198,7 +198,7 @@ class ResponsesAssembler:
 
 
 class _Item:
-    """One item of the output while it comes in: as it was announced, then as it came whole."""
+    """One output item while it arrives: first as announced, then complete."""
 
     def __init__(self) -> None:
         self.raw: dict[str, Any] = {}
@@ -208,14 +208,14 @@ class _Item:
         self.reasoning: dict[int, str] = {}
 
     def arguments_json(self) -> str:
-        """A call's arguments as JSON text."""
-        came = self.raw.get("arguments")
-        if isinstance(came, dict):
-            return msgspec.json.encode(came).decode()
-        return came if isinstance(came, str) and came.strip() else self.arguments or "{}"
+        """Return a call's arguments as JSON text."""
+        final = self.raw.get("arguments")
+        if isinstance(final, dict):
+            return msgspec.json.encode(final).decode()
+        return final if isinstance(final, str) and final.strip() else self.arguments or "{}"
 
     def output_item(self) -> dict[str, Any]:
-        """The item as it goes back."""
+        """Return the item as it is sent back."""
         if self.is_complete or self.raw.get("type") != "message":
             return self.raw
         parts = [{"type": "output_text", "text": text, "annotations": []} for text in self.texts.values()]
@@ -223,22 +223,22 @@ class _Item:
 
 
 def _reasoning_texts(item: Mapping[str, Any]) -> list[str]:
-    """The texts of a reasoning item: its summary, or the reasoning itself where a server shows it."""
+    """Return the texts of a reasoning item: its summary, or the reasoning itself if the server sends it."""
     for key in ("summary", "content"):
         parts = item.get(key)
-        found = (
+        texts = (
             [part.get("text") for part in parts if isinstance(part, dict)] if isinstance(parts, list) else []
         )
-        if found:
-            return [text for text in found if isinstance(text, str)]
+        if texts:
+            return [text for text in texts if isinstance(text, str)]
     return []
 
 
 def _usage(reported: Any) -> Usage | None:
-    """What the provider counted; servers that count nothing report zeros."""
+    """Return the reported usage; None if absent or zero, as servers without counts report zeros."""
     if not isinstance(reported, dict):
         return None
     cached = get_object(reported, "input_tokens_details").get("cached_tokens")
     counts = [reported.get("input_tokens"), reported.get("output_tokens"), cached]
-    given, taken, hit = (value if isinstance(value, int) else 0 for value in counts)
-    return Usage(given, taken, min(hit, given)) if given > 0 else None
+    input_tokens, output_tokens, hit = (value if isinstance(value, int) else 0 for value in counts)
+    return Usage(input_tokens, output_tokens, min(hit, input_tokens)) if input_tokens > 0 else None
