@@ -172,12 +172,12 @@ class Conversation(ManualActions):
 
     @property
     def partial(self) -> str:
-        """What has arrived of the answer under way."""
+        """The text of the running answer so far."""
         return self._engine.partial_text
 
     @property
     def retry_state(self) -> ResponseReset | None:
-        """That the model is about to be asked again, with the seconds left; None once it answers."""
+        """The pending retry of the model call with the seconds left; None once the model answers."""
         return self._engine.retry_state
 
     def retry_now(self) -> None:
