@@ -70,7 +70,7 @@ def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _end_of(html: str, begin: int, close: int) -> int:
-    """Where a tag ends: at the first bracket that is not inside quotes."""
+    """Return where a tag ends: at the first bracket outside quotes, at the page's end where there is none."""
     for _ in range(_MAX_BRACKETS):
         text = html[begin:close]
         if text.count('"') % 2 == 0:
@@ -79,7 +79,8 @@ def _end_of(html: str, begin: int, close: int) -> int:
         if following < 0:
             break
         close = following
-    return html.find(">", begin)
+    first = html.find(">", begin)
+    return len(html) if first < 0 else first
 
 
 def _skip_element(html: str, tag: str, offset: int) -> int:

@@ -73,6 +73,11 @@ def test_very_deep_and_unclosed_pages_take_little_time(piece: str) -> None:
     assert time.process_time() - began < 20  # some 0.3 s; a quadratic reader takes an hour
 
 
+@pytest.mark.parametrize("html", ['<a "', '<a href="x', '<p>words</p><a "'])
+def test_a_tag_that_never_ends_ends_the_page(html: str) -> None:
+    assert html_to_text(html).endswith("\n")
+
+
 def test_brackets_inside_quotes_belong_to_the_tag() -> None:
     html = '<p class="[&>svg]:a" title="1 > 0">seen</p><a href="/x?a=1&amp;b=2" data-x="<b>">go</a>'
     assert html_to_text(html) == "seen\n\ngo (/x?a=1&b=2)\n"
