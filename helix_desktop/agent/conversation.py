@@ -9,22 +9,22 @@ from copy import copy
 from helix_desktop.agent.budget import BudgetedSettings, SessionBudget
 from helix_desktop.agent.engine import TurnEngine
 from helix_desktop.agent.intake.extractor import Extractor
-from helix_desktop.agent.intake.form_prompt import FormPrompt
-from helix_desktop.agent.intake.gate import IntakeGate
 from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake.output_form_prompt import FormPrompt
 from helix_desktop.agent.intake.output_forms import OutputForms
+from helix_desktop.agent.intake.output_gate import IntakeGate
 from helix_desktop.agent.manual_actions import ManualActions
 from helix_desktop.agent.message_queue import MessageQueue
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Approver, Clock, Store, TokenCounter, Tools, WorkspacePermissions
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import ResponseReset
 from helix_desktop.agent.spend_approvals import SpendApprovals
 from helix_desktop.agent.subagents.delegate_tool import DelegatingTools, NonDelegatingTools
 from helix_desktop.agent.subagents.runner import SubagentFactory, SubagentRunner
 from helix_desktop.agent.tool_calls.approvals import ApprovalService, InteractiveApprover, SessionPermissions
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools, require_trust
-from helix_desktop.agent.updates import ResponseReset
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.agent.window.observer import Observer

@@ -13,8 +13,8 @@ from helix_desktop.agent.intake.intake import Intake
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Clock, TokenCounter
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import ErrorRaised, ResponseDelta, ResponseReset, TurnChanged
 from helix_desktop.agent.tool_calls.runner import ToolRunner
-from helix_desktop.agent.updates import ErrorRaised, ResponseDelta, ResponseReset, TurnChanged
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript

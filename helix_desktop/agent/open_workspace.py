@@ -11,14 +11,14 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from helix_desktop.agent.budget import SessionBudget
-from helix_desktop.agent.content_access import ContentAccess
+from helix_desktop.agent.cached_content import ContentAccess
 from helix_desktop.agent.conversation import Conversation, SessionServices
 from helix_desktop.agent.models.roles import ModelRoles, RolesResolver
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.run_settings import RunSettings, SessionRunSettings
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import EventRecorded, ExternalChange, RequestChanged, Update
 from helix_desktop.agent.tool_calls.approvals import SessionPermissions
-from helix_desktop.agent.updates import EventRecorded, ExternalChange, RequestChanged, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.window.usage_gauge import UsageGauge, count_window, is_outdated, usage_from_count

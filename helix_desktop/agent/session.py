@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Clock, Store
-from helix_desktop.agent.updates import EventRecorded, Listener, Update
+from helix_desktop.agent.session_updates import EventRecorded, Listener, Update
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.usage_gauge import count_window, model_reports, usage_from_count
 from helix_desktop.domain.errors import HelixError

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.updates import EventRecorded, SpendAsksChanged, SpendDecided, Update
+from helix_desktop.agent.session_updates import EventRecorded, SpendAsksChanged, SpendDecided, Update
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate, SpendRequest
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 

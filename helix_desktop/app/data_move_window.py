@@ -14,7 +14,7 @@ from PySide6.QtCore import QProcess, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QDialog, QProgressBar
 
 from helix_desktop.app.data_move import move_data_dir
-from helix_desktop.app.window import set_application_identity
+from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.errors import HelixError

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.app.early_file_events import EarlyFileOpenEvents
 from helix_desktop.app.exit_codes import FAILED, LOCKED, USAGE
 from helix_desktop.app.launch_targets import launch_target
-from helix_desktop.app.window import WindowFrame, build_frame, set_application_identity
+from helix_desktop.app.window_frame import WindowFrame, build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, InstanceNotResponding, InvalidInput

@@ -24,9 +24,9 @@ from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun, RunMarker
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.startup_error import show_startup_error
-from helix_desktop.app.views import build_views
-from helix_desktop.app.window import WindowFrame
+from helix_desktop.app.view_factory import build_views
 from helix_desktop.app.window_context import WindowContext, create_window_context
+from helix_desktop.app.window_frame import WindowFrame
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import InstanceNotResponding
 from helix_desktop.services.app_services import AppServices, now_ms

@@ -8,7 +8,7 @@ import sys
 import qasync
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.app.window import set_application_identity
+from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.app.window_state import WindowStateFile
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import HelixError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from helix_desktop.app.window import WindowFrame
+from helix_desktop.app.window_frame import WindowFrame
 from helix_desktop.app.window_state import WindowStateFile
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.system.task_scope import TaskScope

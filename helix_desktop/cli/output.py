@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import msgspec
 
-from helix_desktop.agent.updates import (
+from helix_desktop.agent.session_updates import (
     ErrorRaised,
     EventRecorded,
     ResponseDelta,

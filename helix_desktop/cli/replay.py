@@ -15,9 +15,9 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.measure import MeasureOptions
 from helix_desktop.replay.parallel import measure_all
-from helix_desktop.replay.recall_model import DEFAULT_RATE
 from helix_desktop.replay.recording import find_recordings
 from helix_desktop.replay.report import format_table, to_document, totals_by_column, warning_lines
+from helix_desktop.replay.simulated_recalls import DEFAULT_RATE
 
 PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.run import shut_down, wire_app
-from helix_desktop.app.window import build_frame, set_application_identity
 from helix_desktop.app.window_context import create_window_context
+from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.demo.screenshots import ScreenshotWriter

@@ -25,7 +25,7 @@ from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
 from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.providers.demo.script import read_scripts
-from helix_desktop.services.samples import SAMPLES, add_sample
+from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.workspaces.saved_rules import SavedRules
 
 _TURN_TIMEOUT_S = 120

@@ -27,8 +27,8 @@ HelixError
 
 from __future__ import annotations
 
+from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
-from helix_desktop.domain.remedies import Remedy
 from helix_desktop.domain.tools import SubagentUsage
 
 

@@ -9,6 +9,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from helix_desktop import __version__
+from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import (
     AuthenticationFailed,
     ContextWindowExceeded,
@@ -17,7 +18,6 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.domain.remedies import Remedy
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.error_classification import (
     extract_error_text,

@@ -17,11 +17,11 @@ from helix_desktop.domain.messages import Message
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage, Replay
 from helix_desktop.replay.reachability import OriginalOutputs, Reachability, measure_reachability
-from helix_desktop.replay.recall_model import RecallModel, Recalls
 from helix_desktop.replay.recording import as_message, read_messages
 from helix_desktop.replay.request_grammar import RequestGrammar
 from helix_desktop.replay.request_totals import RequestTotals, SentTotals
 from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, RecordingResult, Timing
+from helix_desktop.replay.simulated_recalls import RecallModel, Recalls
 
 MAX_REASONS = 5
 """Maximum number of reasons for invalid requests in a report."""

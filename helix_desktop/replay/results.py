@@ -9,8 +9,8 @@ import msgspec
 
 from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.reachability import Reachability
-from helix_desktop.replay.recall_model import Recalls
 from helix_desktop.replay.request_totals import SentTotals
+from helix_desktop.replay.simulated_recalls import Recalls
 
 HEAVY_SHARE = 0.85
 """A recording is heavy when its largest request, unmanaged, takes more than this share of the window."""

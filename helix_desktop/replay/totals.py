@@ -9,8 +9,8 @@ from typing import TypeVar
 import msgspec
 
 from helix_desktop.replay.ports import Counts
-from helix_desktop.replay.recall_model import Recalls
 from helix_desktop.replay.results import MeasuredRecording, RecordingResult, Timing
+from helix_desktop.replay.simulated_recalls import Recalls
 
 CountsT = TypeVar("CountsT", Counts, Recalls)
 

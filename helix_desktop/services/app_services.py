@@ -34,8 +34,8 @@ from helix_desktop.services.key_status import KeyStatus
 from helix_desktop.services.mcp.servers import McpServerService
 from helix_desktop.services.models import DEMO_PAUSE_S, ModelService
 from helix_desktop.services.redaction import WorkspaceRedaction
-from helix_desktop.services.samples import SAMPLES, add_sample
-from helix_desktop.services.workspace_tools import ToolService
+from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
+from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import open_as_owner, open_store
 from helix_desktop.store.remote.shared_store import SharedStore

@@ -11,7 +11,7 @@ from helix_desktop.config.build_info import Build, current_build
 from helix_desktop.config.licenses import LicensedComponent, all_components
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.providers.http import HttpClient, HttpError, HttpResponse, Timeouts, is_loopback
-from helix_desktop.services.updates import Release, parse_release
+from helix_desktop.services.update_check import Release, parse_release
 
 TIMEOUT_S = 10.0
 MAX_REPLY_BYTES = 256 * 1024  # bytes of an answer

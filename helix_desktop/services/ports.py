@@ -26,7 +26,7 @@ from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.services.mcp.config_import import ServerDraft
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.services.provider_check_result import CheckStep
-from helix_desktop.services.updates import Release
+from helix_desktop.services.update_check import Release
 from helix_desktop.workspaces.record import Grant, WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 

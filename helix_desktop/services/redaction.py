@@ -11,7 +11,7 @@ from typing import Protocol
 import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.workspace_maintenance import redact
+from helix_desktop.agent.redaction import redact
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.mcp_server import McpServerConfig

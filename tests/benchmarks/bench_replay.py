@@ -12,10 +12,10 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.measure import MeasureOptions
 from helix_desktop.replay.parallel import measure_all
-from helix_desktop.replay.recall_model import DEFAULT_RATE
 from helix_desktop.replay.recording import find_recordings
 from helix_desktop.replay.report import format_table, warning_lines
 from helix_desktop.replay.results import MeasuredRecording
+from helix_desktop.replay.simulated_recalls import DEFAULT_RATE
 from helix_desktop.replay.totals import group_by_source, totals_of
 from tests.support.recordings import session, write
 

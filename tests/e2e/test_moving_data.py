@@ -22,7 +22,7 @@ from helix_desktop.config.data_dir_pointer import POINTER_FILE
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
-from helix_desktop.services.samples import SAMPLES, add_sample
+from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.store_making import TickingClock, answered, content, summary

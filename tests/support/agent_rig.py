@@ -13,7 +13,7 @@ import msgspec
 from helix_desktop.agent.conversation import SessionServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver, Store
-from helix_desktop.agent.updates import Update
+from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import StoreWriteFailed, ToolError

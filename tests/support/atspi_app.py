@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.providers.demo.script import read_scripts
-from helix_desktop.services.samples import SAMPLES
+from helix_desktop.services.sample_workspaces import SAMPLES
 from helix_desktop.ui.chat.composer.editor import Editor
 from helix_desktop.ui.chat.viewport.accessibility import RowButton
 from helix_desktop.workspaces.saved_rules import SavedRules

@@ -12,8 +12,8 @@ from pathlib import Path
 from helix_desktop.agent.conversation import SessionServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Model, Tools
+from helix_desktop.agent.session_updates import ErrorRaised, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.agent.updates import ErrorRaised, Update
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded

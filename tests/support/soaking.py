@@ -18,8 +18,8 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.engine import TurnEngine
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import CallStarted, ErrorRaised, EventRecorded, ResponseDelta, Update
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.agent.updates import CallStarted, ErrorRaised, EventRecorded, ResponseDelta, Update
 from helix_desktop.config.paths import DataDir
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES

@@ -27,8 +27,8 @@ from shiboken6 import isValid
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.run import AppWiring, shut_down, wire_app
-from helix_desktop.app.window import build_frame, set_application_identity
 from helix_desktop.app.window_context import WindowContext, create_window_context
+from helix_desktop.app.window_frame import build_frame, set_application_identity
 from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry, Provider

@@ -7,7 +7,7 @@ from helix_desktop.agent.intake.intake import Intake, decode_text
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Clock, Store, TokenCounter
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.updates import IntakeProgress
+from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.log.message_log import FRAMING_TOKENS

@@ -8,7 +8,7 @@ from typing import Protocol, get_args
 import msgspec
 
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.updates import (
+from helix_desktop.agent.session_updates import (
     ApprovalRequested,
     CallStarted,
     ErrorRaised,
@@ -20,9 +20,9 @@ from helix_desktop.agent.updates import (
 )
 from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
-from helix_desktop.domain.call_target import call_target
 from helix_desktop.domain.events.session import NEW_TITLE, RecordedEvent, SessionStarted, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import ModelInfo, TurnOutcome
+from helix_desktop.domain.tool_call_target import call_target
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest
 
 _ENDED_PHASES = get_args(TurnOutcome)

@@ -11,8 +11,8 @@ import msgspec
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import ErrorRaised, SubagentProgress
 from helix_desktop.agent.subagents.monitor import SubagentConversation, SubagentMonitor, as_parent_request
-from helix_desktop.agent.updates import ErrorRaised, SubagentProgress
 from helix_desktop.context.policy import ContextPolicy, policy_fields
 from helix_desktop.domain.digest import title_line
 from helix_desktop.domain.errors import SubagentFailed, ToolError

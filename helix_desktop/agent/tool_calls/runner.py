@@ -8,14 +8,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from helix_desktop.agent.intake.form_prompt import HeldOutput
-from helix_desktop.agent.intake.gate import IntakeGate
 from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.agent.intake.output_form_prompt import HeldOutput
+from helix_desktop.agent.intake.output_gate import IntakeGate
 from helix_desktop.agent.ports import Clock, TokenCounter, Tools
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import ApprovalRequested, CallOutput, CallStarted, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import ApprovalOutcome, ApprovalService
 from helix_desktop.agent.tool_calls.running_calls import RunningCalls
-from helix_desktop.agent.updates import ApprovalRequested, CallOutput, CallStarted, ErrorRaised
 from helix_desktop.domain.errors import HelixError, SubagentFailed
 from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
 from helix_desktop.domain.messages import ToolCall

@@ -9,8 +9,8 @@ import msgspec
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Clock, TokenCounter
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import CompactionProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.updates import CompactionProgress, Phase
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
 from helix_desktop.context.log.transcript import Transcript
@@ -18,6 +18,7 @@ from helix_desktop.context.log.window_layout import Cover, LogItem
 from helix_desktop.context.rewrites import planner, sweep
 from helix_desktop.context.summaries.artifact_ledger import build_ledger
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.edited_handover import from_markdown, to_markdown
 from helix_desktop.context.summaries.handover import (
     covered_messages,
     parse_handover,
@@ -25,7 +26,6 @@ from helix_desktop.context.summaries.handover import (
     uncovered_messages,
 )
 from helix_desktop.context.summaries.handover_fallback import extractive_handover
-from helix_desktop.context.summaries.handover_markdown import from_markdown, to_markdown
 from helix_desktop.context.summaries.index_entry import build_index_entry
 from helix_desktop.context.summaries.summary_check import accept_sections, summary_input
 from helix_desktop.context.summaries.summary_task import SummaryTask, handover_task

@@ -13,8 +13,8 @@ from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Clock
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.agent.spend_approvals import SpendApprovals
-from helix_desktop.agent.updates import ErrorRaised
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.observer import Observer
 from helix_desktop.agent.window.overflow_ladder import OverflowLadder
@@ -29,6 +29,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem, break_down_window
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate, SpendReply
+from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import (
     CompactionRefused,
     ContextWindowExceeded,
@@ -38,7 +39,6 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.messages import ModelRequest
-from helix_desktop.domain.remedies import Remedy
 from helix_desktop.system.task_scope import TaskScope
 
 log = logging.getLogger(__name__)

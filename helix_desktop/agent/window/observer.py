@@ -10,8 +10,8 @@ import msgspec
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Clock, TokenCounter
 from helix_desktop.agent.session import Session
+from helix_desktop.agent.session_updates import ObservationProgress, Phase
 from helix_desktop.agent.spend_approvals import ApproveSpending, SpendNotApproved, approve_any
-from helix_desktop.agent.updates import ObservationProgress, Phase
 from helix_desktop.agent.window.rewriter import WindowRewriter
 from helix_desktop.agent.window.summarizer import NO_MODEL, Summarizer, SummaryResult
 from helix_desktop.context.log.window_layout import Cover, LogItem

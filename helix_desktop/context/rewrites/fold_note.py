@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.context.summaries.artifact_ledger import LEGEND, build_ledger
-from helix_desktop.domain.call_target import tool_kind
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
+from helix_desktop.domain.tool_call_target import tool_kind
 
 TITLE = "[Folded steps]"
 _CHARS_PER_TOKEN = 3.5

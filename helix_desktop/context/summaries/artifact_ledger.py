@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import msgspec
 
 from helix_desktop.context.log.window_layout import LogItem
-from helix_desktop.domain.call_target import ToolKind, tool_kind
 from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.tool_call_target import ToolKind, tool_kind
 
 FLAGS: dict[ToolKind, str] = {"read": "r", "list": "l", "search": "s", "write": "w", "edit": "e"}
 LEGEND = "r read, l listed, s searched, w written, e edited; the hex words are digest prefixes to recall"

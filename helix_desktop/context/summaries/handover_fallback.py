@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 from helix_desktop.context.log.window_layout import LogItem
 from helix_desktop.context.summaries.artifact_ledger import Ledger, build_ledger
-from helix_desktop.domain.call_target import tool_kind
 from helix_desktop.domain.events.session import AssistantSpoke, UserSpoke
 from helix_desktop.domain.events.summary import SECTIONS, Bullet, HandoverMade, Section
+from helix_desktop.domain.tool_call_target import tool_kind
 
 _PER_SECTION = 8
 _SENTENCE_CAP = 240

@@ -61,7 +61,7 @@ async def prompts() -> str:
 async def demo() -> str:
     """The guided demo's script, and the files of the projects that it works in."""
     from helix_desktop.providers.demo.script import read_scripts
-    from helix_desktop.services.samples import SAMPLES
+    from helix_desktop.services.sample_workspaces import SAMPLES
 
     folder = resources_dir() / "demo"
     scripts = read_scripts(folder)

@@ -70,7 +70,7 @@ def _check_text_index() -> None:
 
 async def sandbox() -> str:
     """What holds the agent's commands back here; none is no fault of the installation."""
-    from helix_desktop.services.workspace_tools import NO_SANDBOX_ADVICE
+    from helix_desktop.services.tool_service import NO_SANDBOX_ADVICE
     from helix_desktop.tools.shell.sandbox import describe_sandbox
     from helix_desktop.tools.shell.sandbox_detect import find_sandbox
 

@@ -9,8 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from helix_desktop.domain.events.summary import SECTIONS
-from helix_desktop.providers.demo.points import FIRST_REQUEST, MAX_POINTS, extract_points
-from helix_desktop.providers.demo.record import (
+from helix_desktop.providers.demo.summary_input import (
     Line,
     Point,
     read_facts,
@@ -18,6 +17,7 @@ from helix_desktop.providers.demo.record import (
     read_sections,
     split_record,
 )
+from helix_desktop.providers.demo.summary_points import FIRST_REQUEST, MAX_POINTS, extract_points
 
 OPENING = "[Write a handover]"
 _MERGES = "The handovers of the parts of a long record, oldest first, to be merged into one:"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from helix_desktop.providers.demo.points import extract_points
-from helix_desktop.providers.demo.record import Point, read_facts, read_record, split_record
+from helix_desktop.providers.demo.summary_input import Point, read_facts, read_record, split_record
+from helix_desktop.providers.demo.summary_points import extract_points
 
 OBSERVATION_OPENING, REFLECTION_OPENING = "[Write observations]", "[Refine observations]"
 _PRIORITIES = {

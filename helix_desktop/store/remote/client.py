@@ -14,7 +14,7 @@ from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import Commit, now_ms
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.remote import rpc_methods
-from helix_desktop.store.remote.client_parts import RemoteHealth, RemoteRedaction, RemoteRetention
+from helix_desktop.store.remote.client_maintenance import RemoteHealth, RemoteRedaction, RemoteRetention
 from helix_desktop.store.remote.connection import OwnerConnection
 from helix_desktop.store.remote.failover import ANSWER_TIMEOUT_S, Backend, FailoverChannel, Reopen
 from helix_desktop.store.remote.frames import MAX_REQUEST_BYTES, Frame

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, 
 
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
-from helix_desktop.ui.chat.composer.strips import ComposerStrip
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.composer.trust_strip import TrustStrip
 from helix_desktop.ui.chat.rows.model import ChatModel

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.updates import (
+from helix_desktop.agent.session_updates import (
     ApprovalRequested,
     CallOutput,
     CallStarted,

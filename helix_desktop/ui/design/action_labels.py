@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import get_args
 
-from helix_desktop.domain.remedies import Remedy
+from helix_desktop.domain.error_remedies import Remedy
 
 
 def action_label(action: str) -> str:

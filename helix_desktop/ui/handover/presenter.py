@@ -7,7 +7,7 @@ import asyncio
 from PySide6.QtWidgets import QWidget
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.agent.updates import CompactionProgress, Update
+from helix_desktop.agent.session_updates import CompactionProgress, Update
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.domain.errors import HelixError, SummaryRefused
 from helix_desktop.ui.design.async_actions import AsyncActions

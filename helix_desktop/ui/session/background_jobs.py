@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from helix_desktop.agent.updates import (
+from helix_desktop.agent.session_updates import (
     CompactionProgress,
     IntakeProgress,
     ObservationProgress,

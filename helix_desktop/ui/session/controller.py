@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.updates import (
+from helix_desktop.agent.session_updates import (
     ApprovalRequested,
     EventRecorded,
     RequestChanged,
@@ -34,8 +34,8 @@ from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeStat
 from helix_desktop.ui.inspector.from_window import inspector_state
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.session.background_jobs import BackgroundJobs
-from helix_desktop.ui.session.budget import BudgetController
-from helix_desktop.ui.session.composer import ComposerController
+from helix_desktop.ui.session.budget_controller import BudgetController
+from helix_desktop.ui.session.composer_controller import ComposerController
 from helix_desktop.ui.session.message_queue import MessageQueueController
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.timeline.card_data import TimelineState

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.session.composer import ComposerController
+from helix_desktop.ui.session.composer_controller import ComposerController
 
 
 class SessionHost(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.updates import EventRecorded, Update
+from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.events.session import ModeChanged, RecordedEvent
 from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.services.ports import AppServices

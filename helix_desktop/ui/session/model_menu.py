@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QWidget
 
-from helix_desktop.ui.session.composer import SESSION_MODEL, WORKSPACE_MODEL
+from helix_desktop.ui.session.composer_controller import SESSION_MODEL, WORKSPACE_MODEL
 
 DEMO_LABEL = "demo/offline"
 _DEMO = "Offline demo model"

@@ -13,18 +13,18 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.window.message_states import MessageStates
+from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
-from helix_desktop.domain.remedies import Remedy
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.controller import CONTINUE, SessionController, SessionViews
-from helix_desktop.ui.session.rewrites import RewriteController
+from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.rewrite_reasons import trigger_text
 

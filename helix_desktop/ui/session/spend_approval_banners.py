@@ -6,7 +6,7 @@ from typing import get_args
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.updates import SpendAsksChanged
+from helix_desktop.agent.session_updates import SpendAsksChanged
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
 from helix_desktop.ui.chat.rows.from_events import model_name
 from helix_desktop.ui.design.cost_format import estimate_text

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from helix_desktop.agent.housekeeping import run_housekeeping
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.tidying import run_housekeeping
-from helix_desktop.agent.updates import ResponseDelta, Update
+from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store.retention import RetentionRule
@@ -23,7 +23,7 @@ from helix_desktop.ui.session.approvals import ApprovalController
 from helix_desktop.ui.session.controller import SessionController, SessionViews
 from helix_desktop.ui.session.mode import ModeController
 from helix_desktop.ui.session.navigation import SessionNavigation
-from helix_desktop.ui.session.rewrites import RewriteController
+from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.session.spend_approval_banners import SpendApprovalBanners
 from helix_desktop.ui.session.tool_actions import ToolCardController
 from helix_desktop.ui.session.view_state import ViewStateKeeper

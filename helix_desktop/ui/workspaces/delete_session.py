@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.agent.workspace_maintenance import delete_session
+from helix_desktop.agent.redaction import delete_session
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.store.retention import TRASH_DAYS
 from helix_desktop.services.ports import AppServices

@@ -10,7 +10,7 @@ from PySide6.QtCore import QEvent, QObject, Signal
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.updates import ApprovalRequested, EventRecorded, TurnChanged, Update
+from helix_desktop.agent.session_updates import ApprovalRequested, EventRecorded, TurnChanged, Update
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.session import RecordedEvent, TurnEnded
 from helix_desktop.services.ports import AppServices

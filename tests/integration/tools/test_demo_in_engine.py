@@ -25,7 +25,7 @@ from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, Permissio
 from helix_desktop.providers.demo.model import DemoModel
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
-from helix_desktop.services.samples import DEMO_POLICY
+from helix_desktop.services.sample_workspaces import DEMO_POLICY
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.workspace_tools import WorkspaceTools
 from tests.support.tool_demo import DEMO, sample

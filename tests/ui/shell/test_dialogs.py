@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from helix_desktop.app.window import set_application_identity
+from helix_desktop.app.window_frame import set_application_identity
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.dialogs import (
     Choice,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from helix_desktop.agent.session_updates import ApprovalRequested, ErrorRaised
 from helix_desktop.agent.tool_calls.approvals import DENIED
-from helix_desktop.agent.updates import ApprovalRequested, ErrorRaised
 from helix_desktop.context.log.mode_notes import REFUSED_IN_PLAN
 from helix_desktop.domain.errors import InvalidInput, WorkspaceUntrusted
 from helix_desktop.domain.events.session import ApprovalGiven, ModeChanged, ToolAnswered, TurnEnded, UserSpoke

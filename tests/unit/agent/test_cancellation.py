@@ -7,8 +7,8 @@ import asyncio
 import msgspec
 import pytest
 
+from helix_desktop.agent.session_updates import CompactionProgress, Phase
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.agent.updates import CompactionProgress, Phase
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade

@@ -8,7 +8,7 @@ import re
 import msgspec
 import pytest
 
-from helix_desktop.agent.updates import CompactionProgress
+from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.rewrites import planner

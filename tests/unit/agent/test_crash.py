@@ -9,8 +9,8 @@ import pytest
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session import INTERRUPTED
+from helix_desktop.agent.session_updates import ErrorRaised, EventRecorded
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.agent.updates import ErrorRaised, EventRecorded
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import SweepMade, Undone
 from helix_desktop.domain.events.session import (

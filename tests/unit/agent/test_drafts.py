@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.updates import CompactionProgress
+from helix_desktop.agent.session_updates import CompactionProgress
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES

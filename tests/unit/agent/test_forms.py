@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from helix_desktop.agent.models.roles import ModelRoles
-from helix_desktop.agent.updates import IntakeProgress
+from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.errors import ModelRequestRejected, OutputFormUnavailable

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from helix_desktop.agent.updates import EventRecorded, IntakeProgress
+from helix_desktop.agent.session_updates import EventRecorded, IntakeProgress
 from helix_desktop.context.intake.output_form_choice import OPENING
 from helix_desktop.domain.digest import bare_marker, digest_of
 from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered

@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.updates import ErrorRaised, IntakeProgress
+from helix_desktop.agent.session_updates import ErrorRaised, IntakeProgress
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelRequestRejected
 from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded

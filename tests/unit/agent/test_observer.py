@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.updates import ObservationProgress
+from helix_desktop.agent.session_updates import ObservationProgress
 from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.summaries.observation import TITLE
 from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from helix_desktop.agent.updates import ObservationProgress, Phase
+from helix_desktop.agent.session_updates import ObservationProgress, Phase
 from helix_desktop.context.summaries.observation import TITLE
 from helix_desktop.context.summaries.observation_task import REFINE
 from helix_desktop.domain.errors import CompactionRefused

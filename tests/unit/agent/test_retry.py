@@ -7,7 +7,7 @@ import asyncio
 import msgspec
 import pytest
 
-from helix_desktop.agent.updates import ResponseDelta
+from helix_desktop.agent.session_updates import ResponseDelta
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import digest_of

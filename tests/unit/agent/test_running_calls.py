@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from helix_desktop.agent.session_updates import CallOutput, CallStarted
 from helix_desktop.agent.tool_calls.running_calls import HALTED
-from helix_desktop.agent.updates import CallOutput, CallStarted
 from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
 from tests.support.agent_rig import Rig
 from tests.support.scripted_model import ScriptedModel, called, in_turn, said

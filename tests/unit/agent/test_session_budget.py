@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.agent.updates import ErrorRaised
+from helix_desktop.agent.session_updates import ErrorRaised
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget, Spending, call_cost, format_usd
 from helix_desktop.domain.events.session import AssistantSpoke, BudgetNeared, ToolAnswered, TurnEnded

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from helix_desktop.agent.session_updates import CompactionProgress, SpendAsksChanged, SpendDecided
 from helix_desktop.agent.tool_calls.approvals import FixedApprover
-from helix_desktop.agent.updates import CompactionProgress, SpendAsksChanged, SpendDecided
 from helix_desktop.agent.window.summarizer import NO_MODEL
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.cost import Budget

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from helix_desktop.agent.updates import ApprovalRequested, ResponseDelta, ResponseReset
+from helix_desktop.agent.session_updates import ApprovalRequested, ResponseDelta, ResponseReset
 from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, TurnEnded, UserSpoke
 from helix_desktop.domain.messages import TextDelta
 from tests.support.agent_rig import Rig

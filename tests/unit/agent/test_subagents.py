@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from helix_desktop.agent.session_updates import ApprovalRequested, ResponseDelta
 from helix_desktop.agent.subagents.runner import SubagentResult
-from helix_desktop.agent.updates import ApprovalRequested, ResponseDelta
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.errors import ToolError

@@ -6,9 +6,9 @@ import asyncio
 
 import pytest
 
+from helix_desktop.agent.session_updates import ApprovalRequested, ResponseDelta, ResponseReset, TurnChanged
 from helix_desktop.agent.tool_calls.approvals import DENIED, FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
-from helix_desktop.agent.updates import ApprovalRequested, ResponseDelta, ResponseReset, TurnChanged
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContentRedacted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.agent.updates import SpendDecided
+from helix_desktop.agent.session_updates import SpendDecided
 from helix_desktop.cli.output import TurnPrinter
 from helix_desktop.domain.cost import CostEstimate, SpendRequest
 

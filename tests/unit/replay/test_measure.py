@@ -13,8 +13,8 @@ from helix_desktop.domain.errors import InvalidRecording, RequestTooLarge
 from helix_desktop.replay.measure import MeasureOptions, measure_file, with_turn_ends
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Counts
-from helix_desktop.replay.recall_model import Recalls
 from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, Timing
+from helix_desktop.replay.simulated_recalls import Recalls
 from helix_desktop.replay.totals import group_by_source, totals_of
 from tests.support.replays import Folding, MarkersAtOnce, Unmanaged, asks, gives, reads, says, user
 

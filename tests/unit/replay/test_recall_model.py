@@ -13,8 +13,8 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.replay.measure import MeasureOptions, measure_file
 from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import RawMessage
-from helix_desktop.replay.recall_model import Recalls
 from helix_desktop.replay.results import RecordingResult
+from helix_desktop.replay.simulated_recalls import Recalls
 from helix_desktop.tools.cache.recall import PAGE_TOKENS
 from tests.support.replays import Folding, MarkersAtOnce, Unmanaged, asks, gives, reads, says, user
 

@@ -8,6 +8,7 @@ import pytest
 
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain import errors
+from helix_desktop.domain.error_remedies import Remedy
 from helix_desktop.domain.errors import (
     AuthenticationFailed,
     ContextWindowExceeded,
@@ -16,7 +17,6 @@ from helix_desktop.domain.errors import (
     WorkspaceUntrusted,
 )
 from helix_desktop.domain.events.session import TurnEnded
-from helix_desktop.domain.remedies import Remedy
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.design.action_labels import action_label, supported_remedies

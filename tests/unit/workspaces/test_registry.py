@@ -15,7 +15,7 @@ from helix_desktop.config.paths import resources_dir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.tools import ANY, ApprovalRequest, PermissionRule
-from helix_desktop.services.samples import add_sample
+from helix_desktop.services.sample_workspaces import add_sample
 from helix_desktop.workspaces.auto_run_files import find_auto_run_files
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import DEMO_RULES, SavedRules, demo_calls, user_rules
@@ -169,7 +169,7 @@ def test_a_sample_of_a_read_only_program_can_be_worked_on(
     shutil.copytree(resources_dir() / "demo" / "pagemill", resources / "demo" / "pagemill")
     for place in (*resources.rglob("*"), resources):
         place.chmod(0o555 if place.is_dir() else 0o444)
-    monkeypatch.setattr("helix_desktop.services.samples.resources_dir", lambda: resources)
+    monkeypatch.setattr("helix_desktop.services.sample_workspaces.resources_dir", lambda: resources)
     add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
     copied = tmp_path / "samples" / "pagemill"
     assert all(place.stat().st_mode & 0o200 for place in (copied, *copied.rglob("*")))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from helix_desktop.ui.chat.composer.strips import ComposerStrip
+from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip
 
 _EXPLANATION = "Nothing runs here and nothing is sent to a model. Sessions and cache can be read."
 

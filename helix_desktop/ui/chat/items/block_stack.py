@@ -6,9 +6,9 @@ from bisect import bisect_left
 
 from PySide6.QtGui import QPainter
 
-from helix_desktop.ui.chat.items.blocks import CodeBlock, MessageBlock, gap_before, make_block
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
+from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock, MessageBlock, gap_before, make_block
 from helix_desktop.ui.chat.markdown.parser import Block
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Iterator
 
-from helix_desktop.ui.chat.items.blocks import MessageBlock, gap_before
+from helix_desktop.ui.chat.items.text_and_code_blocks import MessageBlock, gap_before
 from helix_desktop.ui.chat.markdown.parser import Block
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, Section
 from helix_desktop.ui.chat.style import BODY, CODE, ChatStyle

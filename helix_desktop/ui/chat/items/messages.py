@@ -6,7 +6,6 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.ui.chat.items.block_stack import BlockStack
-from helix_desktop.ui.chat.items.blocks import CodeBlock
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.lazy_message import LazyMessageItem
 from helix_desktop.ui.chat.items.message_painting import (
@@ -26,6 +25,7 @@ from helix_desktop.ui.chat.items.painting import (
     paint_line,
 )
 from helix_desktop.ui.chat.items.streaming_text import StreamingText
+from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.items.thinking import ThinkingBlock
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from helix_desktop.ui.chat.items.blocks import CodeBlock, CodeSplit, MessageBlock, code_label, make_block
 from helix_desktop.ui.chat.items.item import ItemTools
+from helix_desktop.ui.chat.items.text_and_code_blocks import (
+    CodeBlock,
+    CodeSplit,
+    MessageBlock,
+    code_label,
+    make_block,
+)
 from helix_desktop.ui.chat.markdown.parser import Block, Code
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, Section
 from helix_desktop.ui.design.highlight import SharedLexer

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from helix_desktop.ui.chat.items.block_stack import BlockStack
-from helix_desktop.ui.chat.items.blocks import CodeBlock
+from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
 from helix_desktop.ui.chat.markdown.parser import Code, TopLevelBlock
 from helix_desktop.ui.chat.markdown.stream_parser import MarkdownStream
 

@@ -18,8 +18,8 @@ from PySide6.QtGui import (
     QTextTableFormat,
 )
 
-from helix_desktop.ui.chat.markdown.decorations import BlockDecoration, InlineCodeRange
 from helix_desktop.ui.chat.markdown.parser import Alignment, Paragraph, Prose, Span, Table
+from helix_desktop.ui.chat.markdown.text_decorations import BlockDecoration, InlineCodeRange
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, new_document
 from helix_desktop.ui.chat.style import BODY, CODE, INDENT, SEMIBOLD, ChatStyle
 from helix_desktop.ui.design.safe_text import LINE_LIMIT, wrap_long_line

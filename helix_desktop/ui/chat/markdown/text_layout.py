@@ -18,7 +18,8 @@ from PySide6.QtGui import (
     QTextOption,
 )
 
-from helix_desktop.ui.chat.markdown.decorations import (
+from helix_desktop.ui.chat.markdown.parser import BULLET, TASKS
+from helix_desktop.ui.chat.markdown.text_decorations import (
     NO_DECORATION,
     BlockDecoration,
     InlineCodeRange,
@@ -26,7 +27,6 @@ from helix_desktop.ui.chat.markdown.decorations import (
     paint_decorations,
     paint_inline_code,
 )
-from helix_desktop.ui.chat.markdown.parser import BULLET, TASKS
 from helix_desktop.ui.chat.style import ChatStyle
 
 _LINE_SEPARATOR = "\u2028"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helix_desktop.agent.updates import SubagentProgress
+from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.rewrite import (

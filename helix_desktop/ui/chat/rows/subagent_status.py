@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from helix_desktop.agent.updates import SubagentActivity, SubagentProgress
+from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgress
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.tools import SubagentUsage

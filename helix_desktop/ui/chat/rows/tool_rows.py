@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from helix_desktop.agent.updates import SubagentProgress
+from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.events.rewrite import Form, FormChosen

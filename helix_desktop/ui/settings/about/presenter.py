@@ -7,7 +7,7 @@ from PySide6.QtGui import QDesktopServices, QGuiApplication
 
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.ports import AppServices
-from helix_desktop.services.updates import update_status
+from helix_desktop.services.update_check import update_status
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.forms import AboutInfo, License

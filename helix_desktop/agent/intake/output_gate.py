@@ -10,12 +10,12 @@ from typing import Literal
 import msgspec
 
 from helix_desktop.agent.intake.extractor import Extractor
-from helix_desktop.agent.intake.form_prompt import FormDecision, FormPrompt, HeldOutput
 from helix_desktop.agent.intake.intake import Intake, ReceivedOutput
+from helix_desktop.agent.intake.output_form_prompt import FormDecision, FormPrompt, HeldOutput
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Clock
 from helix_desktop.agent.session import Session
-from helix_desktop.agent.updates import IntakeProgress
+from helix_desktop.agent.session_updates import IntakeProgress
 from helix_desktop.context.intake.output_extract import OutputSource
 from helix_desktop.context.intake.output_form_choice import FormChoice
 from helix_desktop.context.policy import ContextPolicy

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 
-from helix_desktop.providers.demo.record import Line, Point
+from helix_desktop.providers.demo.summary_input import Line, Point
 
 FIRST_REQUEST = "The user asked first:"
 """Begins the point that says what a session is about."""

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.updates import EventRecorded, TurnChanged, Update
+from helix_desktop.agent.session_updates import EventRecorded, TurnChanged, Update
 from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.events.session import Attachment, MessageQueued, RecordedEvent, UserSpoke
 from helix_desktop.ui.chat.composer.composer import Composer
