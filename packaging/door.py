@@ -46,6 +46,9 @@ def run(arguments: Sequence[str]) -> int:
 def test(arguments: Sequence[str]) -> int:
     """Check, then run the whole suite in three processes; with arguments, only pytest with them."""
     _set_up("test", libraries="test")
+    if not arguments:
+        # Else each of the tests' processes compiles the app for itself, all at the same time.
+        _call("-m", "compileall", "-q", "-j", "0", "helix_desktop", str(Path("tests", "support")))
     checked = 0 if arguments else _check()
     # After the checks and on its own stream: pytest's summary is the last line of a good run.
     # One more than the two cores it has to fit on: a fifth of the time a test waits, for a disk or a child.

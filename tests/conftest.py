@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import itertools
 import logging
 import os
 import re
@@ -40,6 +41,7 @@ settings.register_profile("deep", deadline=None, max_examples=2_000, database=No
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 _THREAD_GRACE_S = 2.0
+_NUMBERS = itertools.count()
 _LOOK_AT_ALL_EVERY = 40  # garbage collections
 
 
@@ -177,9 +179,15 @@ def _garbage_on_the_main_thread(request: pytest.FixtureRequest) -> Iterator[None
 
 
 @pytest.fixture(autouse=True)
-def _own_data_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep every test, and what it starts, out of the person's own data."""
-    monkeypatch.setenv("HELIX_DATA_DIR", str(tmp_path / "helix-data"))
+def _own_data_dir(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keep every test, and all it starts, out of the user's own data; make no folder that is not needed."""
+    if "tmp_path" in request.fixturenames:
+        folder: Path = request.getfixturevalue("tmp_path")
+    else:
+        folder = tmp_path_factory.getbasetemp() / "not-made" / str(next(_NUMBERS))
+    monkeypatch.setenv("HELIX_DATA_DIR", str(folder / "helix-data"))
 
 
 @pytest.fixture(autouse=True)
