@@ -26,14 +26,14 @@ class MemoryRedaction:
     async def preview(
         self, request: RedactionRequest, on_progress: Callable[[int, int], None] = lambda done, total: None
     ) -> RedactionMatches:
-        """Return where the request matches; change nothing. Raise InputUnusable."""
+        """Return where the request matches; change nothing. Raise InvalidInput."""
         self._check_open()
         return _RedactionPass(self._data, Redaction(request, self._clock())).matches()
 
     async def carry_out(
         self, request: RedactionRequest, on_progress: Callable[[int, int], None] = lambda done, total: None
     ) -> RedactionMatches:
-        """Remove the matches everywhere in this store; return what was changed. Raise InputUnusable."""
+        """Remove the matches everywhere in this store; return what was changed. Raise InvalidInput."""
         self._check_open()
         at_ms = self._clock()
         return _RedactionPass(self._data, Redaction(request, at_ms)).apply(at_ms)

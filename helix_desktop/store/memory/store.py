@@ -48,7 +48,7 @@ class MemoryStore(MemorySearch):
         recalls: Sequence[str] = (),
         summary: SessionSummary | None = None,
     ) -> None:
-        """Store all of it, or nothing. Raise ContentTooLarge, StoreClosed, ValueError as LevelStore does."""
+        """Store all or nothing. Raise ContentTooLarge, StoreClosed, ValueError as LevelDbStore does."""
         self._check_open()
         commit = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
         commit.validate()

@@ -29,7 +29,7 @@ ROW_HEIGHT = 34  # pixels at 100 %
 
 
 class CacheTable(QTableView):
-    """Shows a CacheModel."""
+    """Shows a CacheTableModel."""
 
     entry_selected = Signal(str)  # digest of the current row; empty when there is none
     opened = Signal()  # Enter or double click

@@ -38,7 +38,7 @@ _LEAD = (
 class CleanupDialog(QDialog):
     """Shows the plan for what is chosen; what it asks for comes out as signals."""
 
-    plan_requested = Signal(object)  # CleanUp
+    plan_requested = Signal(object)  # RetentionRule
     collect_requested = Signal(bool)  # also whenever the workspace is opened
     trash_requested = Signal()
 

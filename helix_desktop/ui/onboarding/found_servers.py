@@ -32,7 +32,7 @@ _MAX_NAMED_MODELS = 3  # models that are named
 class FoundServerList(QWidget):
     """Nothing until somebody looks; then a line, or a card for each server."""
 
-    add_requested = Signal(object)  # FoundServer
+    add_requested = Signal(object)  # LocalServer
 
     def __init__(self) -> None:
         """Start hidden."""

@@ -50,7 +50,7 @@ class BackupController(QObject):
         window.banners.action_clicked.connect(self._on_banner_action)
 
     async def back_up(self) -> None:
-        """Ask for a folder, and write each workspace to a file in it. Raises InputUnusable."""
+        """Ask for a folder, and write each workspace to a file in it. Raises InvalidInput."""
         records = self._services.backup.stored_workspaces()
         if not records:
             raise InvalidInput("There is nothing to back up.", "Nothing was stored in any workspace yet.")

@@ -22,7 +22,7 @@ _BACKUP_NOTE = "A backup is one file for each workspace, read again and checked 
 class DataPage(QWidget):
     """Figures, the rule, and deeds that have windows of their own."""
 
-    rule_chosen = Signal(object)  # CleanUp
+    rule_chosen = Signal(object)  # RetentionRule
     clean_requested = Signal()
     trash_requested = Signal()
     redact_requested = Signal()

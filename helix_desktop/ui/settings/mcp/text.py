@@ -90,7 +90,7 @@ def variables_text(entry: McpServerConfig) -> str:
 def parse_draft(name: str, endpoint: str, cwd: str, variables: str, secrets: dict[str, str]) -> ServerDraft:
     """What the fields of a form describe; `secrets` may have empty values, which stay as they are kept.
 
-    Variables with the name of a secret become one. Raises InputUnusable.
+    Variables with the name of a secret become one. Raises InvalidInput.
     """
     (read,) = parse_server_configs(endpoint) if endpoint.strip() else (ServerDraft(McpServerConfig(name="")),)
     variable_values = {**read.entry.env, **_parse_variables(variables)}
