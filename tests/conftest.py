@@ -35,7 +35,7 @@ for _leading_out in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
     os.environ.pop(_leading_out.upper(), None)
 
 settings.register_profile(
-    "ci", derandomize=True, deadline=None, max_examples=60, database=None, print_blob=True
+    "ci", derandomize=True, deadline=None, max_examples=50, database=None, print_blob=True
 )
 settings.register_profile("deep", deadline=None, max_examples=2_000, database=None, print_blob=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

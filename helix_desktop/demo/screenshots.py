@@ -26,9 +26,11 @@ class ScreenshotWriter:
         self, name: str, modes: tuple[ThemeMode, ...] = _BOTH_MODES, widget: QWidget | None = None
     ) -> None:
         """Save a picture of the window, or of another one, in each mode. Raises HelixError."""
-        for mode in modes:
-            if self._window_context.appearance.mode != mode:
-                self._window_context.appearance.set_mode(mode)
+        appearance = self._window_context.appearance
+        # The mode in force first: to restyle the whole window takes a third of a second.
+        for mode in sorted(modes, key=lambda mode: mode != appearance.mode):
+            if appearance.mode != mode:
+                appearance.set_mode(mode)
             await asyncio.sleep(_SETTLE_S)
             path = self.folder / f"{name}-{mode}.png"
             if not (widget or self._window_context.window).grab().save(str(path)):

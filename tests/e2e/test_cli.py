@@ -29,6 +29,7 @@ from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.chat_server import Call, ChatServer, Hang, Reply, Stream, Text, error, in_turn, say
 from tests.support.cli_rig import ROOT, Cli, ended
 from tests.support.processes import LONG, alive
+from tests.support.read_only_program import HALF_WRITTEN
 from tests.support.store_damage import flip_near, settle
 
 PARTS = 20  # of the self-check
@@ -272,7 +273,7 @@ async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: P
     assert "The keychain does not take a key" in texts["keys"]
 
     broken = tmp_path / "broken"
-    shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=shutil.ignore_patterns("*.pyc"))
+    shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=HALF_WRITTEN)
     (broken / "resources").mkdir()
     for part in (ROOT / "resources").iterdir():
         if part.name not in {"tokenizers", "icons"}:

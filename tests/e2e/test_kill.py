@@ -24,7 +24,7 @@ from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.store.remote.open_store import open_as_owner
 from tests.support.cli_rig import ROOT, Cli, Ran, ended
 
-ROUNDS = 6
+ROUNDS = 4
 DEMO = ROOT / "resources" / "demo"
 
 

@@ -13,6 +13,9 @@ import pytest
 from helix_desktop.tools.shell.scratch import temporary_base
 from tests.support.cli_rig import ROOT
 
+HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*")
+"""Bytecode that another process is just writing, for `shutil.copytree`."""
+
 _SYSTEMS_OWN = {".cache/fontconfig"}
 """Made by fontconfig for every program with fonts, where the system's own cache is out of date."""
 
@@ -32,9 +35,9 @@ class ReadOnlyProgram:
     def at(cls, place: Path) -> ReadOnlyProgram:
         """Copy the program below `place`; skips the test where root can write everywhere."""
         program, home, scratch = place / "program", place / "home", place / "scratch"
-        without = shutil.ignore_patterns("__pycache__", "*.pyc")
-        for part in ("helix_desktop", "resources"):
-            shutil.copytree(ROOT / part, program / part, ignore=without)
+        # With its bytecode, as an installed program has it: else every start compiles the whole app anew.
+        shutil.copytree(ROOT / "helix_desktop", program / "helix_desktop", ignore=HALF_WRITTEN)
+        shutil.copytree(ROOT / "resources", program / "resources", ignore=shutil.ignore_patterns("*.pyc*"))
         home.mkdir()
         scratch.mkdir()
         files = tuple(sorted(program.rglob("*")))
