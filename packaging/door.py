@@ -46,14 +46,17 @@ def run(arguments: Sequence[str]) -> int:
 def test(arguments: Sequence[str]) -> int:
     """Check, then run the whole suite in three processes; with arguments, only pytest with them."""
     _set_up("test", libraries="test")
-    if not arguments:
-        # Else each of the tests' processes compiles the app for itself, all at the same time.
-        _call("-m", "compileall", "-q", "-j", "0", "helix_desktop", str(Path("tests", "support")))
-    checked = 0 if arguments else _check()
+    if arguments:
+        return _call("-m", "pytest", *arguments)
+    # Else each of the tests' processes compiles the app and the tests for itself, all at the same time.
+    _call("-m", "compileall", "-q", "-j", "0", "helix_desktop", str(Path("tests", "support")))
+    with ThreadPoolExecutor() as side_by_side:
+        if not (ROOT / "tests" / "__pycache__").exists():
+            side_by_side.submit(_compile_tests)
+        checked = _check()
     # After the checks and on its own stream: pytest's summary is the last line of a good run.
     # One more than the two cores it has to fit on: a fifth of the time a test waits, for a disk or a child.
-    beside = [] if arguments else ["-n", "3", "--dist", "worksteal", f"--ignore={PEERS}"]
-    tested = _call("-m", "pytest", *beside, *arguments)
+    tested = _call("-m", "pytest", "-n", "3", "--dist", "worksteal", f"--ignore={PEERS}")
     return tested or checked
 
 
@@ -207,12 +210,20 @@ def _environ() -> dict[str, str]:
     return environ
 
 
+def _compiling_environ() -> dict[str, str]:
+    # Each of the many processes of the tests would compile the whole app anew.
+    return {name: text for name, text in _environ().items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
 def _call(*arguments: str) -> int:
     sys.stdout.flush()
-    environ = _environ()
-    # Each of the many processes of the tests would compile the whole app anew.
-    environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    return subprocess.run([str(HERE.python), *arguments], env=environ, check=False).returncode
+    return subprocess.run([str(HERE.python), *arguments], env=_compiling_environ(), check=False).returncode
+
+
+def _compile_tests() -> None:
+    """Let pytest compile the test modules; whatever is wrong with them, their own run says."""
+    collect = [str(HERE.python), "-m", "pytest", "--collect-only", "-q", f"--ignore={PEERS}"]
+    subprocess.run(collect, env=_compiling_environ(), capture_output=True, check=False)
 
 
 def _become(*arguments: str) -> NoReturn:

@@ -66,8 +66,9 @@ class Draw(Protocol):
         ...
 
 
-_POOL = 1 << 24  # hypothesis draws evenly up to here
-_POOLS = st.integers(0, _POOL - 1)
+_POOL = 1 << 24
+_POOL_BYTES = 3
+_BLOCKS = st.binary(min_size=40 * _POOL_BYTES, max_size=40 * _POOL_BYTES)  # enough for most histories
 
 
 class Dice:
@@ -75,12 +76,16 @@ class Dice:
 
     def __init__(self, draw: Draw) -> None:
         self._draw = draw
+        self._block = b""
         self._pool, self._left = 0, 1
 
     def number(self, highest: int) -> int:
-        """From 0 to `highest`; one drawn number serves for several decisions: drawing is what takes time."""
+        """From 0 to `highest`; one drawn block serves for hundreds of decisions: drawing is what takes time."""
         if self._left <= highest:
-            self._pool, self._left = self._draw(_POOLS), _POOL
+            if not self._block:
+                self._block = self._draw(_BLOCKS)
+            self._pool, self._left = int.from_bytes(self._block[:_POOL_BYTES], "big"), _POOL
+            self._block = self._block[_POOL_BYTES:]
         self._pool, number = divmod(self._pool, highest + 1)
         self._left //= highest + 1
         return number
@@ -290,29 +295,35 @@ def act(maker: Maker, action: str, dice: Dice) -> None:
     _ACTIONS[action](maker, dice)
 
 
-def policies() -> st.SearchStrategy[ContextPolicy]:
+@st.composite
+def policies(draw: Draw) -> ContextPolicy:
     """Policies of every profile that is on, with numbers that a short history reaches."""
-    return st.builds(
-        _with_observing,
-        st.sampled_from([one for one in PROFILES.values() if one.enabled]),
-        st.sampled_from(((0.0, 0.0), (0.05, 0.05), (0.05, 0.2), (0.3, 0.38))),
-        least_saving=st.integers(0, 60),
-        protect_steps=st.integers(0, 6),
-        protect_tokens=st.sampled_from((0, 50, 300, 2_000)),
-        protect_argument_steps=st.integers(0, 4),
-        protect_recalls=st.integers(0, 2),
-        sweep=st.sampled_from(("rent", "fixed", "at once")),
-        sweep_min=st.integers(0, 200),
-        sweep_max=st.integers(200, 1_500),
-        sweep_fixed=st.integers(0, 600),
-        fold_after_steps=st.sampled_from((0, 1, 2, 5)),
-        fold_least=st.sampled_from((0, 100, 400)),
-        condense_at=st.sampled_from((0.0, 0.02, 0.08)),
-        condense_keep=st.sampled_from((0.1, 0.4, 0.9)),
-        condense_message=st.sampled_from((0, 20, 600)),
-        reflect_at=st.sampled_from((0.05, 0.5)),
-        user_text_tokens=st.sampled_from((0, 30, 400)),
-        ledger_tokens=st.sampled_from((0, 40, 300)),
+    return _policy(Dice(draw))
+
+
+def _policy(dice: Dice) -> ContextPolicy:
+    observe_at, place_at = dice.one_of(((0.0, 0.0), (0.05, 0.05), (0.05, 0.2), (0.3, 0.38)))
+    return msgspec.structs.replace(
+        dice.one_of(tuple(profile for profile in PROFILES.values() if profile.enabled)),
+        observe_at=observe_at,
+        observe_place_at=place_at,
+        least_saving=dice.number(60),
+        protect_steps=dice.number(6),
+        protect_tokens=dice.one_of((0, 50, 300, 2_000)),
+        protect_argument_steps=dice.number(4),
+        protect_recalls=dice.number(2),
+        sweep=dice.one_of(("rent", "fixed", "at once")),
+        sweep_min=dice.number(200),
+        sweep_max=200 + dice.number(1_300),
+        sweep_fixed=dice.number(600),
+        fold_after_steps=dice.one_of((0, 1, 2, 5)),
+        fold_least=dice.one_of((0, 100, 400)),
+        condense_at=dice.one_of((0.0, 0.02, 0.08)),
+        condense_keep=dice.one_of((0.1, 0.4, 0.9)),
+        condense_message=dice.one_of((0, 20, 600)),
+        reflect_at=dice.one_of((0.05, 0.5)),
+        user_text_tokens=dice.one_of((0, 30, 400)),
+        ledger_tokens=dice.one_of((0, 40, 300)),
     )
 
 
@@ -321,23 +332,16 @@ def unfolded(policy: ContextPolicy) -> ContextPolicy:
     return msgspec.structs.replace(policy, fold_after_steps=0, observe_at=0.0, observe_place_at=0.0)
 
 
-def _with_observing(
-    profile: ContextPolicy, observing: tuple[float, float], **numbers: object
-) -> ContextPolicy:
-    observe_at, place_at = observing
-    return msgspec.structs.replace(profile, observe_at=observe_at, observe_place_at=place_at, **numbers)
-
-
 @st.composite
 def histories(
     draw: Draw, actions: tuple[str, ...] = USUAL, policy: st.SearchStrategy[ContextPolicy] | None = None
 ) -> Maker:
     """A history of any of these actions, in any order that is legal, by the maker that made it."""
-    maker = Maker(draw(policies() if policy is None else policy))
-    maker.user("Begin.")
     dice = Dice(draw)
-    for action in draw(st.lists(st.sampled_from(actions), min_size=10, max_size=20)):
-        act(maker, action, dice)
+    maker = Maker(_policy(dice) if policy is None else draw(policy))
+    maker.user("Begin.")
+    for _ in range(10 + dice.number(10)):
+        act(maker, dice.one_of(actions), dice)
     return maker
 
 
