@@ -80,7 +80,7 @@ class Dice:
         self._pool, self._left = 0, 1
 
     def number(self, highest: int) -> int:
-        """From 0 to `highest`; one drawn block serves for hundreds of decisions: drawing is what takes time."""
+        """From 0 to `highest`; a drawn block serves for hundreds of decisions: drawing is slow."""
         if self._left <= highest:
             if not self._block:
                 self._block = self._draw(_BLOCKS)
