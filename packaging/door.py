@@ -48,9 +48,8 @@ def test(arguments: Sequence[str]) -> int:
     _set_up("test", libraries="test")
     if arguments:
         return _call("-m", "pytest", *arguments)
-    # Else each of the tests' processes compiles the app and the tests for itself, all at the same time.
-    _call("-m", "compileall", "-q", "-j", "0", "helix_desktop", str(Path("tests", "support")))
     with ThreadPoolExecutor() as side_by_side:
+        # Else each of the tests' processes compiles the app and the tests for itself, all at the same time.
         if not (ROOT / "tests" / "__pycache__").exists():
             side_by_side.submit(_compile_tests)
         checked = _check()

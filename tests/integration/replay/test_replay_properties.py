@@ -110,7 +110,7 @@ def reached(replayer: Replayer, request: list[dict[str, Any]]) -> set[str]:
     return found
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=15)
 @given(sessions(), policies(), st.sampled_from((6_000, 20_000, 128_000)))
 def test_any_session_fits_and_stays_within_reach(
     messages: list[dict[str, Any]], policy: ContextPolicy, window: int

@@ -11,7 +11,7 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store_killing import Acknowledged, check_acknowledged, check_rows_agree, kill_a_writer
 from tests.support.store_making import WORKSPACE
 
-ROUNDS = 10
+ROUNDS = 6
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
