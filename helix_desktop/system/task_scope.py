@@ -11,6 +11,17 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
+def raise_if_cancelled() -> None:
+    """Raise CancelledError if the current task was cancelled and something it awaited hid that.
+
+    A task group whose child fails in the moment of the cancellation raises that failure instead (until Python
+    3.13), and libraries do the like: a loop that goes on after failures would never end.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class TaskScope:
     """Starts tasks, and cancels and awaits them all when it closes."""
 

@@ -17,7 +17,7 @@ from helix_desktop.replay.report import format_table, warning_lines
 from helix_desktop.replay.results import MeasuredRecording
 from helix_desktop.replay.simulated_recalls import DEFAULT_RATE
 from helix_desktop.replay.totals import group_by_source, totals_of
-from tests.support.recordings import session, write
+from tests.support.synthetic_recordings import make_session, write_recordings
 
 MEASURED = ("balanced", "lean", "classic", "plain")
 WINDOW = 128_000
@@ -37,8 +37,8 @@ def main() -> str:
     if given:
         return _tables(find_recordings([Path(given)]))
     with tempfile.TemporaryDirectory() as folder:
-        made = [session(seed, steps) for seed, steps in enumerate(STEPS)]
-        return _tables(write(Path(folder, "generated"), made))
+        made = [make_session(seed, steps) for seed, steps in enumerate(STEPS)]
+        return _tables(write_recordings(Path(folder, "generated"), made))
 
 
 def _tables(paths: list[Path]) -> str:

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.store.entries import Content, EntryFilter, EntryOrder, EntrySort
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.store_making import WORKSPACE, TickingClock
+from tests.support.store.builders import WORKSPACE, TickingClock
 
 ENTRIES = 100_000
 ROUNDS = 60

@@ -36,9 +36,14 @@ from tests.benchmarks.store_rounds import (
     some,
     verified_reads,
 )
-from tests.support.disk_peers import AddressedLevelDb, Peer, RawLevelDb, peers
-from tests.support.store_killing import check_acknowledged, check_rows_agree, kill_a_writer
-from tests.support.store_making import WORKSPACE
+from tests.support.store.builders import WORKSPACE
+from tests.support.store.crash_checks import check_acknowledged, check_row_consistency, kill_writer
+from tests.support.store.reference_databases import (
+    ContentAddressedLevelDb,
+    RawLevelDb,
+    ReferenceDatabase,
+    open_reference_databases,
+)
 from tests.support.tool_outputs import tool_outputs
 
 ENTRIES = 10_000
@@ -83,7 +88,7 @@ async def stalls(store: LevelDbStore) -> list[Figure]:
     ]
 
 
-async def reading(folder: Path, others: list[Peer]) -> list[Figure]:
+async def reading(folder: Path, others: list[ReferenceDatabase]) -> list[Figure]:
     """Verified reads, and room on the disk, at ENTRIES entries."""
     store = await LevelDbStore.open(folder, WORKSPACE)
     made = some(tool_outputs(2), ENTRIES)
@@ -99,7 +104,7 @@ async def reading(folder: Path, others: list[Peer]) -> list[Figure]:
 
 async def measure(folder: Path) -> list[Figure]:
     """All figures on the disk as it is."""
-    store, others = await LevelDbStore.open(folder / "ours", WORKSPACE), peers(folder)
+    store, others = await LevelDbStore.open(folder / "ours", WORKSPACE), open_reference_databases(folder)
     try:
         figures = await durable_puts(store, others)
         figures += await known_puts(store, others[LEAST], some(tool_outputs(4)))
@@ -114,7 +119,7 @@ async def measure(folder: Path) -> list[Figure]:
 async def measure_slowly(folder: Path) -> list[Figure]:
     """What writing is like on a slow disk."""
     store = await LevelDbStore.open(folder / "ours", WORKSPACE)
-    others: list[Peer] = [RawLevelDb(folder / "raw"), AddressedLevelDb(folder / "least")]
+    others: list[ReferenceDatabase] = [RawLevelDb(folder / "raw"), ContentAddressedLevelDb(folder / "least")]
     try:
         return await durable_puts(store, others)
     finally:
@@ -125,7 +130,10 @@ async def measure_slowly(folder: Path) -> list[Figure]:
 
 async def measure_hashing(folder: Path) -> list[Figure]:
     """Puts of what is stored: where SHA-256 is quick they measure all the rest."""
-    store, least = await LevelDbStore.open(folder / "ours", WORKSPACE), AddressedLevelDb(folder / "least")
+    store, least = (
+        await LevelDbStore.open(folder / "ours", WORKSPACE),
+        ContentAddressedLevelDb(folder / "least"),
+    )
     try:
         return await known_puts(store, least, some(tool_outputs(4)))
     finally:
@@ -180,11 +188,11 @@ async def torture(rounds: int) -> int:
     count = 0
     try:
         for seed in range(rounds):
-            acknowledged = kill_a_writer(folder, seed)
+            acknowledged = kill_writer(folder, seed)
             store = await LevelDbStore.open(folder, WORKSPACE)
             count += await check_acknowledged(store, acknowledged)
             await store.close()
-            check_rows_agree(folder)
+            check_row_consistency(folder)
         return count
     finally:
         shutil.rmtree(folder)

@@ -37,8 +37,8 @@ from tests.benchmarks.store_rounds import (
     some,
     verified_reads,
 )
-from tests.support.disk_peers import Peer, peers
-from tests.support.store_making import WORKSPACE, TickingClock
+from tests.support.store.builders import WORKSPACE, TickingClock
+from tests.support.store.reference_databases import ReferenceDatabase, open_reference_databases
 from tests.support.tool_outputs import tool_outputs
 
 SIZES = (10_000, 100_000, 1_000_000)
@@ -55,7 +55,9 @@ def short(number: int) -> Content:
     return Content(digest_of(data), data, "read_file", f"src/app_{number % 997}.py", "import os", 100)
 
 
-async def build(folder: Path, entries: int, others: list[Peer]) -> tuple[sqlite3.Connection, list[Content]]:
+async def build(
+    folder: Path, entries: int, others: list[ReferenceDatabase]
+) -> tuple[sqlite3.Connection, list[Content]]:
     """Fill a store, a table of SQLite with the same records, and other databases with the same contents.
 
     What comes back: the table, and the outputs of tools that lie between the `entries` short contents.
@@ -130,7 +132,7 @@ async def listing(folder: Path, entries: int, peer: sqlite3.Connection) -> list[
     ]
 
 
-async def beside_peers(folder: Path, others: list[Peer], outputs: list[Content]) -> list[Figure]:
+async def beside_peers(folder: Path, others: list[ReferenceDatabase], outputs: list[Content]) -> list[Figure]:
     """Puts and verified reads, when all sides hold as many entries."""
     store = await LevelDbStore.open(folder / "ours", WORKSPACE)
     figures = await durable_puts(store, others, seed=5)
@@ -141,7 +143,7 @@ async def beside_peers(folder: Path, others: list[Peer], outputs: list[Content])
 
 async def scale(folder: Path, entries: int) -> list[Figure]:
     """All figures of one number of entries."""
-    others = peers(folder)
+    others = open_reference_databases(folder)
     try:
         peer, outputs = await build(folder, entries, others)
         figures = await listing(folder, entries, peer)

@@ -28,8 +28,8 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.open.open_files import OpenFiles, open_files
 from helix_desktop.store.threads.loop_bridge import LoopBridge
 from helix_desktop.store.threads.reader_threads import ReaderThreads
-from tests.support.disk_peers import Peer
-from tests.support.store_making import WORKSPACE
+from tests.support.store.builders import WORKSPACE
+from tests.support.store.reference_databases import ReferenceDatabase
 from tests.support.tool_outputs import tool_outputs
 
 ROUNDS = 9
@@ -73,7 +73,7 @@ async def ratio(pairs: Sequence[tuple[Work, Work]]) -> float:
 class Awaited:
     """A peer that is asked through another thread, as the event loop must ask a disk."""
 
-    def __init__(self, peer: Peer) -> None:
+    def __init__(self, peer: ReferenceDatabase) -> None:
         self._peer = peer
         self._threads = ReaderThreads("bench-peer")
         self._delivery = LoopBridge(asyncio.get_running_loop())
@@ -99,7 +99,7 @@ class Awaited:
         self._threads.close()
 
 
-async def peer_writes(peer: Peer, made: list[Content], size: int) -> None:
+async def peer_writes(peer: ReferenceDatabase, made: list[Content], size: int) -> None:
     """Synced writes of `size` values, one after the other."""
     for at in range(0, len(made), size):
         peer.write(made[at : at + size])
@@ -126,7 +126,7 @@ def _hash(made: list[Content]) -> None:
         digest_of(one.data)
 
 
-async def peer_reads(peer: Peer, made: list[Content]) -> None:
+async def peer_reads(peer: ReferenceDatabase, made: list[Content]) -> None:
     """Every payload."""
     for one in made:
         peer.read(one.digest)
@@ -155,7 +155,7 @@ async def fresh(source: Iterator[bytes], base: Side, ours: Side) -> float:
     return await ratio([(partial(base, some(source)), partial(ours, some(source))) for _ in range(ROUNDS)])
 
 
-async def durable_puts(store: LevelDbStore, others: list[Peer], seed: int = 1) -> list[Figure]:
+async def durable_puts(store: LevelDbStore, others: list[ReferenceDatabase], seed: int = 1) -> list[Figure]:
     """Durable writes, alone, in groups and from many callers; the targets are against raw LevelDB."""
     source, raw = tool_outputs(seed), others[RAW]
     alone = [await seconds(partial(peer_writes, raw, some(source), 1)) for _ in range(3)]
@@ -178,7 +178,7 @@ async def durable_puts(store: LevelDbStore, others: list[Peer], seed: int = 1) -
 
 
 async def _least(
-    source: Iterator[bytes], others: list[Peer], ours: Side, size: int, put: str
+    source: Iterator[bytes], others: list[ReferenceDatabase], ours: Side, size: int, put: str
 ) -> list[Figure]:
     """What the promises take at the least, and our side against it."""
     if len(others) <= LEAST:
@@ -207,7 +207,9 @@ async def _least(
         awaited.close()
 
 
-async def known_puts(store: LevelDbStore, least: Peer, known: list[Content], size: int = 16) -> list[Figure]:
+async def known_puts(
+    store: LevelDbStore, least: ReferenceDatabase, known: list[Content], size: int = 16
+) -> list[Figure]:
     """Puts of what is stored."""
     await commits(store, known, size)
     base, awaited = partial(hashes, known), Awaited(least)
@@ -222,7 +224,9 @@ async def known_puts(store: LevelDbStore, least: Peer, known: list[Content], siz
     ]
 
 
-async def verified_reads(folder: Path, others: list[Peer], sample: list[Content]) -> list[Figure]:
+async def verified_reads(
+    folder: Path, others: list[ReferenceDatabase], sample: list[Content]
+) -> list[Figure]:
     """Verified reads from the closed store in `folder`, which is opened for it."""
     raw = partial(hashes, sample)
     files = open_files(folder, WORKSPACE)

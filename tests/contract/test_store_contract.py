@@ -20,15 +20,15 @@ from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.store.remote.open_store import connect
 from helix_desktop.store.remote.shared_store import SharedStore
-from tests.support.store_making import (
-    START,
+from tests.support.store.builders import (
+    START_MS,
     WORKSPACE,
     TickingClock,
-    answered,
-    content,
-    handed_over,
-    spoke,
-    summary,
+    handover_event,
+    make_content,
+    make_summary,
+    tool_answer_event,
+    user_message_event,
 )
 
 
@@ -76,7 +76,7 @@ async def test_an_empty_store_answers_with_nothing(store: Store) -> None:
 @pytest.mark.parametrize("size", [0, 1, 600, 1 << 20, (1 << 20) + 1, 3_000_001])
 async def test_bytes_come_back_exactly(store: Store, size: int) -> None:
     data = (bytes(range(256)) * (size // 256 + 1))[:size]
-    one = content(data)
+    one = make_content(data)
     await store.commit("s", contents=[one])
     assert await store.get(one.digest) == data
     assert (await store.entry(one.digest)).size == size
@@ -84,7 +84,7 @@ async def test_bytes_come_back_exactly(store: Store, size: int) -> None:
 
 
 async def test_an_entry_says_what_was_given_and_when(store: Store) -> None:
-    one = content(b"text")
+    one = make_content(b"text")
     await store.commit("s", contents=[one])
     entry = await store.entry(one.digest)
     assert (entry.tool, entry.target, entry.first_line, entry.tokens, entry.kind) == (
@@ -94,12 +94,12 @@ async def test_an_entry_says_what_was_given_and_when(store: Store) -> None:
         1,
         "output",
     )
-    assert entry.created == entry.last_used == START + 1000
+    assert entry.created == entry.last_used == START_MS + 1000
     assert (entry.recalls, entry.references) == (0, 0)
 
 
 async def test_identical_content_is_stored_once_and_keeps_its_first_record(store: Store) -> None:
-    first, again = content(b"same", tool="grep"), content(b"same", tool="shell")
+    first, again = make_content(b"same", tool="grep"), make_content(b"same", tool="shell")
     await store.commit("s", contents=[first, again])
     before = await store.entry(first.digest)
     await store.commit("t", contents=[again])
@@ -113,22 +113,22 @@ async def test_events_come_back_as_they_were(store: Store) -> None:
     data = b"output"
     verbatim = {"id": 10**30, "parts": [{"signature": "x" * 5000}, None, 1.5]}
     log = [
-        spoke(1, "grüße 🌍"),
-        RecordedEvent(2, START, AssistantSpoke("ok", "m", 3, verbatim=verbatim)),
-        answered(3, data),
-        handed_over(4, b"index"),
+        user_message_event(1, "grüße 🌍"),
+        RecordedEvent(2, START_MS, AssistantSpoke("ok", "m", 3, verbatim=verbatim)),
+        tool_answer_event(3, data),
+        handover_event(4, b"index"),
     ]
     await store.commit("s", log[:1])
-    await store.commit("s", log[1:], [content(data), content(b"index", kind="index")])
+    await store.commit("s", log[1:], [make_content(data), make_content(b"index", kind="index")])
     assert await store.events("s") == log
     assert await store.events("other") == []
 
 
 @pytest.mark.parametrize("seqs", [[2], [0], [1, 3], [1, 1]])
 async def test_a_gap_in_the_log_is_refused_as_a_whole(store: Store, seqs: list[int]) -> None:
-    one = content(b"with it")
+    one = make_content(b"with it")
     with pytest.raises(ValueError, match="goes on with event"):
-        await store.commit("s", [spoke(seq) for seq in seqs], [one], summary=summary("s"))
+        await store.commit("s", [user_message_event(seq) for seq in seqs], [one], summary=make_summary("s"))
     assert await store.events("s") == []
     assert await store.sessions() == []
     with pytest.raises(DigestUnknown):
@@ -137,10 +137,10 @@ async def test_a_gap_in_the_log_is_refused_as_a_whole(store: Store, seqs: list[i
 
 async def test_an_event_may_not_name_content_that_is_not_there(store: Store) -> None:
     with pytest.raises(ValueError, match="not stored"):
-        await store.commit("s", [answered(1, b"nowhere")])
+        await store.commit("s", [tool_answer_event(1, b"nowhere")])
     attached = UserSpoke("see", 1, (Attachment(digest_of(b"nowhere"), "a", "b", 1, 1),))
     with pytest.raises(ValueError, match="not stored"):
-        await store.commit("s", [RecordedEvent(1, START, attached)])
+        await store.commit("s", [RecordedEvent(1, START_MS, attached)])
     with pytest.raises(ValueError, match="not stored"):
         await store.commit("s", recalls=[digest_of(b"nowhere")])
     assert await store.events("s") == []
@@ -155,18 +155,20 @@ async def test_content_must_lie_under_its_own_digest(store: Store) -> None:
 
 
 async def test_references_and_recalls_are_counted(store: Store) -> None:
-    one = content(b"named")
-    await store.commit("s", [answered(1, b"named")], [one])
-    await store.commit("t", [answered(1, b"named", recalled=one.digest), spoke(2)])
-    await store.commit("t", [answered(3, b"named")], recalls=[one.digest])
+    one = make_content(b"named")
+    await store.commit("s", [tool_answer_event(1, b"named")], [one])
+    await store.commit(
+        "t", [tool_answer_event(1, b"named", recalled_digest=one.digest), user_message_event(2)]
+    )
+    await store.commit("t", [tool_answer_event(3, b"named")], recalls=[one.digest])
     entry = await store.entry(one.digest)
     assert (entry.references, entry.recalls) == (3, 1)
-    assert (entry.created, entry.last_used) == (START + 1000, START + 3000)
+    assert (entry.created, entry.last_used) == (START_MS + 1000, START_MS + 3000)
     assert (await store.page()).entries == (entry,)
 
 
 async def test_an_unknown_digest_is_refused_with_near_matches(store: Store) -> None:
-    one = content(b"known")
+    one = make_content(b"known")
     await store.commit("s", contents=[one])
     near = one.digest[:10] + "0" * 54
     with pytest.raises(DigestUnknown) as caught:
@@ -181,7 +183,7 @@ async def test_an_unknown_digest_is_refused_with_near_matches(store: Store) -> N
 
 
 async def test_find_takes_prefixes_of_any_length(store: Store) -> None:
-    held = [content(b"%d" % number) for number in range(300)]
+    held = [make_content(b"%d" % number) for number in range(300)]
     await store.commit("s", contents=held)
     digests = sorted(one.digest for one in held)
     for prefix in ("0", "a", "f", digests[7][:3], digests[7][:4], digests[7]):
@@ -198,7 +200,7 @@ async def test_find_takes_prefixes_of_any_length(store: Store) -> None:
 async def test_pages_show_each_entry_once_in_both_orders(store: Store, count: int) -> None:
     # Two contents in each commit: equal times must not lose or repeat an entry.
     for number in range(count):
-        await store.commit("s", contents=[content(b"a%d" % number), content(b"b%d" % number)])
+        await store.commit("s", contents=[make_content(b"a%d" % number), make_content(b"b%d" % number)])
     newest = await walk(store, 3)
     assert len({one.digest for one in newest}) == 2 * count
     assert [one.created for one in newest] == sorted((one.created for one in newest), reverse=True)
@@ -208,7 +210,7 @@ async def test_pages_show_each_entry_once_in_both_orders(store: Store, count: in
 
 
 async def test_a_lone_entry_is_on_the_first_page_of_both_orders(store: Store) -> None:
-    one = content(b"alone")
+    one = make_content(b"alone")
     await store.commit("s", contents=[one])
     for page in (await store.page(order="newest"), await store.page(order="oldest")):
         assert [entry.digest for entry in page.entries] == [one.digest]
@@ -217,15 +219,15 @@ async def test_a_lone_entry_is_on_the_first_page_of_both_orders(store: Store) ->
 
 async def test_new_entries_do_not_disturb_a_walk(store: Store) -> None:
     for number in range(4):
-        await store.commit("s", contents=[content(b"%d" % number)])
+        await store.commit("s", contents=[make_content(b"%d" % number)])
     page = await store.page(limit=2)
-    await store.commit("s", contents=[content(b"newer")])
+    await store.commit("s", contents=[make_content(b"newer")])
     rest = await store.page(page.cursor)
     assert [await store.get(one.digest) for one in page.entries + rest.entries] == [b"3", b"2", b"1", b"0"]
 
 
 async def test_nonsense_cursors_and_limits_are_refused(store: Store) -> None:
-    await store.commit("s", contents=[content(b"1"), content(b"2")])
+    await store.commit("s", contents=[make_content(b"1"), make_content(b"2")])
     by_digest = digest_of(b"1")[0]
     for cursor in ("nonsense", "00", "ff" * 41):
         with pytest.raises(ValueError, match="cursor"):
@@ -238,8 +240,8 @@ async def test_nonsense_cursors_and_limits_are_refused(store: Store) -> None:
 
 async def test_sessions_come_last_updated_first(store: Store) -> None:
     for session, updated in (("a", 5), ("b", 9), ("c", 7), ("d", 7)):
-        await store.commit(session, [spoke(1)], summary=summary(session, updated))
-    await store.commit("a", [spoke(2)], summary=summary("a", 8, "renamed"))
+        await store.commit(session, [user_message_event(1)], summary=make_summary(session, updated))
+    await store.commit("a", [user_message_event(2)], summary=make_summary("a", 8, "renamed"))
     assert [(one.id, one.title) for one in await store.sessions()] == [
         ("b", "a title"),
         ("a", "renamed"),
@@ -251,15 +253,15 @@ async def test_sessions_come_last_updated_first(store: Store) -> None:
 
 async def test_session_names_that_begin_alike_stay_apart(store: Store) -> None:
     for session in ("s", "s1", "s1/x", "ß"):
-        await store.commit(session, [spoke(1, session)])
+        await store.commit(session, [user_message_event(1, session)])
     for session in ("s", "s1", "s1/x", "ß"):
-        assert await store.events(session) == [spoke(1, session)]
+        assert await store.events(session) == [user_message_event(1, session)]
 
 
 @pytest.mark.parametrize("session", ["", "a\0b", "x" * 201])
 async def test_impossible_session_names_are_refused(store: Store, session: str) -> None:
     with pytest.raises(ValueError, match="session id"):
-        await store.commit(session, [spoke(1)])
+        await store.commit(session, [user_message_event(1)])
     with pytest.raises(ValueError, match="session id"):
         await store.events(session)
     with pytest.raises(ValueError, match="session id"):
@@ -270,7 +272,7 @@ async def test_impossible_session_names_are_refused(store: Store, session: str) 
 
 async def test_a_summary_of_another_session_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="summary"):
-        await store.commit("s", summary=summary("t"))
+        await store.commit("s", summary=make_summary("t"))
 
 
 async def test_drafts_are_kept_replaced_and_forgotten(store: Store) -> None:
@@ -297,38 +299,39 @@ async def test_a_draft_comes_back_with_what_goes_along(store: Store) -> None:
 async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:
     big = Content("0" * 64, bytes(MAX_CONTENT_BYTES + 1), "run_command")
     with pytest.raises(ContentTooLarge, match=r"gave 67,108,865 bytes.*at most 67,108,864 bytes"):
-        await store.commit("s", [spoke(1)], [big])
+        await store.commit("s", [user_message_event(1)], [big])
     assert await store.events("s") == []
 
 
 async def test_commits_at_once_keep_the_order_they_were_made_in(store: Store) -> None:
-    await asyncio.gather(*(store.commit("s", [spoke(seq)]) for seq in range(1, 201)))
-    assert await store.events("s") == [spoke(seq) for seq in range(1, 201)]
+    await asyncio.gather(*(store.commit("s", [user_message_event(seq)]) for seq in range(1, 201)))
+    assert await store.events("s") == [user_message_event(seq) for seq in range(1, 201)]
 
 
 async def test_a_refused_commit_does_not_take_its_neighbours_along(store: Store) -> None:
-    good = [store.commit("s", [spoke(1)]), store.commit("s", [spoke(2)])]
+    good = [store.commit("s", [user_message_event(1)]), store.commit("s", [user_message_event(2)])]
     results = await asyncio.gather(
-        good[0], store.commit("s", [spoke(7)]), store.commit("t", [answered(1, b"?")]), good[1],
+        good[0], store.commit("s", [user_message_event(7)]),
+        store.commit("t", [tool_answer_event(1, b"?")]), good[1],
         return_exceptions=True,
     )  # fmt: skip
     assert [type(one) for one in results] == [type(None), ValueError, ValueError, type(None)]
-    assert await store.events("s") == [spoke(1), spoke(2)]
+    assert await store.events("s") == [user_message_event(1), user_message_event(2)]
 
 
 async def test_content_of_one_commit_may_be_named_by_the_next_before_it_is_acknowledged(store: Store) -> None:
-    first = store.commit("s", contents=[content(b"early")])
-    second = store.commit("s", [answered(1, b"early")])
+    first = store.commit("s", contents=[make_content(b"early")])
+    second = store.commit("s", [tool_answer_event(1, b"early")])
     await asyncio.gather(first, second)
     assert (await store.entry(digest_of(b"early"))).references == 1
 
 
 async def test_every_call_after_close_is_refused(store: Store) -> None:
-    await store.commit("s", [spoke(1)])
+    await store.commit("s", [user_message_event(1)])
     await store.close()
     await store.close()
     calls = [
-        store.commit("s", [spoke(2)]),
+        store.commit("s", [user_message_event(2)]),
         store.events("s"),
         store.sessions(),
         store.get("0" * 64),
@@ -350,7 +353,9 @@ async def test_a_sound_store_is_found_sound_and_nobody_hears_of_damage(store: St
     stop = store.health.listen(lambda error: heard.append(error.what))
     for number in range(3):
         data = b"output %d" % number
-        await store.commit("s", [answered(number + 1, data)], [content(data)], summary=summary("s"))
+        await store.commit(
+            "s", [tool_answer_event(number + 1, data)], [make_content(data)], summary=make_summary("s")
+        )
         assert await store.get(digest_of(data)) == data
     found = await store.health.check(lambda done, total: progress.append((done, total)))
     assert found.is_sound

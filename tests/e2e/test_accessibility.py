@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support import atspi_session
+from tests.support.atspi import headless_session
 from tests.support.cli_rig import ROOT
 
 if TYPE_CHECKING:  # what speaks D-Bus is there on Linux only
-    from tests.support.atspi import Desktop, Node, Reference
+    from tests.support.atspi.client import AccessibilityBus, Node, NodeReference
 
-MISSING = atspi_session.missing()
+MISSING = headless_session.missing_requirements()
 pytestmark = [
     pytest.mark.skipif(bool(MISSING), reason=f"the accessibility of the app is not tested without {MISSING}"),
-    pytest.mark.slow,
+    pytest.mark.yields_per_write,
     pytest.mark.timeout(240),
 ]
 
@@ -46,7 +46,7 @@ class App:
     """The app in its process, and the connection to it as a screen reader has it."""
 
     process: subprocess.Popen[str]
-    desktop: Desktop
+    desktop: AccessibilityBus
 
     def ask(self, command: str) -> Any:
         """Have it do something; what it answers. Raises AssertionError when it has ended."""
@@ -63,25 +63,25 @@ class App:
         assert line, f"the app has ended with {self.process.wait()}"
         return json.loads(line)
 
-    def reference(self, number: int | str) -> Reference:
+    def reference(self, number: int | str) -> NodeReference:
         """A node of the app by Qt's number."""
         (bus_name, root) = self.desktop.apps()[-1]
         return bus_name, f"{root.rpartition('/')[0]}/{number}"
 
     def shown(self, scene: str) -> list[Node]:
         """Open a page or dialog and read all that is shown of it."""
-        return self.desktop.walk(self.reference(self.ask(f"open {scene}")), shown_only=True)
+        return self.desktop.walk(self.reference(self.ask(f"open {scene}")), visible_only=True)
 
 
 @pytest.fixture(scope="module")
 def app() -> Iterator[App]:
-    from tests.support.atspi import Desktop
+    from tests.support.atspi.client import AccessibilityBus
 
     # pytest's own folders have names that are too long for sockets.
     with tempfile.TemporaryDirectory(prefix="a11y-", ignore_cleanup_errors=True) as place:
         folder = Path(place)
-        with atspi_session.session(folder) as environ:
-            program = (sys.executable, "-X", "faulthandler", str(ROOT / "tests/support/atspi_app.py"), place)
+        with headless_session.run(folder) as environ:
+            program = (sys.executable, "-X", "faulthandler", str(ROOT / "tests/support/atspi/app.py"), place)
             with (
                 subprocess.Popen(
                     program,
@@ -90,13 +90,13 @@ def app() -> Iterator[App]:
                     stdout=subprocess.PIPE,
                     text=True,
                 ) as process,
-                Desktop(environ["DBUS_SESSION_BUS_ADDRESS"]) as desktop,
+                AccessibilityBus(environ["DBUS_SESSION_BUS_ADDRESS"]) as desktop,
             ):
                 app = App(process, desktop)
                 assert app.answer() == "ready"
                 app.ask("work 2")  # enough for sweeps and folds, and for something to hand over
                 yield app
-                process.communicate(timeout=atspi_session.LIMIT_S)
+                process.communicate(timeout=headless_session.TIMEOUT_S)
         assert process.returncode == 0
 
 
@@ -139,13 +139,13 @@ def _in_open_menu(node: Node) -> bool:
 def reached_by(node: Node) -> str:
     """How the app names a node that had the keyboard: buttons of rows come and go while Tab passes them."""
     if node.parent is None or node.parent.last_id != "RowWidget":
-        return str(node.number)
+        return str(node.unique_id)
     return f"{_COUNTDOWN.sub('', node.parent.name)}: {node.last_id}"
 
 
 def test_all_that_is_shown_can_be_read_and_reached(app: App) -> None:
     """One test for all pages: each process of a divided run would start the app for its share of several."""
-    from tests.support.atspi_scenes import SCENES
+    from tests.support.atspi.scenes import SCENES
 
     found = {scene: faults for scene in SCENES if (faults := faults_in(app, scene))}
     assert not found, "\n".join(f"{scene}: {fault}" for scene in found for fault in found[scene])
@@ -176,7 +176,7 @@ def test_the_pages_are_tabs_one_of_which_is_selected(app: App) -> None:
     window = app.reference(app.ask("open chat"))
     try:
         for page in ("cache", "timeline", "chat"):
-            tab = by_id(app.desktop.walk(window, shown_only=True), f"{page}_tab")
+            tab = by_id(app.desktop.walk(window, visible_only=True), f"{page}_tab")
             assert tab.role == "page tab"
             assert tab.parent is not None
             assert tab.parent.role == "page tab list"
@@ -204,14 +204,14 @@ def test_a_button_of_a_row_is_pressed(app: App) -> None:
         rows = by_id(nodes, "RowArea")
         button = next(node for node in nodes if node.last_id == "open:card")
         app.desktop.press(button)
-        until(lambda: len(app.desktop.walk(rows.ref)) != sum(rows in node.above() for node in nodes) + 1)
+        until(lambda: len(app.desktop.walk(rows.ref)) != sum(rows in node.ancestors() for node in nodes) + 1)
     finally:
         app.ask("close")
 
 
 def until(holds: Callable[[], bool]) -> None:
     """Ask again until something holds: Qt lets a button go a tenth of a second after it was pressed."""
-    ends = time.monotonic() + atspi_session.LIMIT_S
+    ends = time.monotonic() + headless_session.TIMEOUT_S
     while not holds():
         assert time.monotonic() < ends, "it never came to that"
 
@@ -226,9 +226,9 @@ def test_rows_that_come_and_go_under_a_reader_do_no_harm(app: App) -> None:
         app.ask("close")
 
 
-def results(desktop: Desktop) -> list[str]:
+def results(desktop: AccessibilityBus) -> list[str]:
     """Which hit of how many was announced."""
-    return [text for text in desktop.announced() if re.fullmatch(r"[\d,]+ of [\d,]+", text)]
+    return [text for text in desktop.announcements() if re.fullmatch(r"[\d,]+ of [\d,]+", text)]
 
 
 def test_what_happens_out_of_sight_is_announced(app: App) -> None:
@@ -236,7 +236,7 @@ def test_what_happens_out_of_sight_is_announced(app: App) -> None:
     desktop = app.desktop
     desktop.listen("Announcement")
     # The app learns from the registry that somebody listens, some time after it was said there.
-    until(lambda: app.ask("announce Hello") == "Hello" and "Hello" in desktop.announced())
+    until(lambda: app.ask("announce Hello") == "Hello" and "Hello" in desktop.announcements())
     app.ask("open find-in-chat")
     until(lambda: len(results(desktop)) > 0)
     app.ask("close")
@@ -245,6 +245,6 @@ def test_what_happens_out_of_sight_is_announced(app: App) -> None:
     until(lambda: len(results(desktop)) > count)
     app.ask("close")
     app.ask("work 1")
-    said = [text.partition(":")[0] for text in desktop.announced()]
+    said = [text.partition(":")[0] for text in desktop.announcements()]
     assert said[-1] == "Reply finished"
     assert "Approval needed" in said

@@ -15,9 +15,9 @@ from helix_desktop.cli.main import main
 from helix_desktop.domain.events.session import RecordedEvent, SessionStarted, TurnEnded
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.chat_server import Call, ChatServer, Stream, Wait, in_turn
-from tests.support.chat_server import say as answer
-from tests.support.cli_rig import ROOT, Cli, Ran, ended
+from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
+from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, Wait, replies_in_order
+from tests.support.model_servers.chat_server import text_reply as answer
 
 URL = "http://127.0.0.1:9/v1"
 
@@ -25,7 +25,7 @@ URL = "http://127.0.0.1:9/v1"
 @pytest.fixture
 def cli(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cli:
     """A data directory with one workspace, in which one turn was run."""
-    made = Cli.at(tmp_path)
+    made = Cli.create(tmp_path)
     (made.project / "a.txt").write_text("alpha")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HELIX_DATA_DIR", str(made.data))
@@ -259,16 +259,16 @@ def test_a_store_that_is_no_store_any_more_is_mended_and_kept_as_it_was(
 
 async def test_arguments_that_are_no_text(cli: Cli) -> None:
     odd = b"ca\xff\xfe"
-    (await cli(*turn()[:-1], odd)).refused(2, "An argument is no UTF-8 text.")
+    (await cli(*turn()[:-1], odd)).assert_refused(2, "An argument is no UTF-8 text.")
     os.mkdir(os.fsencode(cli.folder) + b"/" + odd)
-    (await cli("run", "--workspace", odd, "--message", "hi")).refused(2, "no UTF-8")
+    (await cli("run", "--workspace", odd, "--message", "hi")).assert_refused(2, "no UTF-8")
 
 
 async def test_an_output_that_nobody_reads_any_more_ends_the_turn_on_record(cli: Cli) -> None:
     closed = asyncio.Event()
     reader, writer = os.pipe()
     async with ChatServer(
-        in_turn(Stream(Call("list_directory"), Wait(closed)), answer("Unheard."))
+        replies_in_order(StreamedReply(Call("list_directory"), Wait(closed)), answer("Unheard."))
     ) as server:
         address = ("--model", "local/small", "--base-url", server.base_url)
         process = await cli.start(*turn("--json", *address), stdout=writer)
@@ -277,7 +277,7 @@ async def test_an_output_that_nobody_reads_any_more_ends_the_turn_on_record(cli:
         heard = os.read(reader, 65_536).decode()
         os.close(reader)
         closed.set()
-        ran = await ended(process)
+        ran = await wait_for_exit(process)
     assert (ran.code, ran.err) == (1, "")
     store = await LevelDbStore.open(cli.store, cli.store.parent.name)
     events = await store.events(heard.split('"')[3])
@@ -289,16 +289,16 @@ async def test_an_output_that_nobody_reads_any_more_ends_the_turn_on_record(cli:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 async def test_streams_that_are_full_closed_or_plain_ascii(cli: Cli) -> None:
     shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn('--json'))} >/dev/full")
-    shell.refused(1, "No space left on device")
+    shell.assert_refused(1, "No space left on device")
     shell = await _shell(cli, f"{sys.executable} -m helix_desktop {' '.join(turn())} >&- 2>&- <&-")
     assert (shell.code, shell.err) == (0, "")
     turn_in_signs = ("run", "--workspace", "ws", "--trust", "--message", "→ é", "--json")
-    plain = await ended(await cli.start(*turn_in_signs, environ={"PYTHONIOENCODING": "ascii"}))
+    plain = await wait_for_exit(await cli.start(*turn_in_signs, environ={"PYTHONIOENCODING": "ascii"}))
     assert (plain.code, plain.err) == (0, "")
     assert "→ é" in [getattr(line.event, "text", "") for line in plain.lines]
 
 
-async def _shell(cli: Cli, command: str) -> Ran:
+async def _shell(cli: Cli, command: str) -> CommandResult:
     process = await asyncio.create_subprocess_shell(
         command,
         cwd=cli.folder,
@@ -306,7 +306,7 @@ async def _shell(cli: Cli, command: str) -> Ran:
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
-    return await ended(process)
+    return await wait_for_exit(process)
 
 
 @pytest.mark.parametrize("name", ["data", "projects"])

@@ -26,11 +26,21 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.shared_store import SharedStore
-from tests.support.chat_server import Call, ChatServer, Hang, Reply, Stream, Text, error, in_turn, say
-from tests.support.cli_rig import ROOT, Cli, ended
-from tests.support.processes import LONG, alive
-from tests.support.read_only_program import HALF_WRITTEN
-from tests.support.store_damage import flip_near, settle
+from tests.support.cli_rig import ROOT, Cli, wait_for_exit
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Hang,
+    Reply,
+    StreamedReply,
+    Text,
+    api_error,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.processes import UNIQUE_SLEEP_S, is_process_running
+from tests.support.read_only_program import IGNORE_TEMP_BYTECODE
+from tests.support.store.damage import compact_tables, flip_bit_near
 
 PARTS = 20  # of the self-check
 BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes stand in the store's files as they are
@@ -39,7 +49,7 @@ BLOB = random.Random(5).randbytes(3000)  # incompressible: its bytes stand in th
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     """Commands on an empty data directory and a small project."""
-    made = Cli.at(tmp_path)
+    made = Cli.create(tmp_path)
     (made.project / "a.txt").write_bytes("eins\r\nzwei é\n".encode())
     (made.project / "blob.bin").write_bytes(BLOB)
     return made
@@ -74,15 +84,17 @@ async def test_a_turn_is_told_as_events_in_order_and_goes_on_in_its_session(cli:
 
 
 async def test_calls_are_denied_unless_yes_is_said(cli: Cli) -> None:
-    write = Stream(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
-    async with ChatServer(in_turn(write, say("Not allowed."), write, say("Made."))) as server:
-        denied = await cli.at_server(server.base_url, "Write.")
+    write = StreamedReply(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
+    async with ChatServer(
+        replies_in_order(write, text_reply("Not allowed."), write, text_reply("Made."))
+    ) as server:
+        denied = await cli.run_with_server(server.base_url, "Write.")
         assert denied.code == 0, denied
         assert [line.event.outcome for line in denied.lines if isinstance(line.event, ToolAnswered)] == [
             "denied"
         ]
         assert not (cli.project / "new.txt").exists()
-        allowed = await cli.at_server(server.base_url, "Write.", "--yes")
+        allowed = await cli.run_with_server(server.base_url, "Write.", "--yes")
         assert allowed.code == 0, allowed
         given = [line.event.decision for line in allowed.lines if isinstance(line.event, ApprovalGiven)]
         assert given == ["once"]
@@ -91,8 +103,8 @@ async def test_calls_are_denied_unless_yes_is_said(cli: Cli) -> None:
 
 async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli) -> None:
     key = "sk-of-the-environment"
-    async with ChatServer(in_turn(error(401, f"bad key {key}"), say("Hello."))) as server:
-        refused = await cli.at_server(server.base_url, "Hello?", OPENAI_API_KEY=key)
+    async with ChatServer(replies_in_order(api_error(401, f"bad key {key}"), text_reply("Hello."))) as server:
+        refused = await cli.run_with_server(server.base_url, "Hello?", OPENAI_API_KEY=key)
         sent, said = refused.err.splitlines()
         assert sent == f"helix-desktop: the key in OPENAI_API_KEY goes to {server.base_url.split('/')[2]}."
         assert "local refused the key." in said
@@ -102,7 +114,7 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
         assert isinstance(last, TurnEnded)
         assert last.how == "failed"
         assert key not in refused.out.decode() + refused.err
-        well = await cli.at_server(server.base_url, "Hello?", "--session", "last", HELIX_LOCAL_KEY=key)
+        well = await cli.run_with_server(server.base_url, "Hello?", "--session", "last", HELIX_LOCAL_KEY=key)
         assert well.code == 0
         assert server.requests[-1].headers["authorization"] == f"Bearer {key}"
         assert [one["content"] for one in server.bodies[-1]["messages"][1:]] == ["Hello?", "Hello?"]
@@ -110,12 +122,12 @@ async def test_a_server_gets_the_key_and_its_refusal_names_the_variable(cli: Cli
 
 
 async def test_cached_outputs_are_listed_shown_byte_for_byte_and_verified(cli: Cli) -> None:
-    calls = Stream(
+    calls = StreamedReply(
         Call("read_file", '{"path": "a.txt"}', id="r"),
         Call("run_command", '{"command": "cat blob.bin"}', id="c"),
     )
-    async with ChatServer(in_turn(calls, say("Done."))) as server:
-        assert (await cli.at_server(server.base_url, "Look.", "--yes")).code == 0
+    async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
+        assert (await cli.run_with_server(server.base_url, "Look.", "--yes")).code == 0
     entries = {one["tool"]: one for one in (await cli("cache", "list", "--workspace", "ws", "--json")).json}
     assert set(entries) == {"read_file", "run_command"}
     text = await cli("cache", "list", "--workspace", "ws")
@@ -132,25 +144,25 @@ async def test_cached_outputs_are_listed_shown_byte_for_byte_and_verified(cli: C
 
     whole = await cli("cache", "verify", "--workspace", "ws")
     assert (whole.code, whole.out) == (0, b"2 verified, 0 damaged\n")
-    settle(cli.store)
-    assert flip_near(cli.store, BLOB[100:120], 10) == 1
+    compact_tables(cli.store)
+    assert flip_bit_near(cli.store, BLOB[100:120], 10) == 1
     damaged = await cli("cache", "verify", "--workspace", "ws", "--json")
     assert (damaged.code, damaged.json["verified"], damaged.json["damaged"]) == (1, 2, [blob])
     assert "block" in damaged.json["problems"][0]
     gone = await cli("cache", "show", blob, "--workspace", "ws")
     assert gone.code == 1
     assert "has been mended" in gone.err
-    (await cli("cache", "show", blob, "--workspace", "ws")).refused(1, "bytes are missing")
+    (await cli("cache", "show", blob, "--workspace", "ws")).assert_refused(1, "bytes are missing")
     assert (await cli("cache", "verify", entries["read_file"]["digest"], "--workspace", "ws")).code == 0
 
 
 async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
-    calls = Stream(
+    calls = StreamedReply(
         Call("read_file", '{"path": "a.txt"}', id="r"),
         Call("run_command", '{"command": "echo The Tide is high; seq 1 900"}', id="c"),
     )
-    async with ChatServer(in_turn(calls, say("Done."))) as server:
-        assert (await cli.at_server(server.base_url, "Look.", "--yes")).code == 0
+    async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
+        assert (await cli.run_with_server(server.base_url, "Look.", "--yes")).code == 0
     at = ("--workspace", "ws")
 
     async def listed(*more: str) -> list[str]:
@@ -163,7 +175,7 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     assert await listed("--older", "1h") == []
     session = (await cli("timeline", *at, "--json")).json[0]["session"]
     assert len(await listed("--from-session", session[:8])) == 2
-    (await cli("cache", "list", *at, "--from-session", "zz")).refused(2, "no session 'zz'")
+    (await cli("cache", "list", *at, "--from-session", "zz")).assert_refused(2, "no session 'zz'")
 
     found = await cli("cache", "search", "tide IS", *at)
     assert b"The Tide is high\n" in found.out
@@ -173,16 +185,16 @@ async def test_the_cache_is_sorted_narrowed_and_searched(cli: Cli) -> None:
     assert told["more"] is False
     none = await cli("cache", "search", "zebra", *at)
     assert (none.code, none.out) == (0, b"")
-    (await cli("cache", "search", " ", *at)).refused(2, "query is empty")
+    (await cli("cache", "search", " ", *at)).assert_refused(2, "query is empty")
 
 
 async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> None:
-    calls = Stream(
+    calls = StreamedReply(
         Call("read_file", '{"path": "a.txt"}', id="r"),
         Call("run_command", '{"command": "cat blob.bin"}', id="c"),
     )
-    async with ChatServer(in_turn(calls, say("Done."))) as server:
-        assert (await cli.at_server(server.base_url, "Look.", "--yes")).code == 0
+    async with ChatServer(replies_in_order(calls, text_reply("Done."))) as server:
+        assert (await cli.run_with_server(server.base_url, "Look.", "--yes")).code == 0
     sound = await cli("cache", "repair", "--workspace", "ws", "--json")
     assert (sound.code, sound.json) == (0, {"verified": 2, "damaged": [], "problems": [], "mended": None})
     blob = next(
@@ -190,8 +202,8 @@ async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> N
         for one in (await cli("cache", "list", "--workspace", "ws", "--json")).json
         if one["tool"] == "run_command"
     )
-    settle(cli.store)
-    assert flip_near(cli.store, BLOB[100:120], 10) == 1
+    compact_tables(cli.store)
+    assert flip_bit_near(cli.store, BLOB[100:120], 10) == 1
     for path in (cli.store / "db").glob("MANIFEST-*"):
         path.unlink()
 
@@ -208,8 +220,10 @@ async def test_a_damaged_store_is_repaired_and_says_what_was_lost(cli: Cli) -> N
 
 
 async def test_what_a_guest_cannot_mend_is_said_with_what_to_do(cli: Cli) -> None:
-    async with ChatServer(in_turn(Stream(Call("read_file", '{"path": "a.txt"}')), say("Done."))) as server:
-        assert (await cli.at_server(server.base_url, "Look.")).code == 0
+    async with ChatServer(
+        replies_in_order(StreamedReply(Call("read_file", '{"path": "a.txt"}')), text_reply("Done."))
+    ) as server:
+        assert (await cli.run_with_server(server.base_url, "Look.")).code == 0
     db = plyvel.DB(str(cli.store / "db"), compression=None)
     (listed,) = (key for key, _ in db.iterator(prefix=b"t"))
     db.delete(listed)
@@ -232,9 +246,13 @@ async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
 
     def talk_on(request: dict[str, object]) -> Reply:
         if "tools" not in request:
-            return error(400, "no summaries here")
+            return api_error(400, "no summaries here")
         words = f"{left.pop(0)} and many words because it is so\n" * 100 if left else ""
-        return Stream(Text(words), Call("read_file", '{"path": "notes.txt"}')) if words else say("Read.")
+        return (
+            StreamedReply(Text(words), Call("read_file", '{"path": "notes.txt"}'))
+            if words
+            else text_reply("Read.")
+        )
 
     async with ChatServer(talk_on) as server:
         within = (
@@ -243,7 +261,7 @@ async def test_the_timeline_tells_handovers_in_text_and_json(cli: Cli) -> None:
             "--budget-tokens",
             "1000000",
         )  # without a budget nothing large is read beside
-        ran = await cli.at_server(server.base_url, "Read.", *within)
+        ran = await cli.run_with_server(server.base_url, "Read.", *within)
     assert ran.code == 0, ran
     (session,) = (await cli("timeline", "--workspace", "ws", "--json")).json
     made = [one["event"] for one in session["events"] if one["event"]["kind"] == "handover-made"]
@@ -273,7 +291,7 @@ async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: P
     assert "The keychain does not take a key" in texts["keys"]
 
     broken = tmp_path / "broken"
-    shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=HALF_WRITTEN)
+    shutil.copytree(ROOT / "helix_desktop", broken / "helix_desktop", ignore=IGNORE_TEMP_BYTECODE)
     (broken / "resources").mkdir()
     for part in (ROOT / "resources").iterdir():
         if part.name not in {"tokenizers", "icons"}:
@@ -283,7 +301,7 @@ async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: P
     vocabulary.write_bytes(vocabulary.read_bytes().replace(b"IQ== 0", b"IQ== 1", 1))
     # Its own interpreter, so that it is the broken copy that is imported.
     environ = {"PYTHONPATH": str(broken), "QT_QPA_PLATFORM": "nowhere"}
-    told = await ended(await cli.start("self-check", environ=environ))
+    told = await wait_for_exit(await cli.start("self-check", environ=environ))
     lines = told.out.decode().splitlines()
     failed = {line.split()[1]: line for line in lines if line.startswith("FAIL")}
     assert told.code == 1
@@ -296,7 +314,7 @@ async def test_self_check_ends_well_or_names_what_is_wrong(cli: Cli, tmp_path: P
 
 
 async def test_help_and_version(cli: Cli) -> None:
-    told = await ended(await cli.start("--help"))  # as it is started: `python -m helix_desktop`
+    told = await wait_for_exit(await cli.start("--help"))  # as it is started: `python -m helix_desktop`
     assert told.code == 0
     assert all(
         f" {name} " in told.out.decode() for name in ("run", "cache", "timeline", "self-check", "demo")
@@ -309,16 +327,16 @@ async def test_help_and_version(cli: Cli) -> None:
 async def test_a_workspace_in_use_names_its_owner_who_can_be_stopped(
     cli: Cli, number: signal.Signals, code: int
 ) -> None:
-    async with ChatServer(in_turn(Stream(Text("I think"), Hang()))) as server:
+    async with ChatServer(replies_in_order(StreamedReply(Text("I think"), Hang()))) as server:
         address = ("--model", "local/small", "--base-url", server.base_url, "--json")
         owner = await cli.start("run", "--workspace", "ws", "--trust", "--message", "Think.", *address)
         await asyncio.wait_for(server.waiting.wait(), 30)
         assert (await cli("cache", "list", "--workspace", "ws")).code == 0  # the owner answers
         owner.send_signal(signal.SIGSTOP)
-        (await cli("cache", "list", "--workspace", "ws")).refused(3, f"process {owner.pid}")
+        (await cli("cache", "list", "--workspace", "ws")).assert_refused(3, f"process {owner.pid}")
         owner.send_signal(signal.SIGCONT)
         owner.send_signal(number)
-        stopped = await ended(owner)
+        stopped = await wait_for_exit(owner)
     assert (stopped.code, stopped.err) == (code, "")
     last = stopped.lines[-1]
     assert last.event == TurnEnded("stopped")
@@ -343,8 +361,10 @@ async def written(path: Path) -> str:
 
 @pytest.mark.skipif(not Path("/proc/self").exists(), reason="processes are looked up in /proc")
 async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
-    command = Stream(Call("run_command", f'{{"command": "echo $$ > pid; exec sleep {LONG}"}}'))
-    async with ChatServer(in_turn(command)) as server:
+    command = StreamedReply(
+        Call("run_command", f'{{"command": "echo $$ > pid; exec sleep {UNIQUE_SLEEP_S}"}}')
+    )
+    async with ChatServer(replies_in_order(command)) as server:
         address = ("--model", "local/small", "--base-url", server.base_url, "--json", "--yes")
         process = await cli.start("run", "--workspace", "ws", "--trust", "--message", "Wait.", *address)
         assert process.stdout is not None
@@ -352,13 +372,13 @@ async def test_stopping_ends_the_command_that_a_tool_started(cli: Cli) -> None:
             pass
         await written(cli.project / "pid")
         process.terminate()
-        stopped = await ended(process)
+        stopped = await wait_for_exit(process)
     assert (stopped.code, stopped.err) == (143, "")
     answer, last = stopped.lines
     assert isinstance(answer.event, ToolAnswered)
     assert answer.event.outcome == "interrupted"
     assert last.event == TurnEnded("stopped")
-    assert not await asyncio.to_thread(alive, "sleep", LONG)
+    assert not await asyncio.to_thread(is_process_running, "sleep", UNIQUE_SLEEP_S)
 
 
 async def test_what_is_shipped_is_told_with_its_terms(cli: Cli) -> None:

@@ -8,33 +8,33 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.events.session import BudgetSet, TurnEnded
-from tests.support.chat_server import Call, ChatServer, Counts, Stream, Text
 from tests.support.cli_rig import Cli
+from tests.support.model_servers.chat_server import Call, ChatServer, StreamedReply, Text, TokenCounts
 
 
-def script(request: dict[str, list[dict[str, str]]]) -> Stream:
+def script(request: dict[str, list[dict[str, str]]]) -> StreamedReply:
     """Three reads, then an answer; each step takes 1,000 tokens."""
     done = sum(one["role"] == "assistant" for one in request["messages"])
     if done < 3:
-        return Stream(
-            Call("list_directory", json.dumps({"path": "."}), id=f"r{done}"), usage=Counts(900, 100)
+        return StreamedReply(
+            Call("list_directory", json.dumps({"path": "."}), id=f"r{done}"), usage=TokenCounts(900, 100)
         )
-    return Stream(Text("Read."), usage=Counts(900, 100))
+    return StreamedReply(Text("Read."), usage=TokenCounts(900, 100))
 
 
 async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
     """It fails with what, why and what to do; with a larger one the session goes on."""
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     async with ChatServer(script) as server:
         url = server.base_url
-        first = await cli.at_server(url, "Go", "--budget-tokens", "2000", "--budget-usd", "0.5")
+        first = await cli.run_with_server(url, "Go", "--budget-tokens", "2000", "--budget-usd", "0.5")
         assert first.code == 1
         assert "The budget of this session is spent. 2,000 of 2,000 tokens, $0.00 of $0.50" in first.err
         assert "--budget-tokens" in first.err
         events = [line.event for line in first.lines]
         assert BudgetSet(2_000, 0.5) in events
         assert [one.cause for one in events if isinstance(one, TurnEnded)] == ["budget"]
-        again = await cli.at_server(url, "Go on", "--session", "last", "--budget-tokens", "0")
+        again = await cli.run_with_server(url, "Go on", "--session", "last", "--budget-tokens", "0")
         assert (again.code, again.err) == (0, "")
         assert again.lines[0].event == BudgetSet(0, 0.5)
         assert len(server.bodies) == 4
@@ -45,6 +45,6 @@ async def test_a_turn_ends_where_the_budget_does(tmp_path: Path) -> None:
 )
 async def test_what_is_no_budget_is_refused(tmp_path: Path, option: str, value: str) -> None:
     """Nothing is run then."""
-    ran = await Cli.at(tmp_path).run("Go", f"{option}={value}")
+    ran = await Cli.create(tmp_path).run("Go", f"{option}={value}")
     assert ran.code == 2
     assert option in ran.err

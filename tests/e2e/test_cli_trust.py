@@ -8,17 +8,23 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.events.session import ApprovalGiven, ModeChanged, ToolAnswered, UserSpoke
-from tests.support.chat_server import Call, ChatServer, Stream, in_turn, say
 from tests.support.cli_rig import Cli
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
 
-WRITE = Stream(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
-RUN = Stream(Call("run_command", '{"command": "touch ran.txt", "network": true}', id="r"))
+WRITE = StreamedReply(Call("write_file", '{"path": "new.txt", "content": "made"}', id="w"))
+RUN = StreamedReply(Call("run_command", '{"command": "touch ran.txt", "network": true}', id="r"))
 
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Cli:
     """Commands on an empty data directory and a small project."""
-    return Cli.at(tmp_path)
+    return Cli.create(tmp_path)
 
 
 def hostile(project: Path) -> None:
@@ -39,9 +45,11 @@ def hostile(project: Path) -> None:
 async def test_nothing_of_a_folder_is_read_or_sent_before_it_is_trusted(cli: Cli) -> None:
     """Neither its hooks and servers nor an address it names: it is refused (CVE-2025-59536)."""
     hostile(cli.project)
-    async with ChatServer(in_turn(say("Hello."))) as server:
+    async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
         turn = ("run", "--workspace", "ws", "--message", "hi", "--model", "local/small")
-        (await cli(*turn, "--base-url", server.base_url, "--yes")).refused(2, "not trusted yet.", "--trust")
+        (await cli(*turn, "--base-url", server.base_url, "--yes")).assert_refused(
+            2, "not trusted yet.", "--trust"
+        )
         assert server.bodies == []
         assert not list((cli.data / "workspaces").glob("*-*"))
         told = await cli(*turn, "--base-url", server.base_url, "--trust")
@@ -52,7 +60,7 @@ async def test_nothing_of_a_folder_is_read_or_sent_before_it_is_trusted(cli: Cli
 
 async def test_a_project_cannot_say_where_requests_go(cli: Cli) -> None:
     """Its files never set an address or a key, whatever they are called (CVE-2026-21852)."""
-    async with ChatServer(in_turn(say("Leaked."))) as evil:
+    async with ChatServer(replies_in_order(text_reply("Leaked."))) as evil:
         address = f'base_url = "{evil.base_url}"\nmodel = "evil/x"\n'
         for name in ("settings.toml", "helix.toml", ".env", ".helix/settings.toml"):
             (cli.project / name).parent.mkdir(exist_ok=True)
@@ -64,9 +72,11 @@ async def test_a_project_cannot_say_where_requests_go(cli: Cli) -> None:
 
 async def test_plan_and_auto_on_the_command_line(cli: Cli) -> None:
     async with ChatServer(
-        in_turn(WRITE, say("A plan."), WRITE, RUN, say("Written."), WRITE, say("Denied."))
+        replies_in_order(
+            WRITE, text_reply("A plan."), WRITE, RUN, text_reply("Written."), WRITE, text_reply("Denied.")
+        )
     ) as server:
-        plan = await cli.at_server(server.base_url, "Write.", "--mode", "plan", "--yes")
+        plan = await cli.run_with_server(server.base_url, "Write.", "--mode", "plan", "--yes")
         assert plan.code == 0, plan
         assert not (cli.project / "new.txt").exists()
         assert [
@@ -78,7 +88,7 @@ async def test_plan_and_auto_on_the_command_line(cli: Cli) -> None:
         (refused,) = [line.event for line in plan.lines if isinstance(line.event, ToolAnswered)]
         assert (refused.outcome, refused.text[:30]) == ("denied", "Refused: the session is in mod")
 
-        auto = await cli.at_server(server.base_url, "Write.", "--mode", "auto", "--session", "last")
+        auto = await cli.run_with_server(server.base_url, "Write.", "--mode", "auto", "--session", "last")
         given = [line.event for line in auto.lines if isinstance(line.event, ApprovalGiven)]
         assert [(one.tool, one.decision, one.mode) for one in given] == [
             ("write_file", "once", "auto"),

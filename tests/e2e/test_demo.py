@@ -50,7 +50,7 @@ def pixels(picture: bytes) -> tuple[int, int, bytes]:
 @pytest.mark.slow
 @pytest.mark.timeout(LONGEST_S + 20)
 async def test_the_guided_demo_keeps_its_promises_offline(tmp_path: Path) -> None:
-    program, hook, out = ReadOnlyProgram.at(tmp_path), tmp_path / "hook", tmp_path / "out"
+    program, hook, out = ReadOnlyProgram.copy_into(tmp_path), tmp_path / "hook", tmp_path / "out"
     hook.mkdir()
     (hook / "sitecustomize.py").write_text(OFFLINE)
     environ = {
@@ -80,7 +80,7 @@ async def test_the_guided_demo_keeps_its_promises_offline(tmp_path: Path) -> Non
     check_findings(text)
     check_pictures(out)
     assert {path.name for path in out.iterdir() if path.is_dir()} == {"data", "projects"}
-    assert program.written() == set()
+    assert program.home_entries() == set()
     program.assert_untouched()
     assert sorted(os.listdir(tmp_path)) == ["home", "hook", "out", "program", "scratch"]
 

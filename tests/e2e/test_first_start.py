@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.read_only_program import ReadOnlyProgram
-from tests.support.window_rig import until
+from tests.support.window.window_rig import until
 
 _LONGEST_S = 60.0
 _MOMENT_S = 2.0
@@ -18,7 +18,7 @@ _MOMENT_S = 2.0
 
 @pytest.mark.slow
 async def test_a_first_start_from_a_read_only_place_makes_its_data_directory_alone(tmp_path: Path) -> None:
-    program = ReadOnlyProgram.at(tmp_path)
+    program = ReadOnlyProgram.copy_into(tmp_path)
     home = program.home
     window = await asyncio.create_subprocess_exec(
         *program.command("--demo"),
@@ -34,6 +34,6 @@ async def test_a_first_start_from_a_read_only_place_makes_its_data_directory_alo
     async with asyncio.timeout(_LONGEST_S):
         said = await window.communicate()
     assert (window.returncode, said) == (0, (b"", b""))
-    assert program.written() == {"data"}
+    assert program.home_entries() == {"data"}
     program.assert_untouched()
     assert sorted(os.listdir(tmp_path)) == ["home", "program", "scratch"]

@@ -22,13 +22,13 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.store.remote.open_store import open_as_owner
-from tests.support.cli_rig import ROOT, Cli, Ran, ended
+from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
 
 ROUNDS = 4
 DEMO = ROOT / "resources" / "demo"
 
 
-async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -> Ran:
+async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -> CommandResult:
     """Begin a turn and kill its process at a random moment after it began to tell."""
     turn = ("run", "--workspace", "ws", "--trust", "--message", message, "--yes", "--json", *words)
     process = await cli.start(*turn)
@@ -42,9 +42,9 @@ async def kill_a_turn(cli: Cli, message: str, rnd: random.Random, *words: str) -
     await asyncio.sleep(rnd.uniform(0.0, 0.03))  # the moment itself, no synchronisation
     if process.returncode is None:
         process.kill()
-    rest = await ended(process)
+    rest = await wait_for_exit(process)
     heard += rest.out
-    return Ran(rest.code, heard[: heard.rfind(b"\n") + 1], rest.err)
+    return CommandResult(rest.code, heard[: heard.rfind(b"\n") + 1], rest.err)
 
 
 async def stored(cli: Cli, session: str) -> list[RecordedEvent]:
@@ -91,7 +91,7 @@ def check_marked(before: list[RecordedEvent], lines: list[JsonLine]) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
 async def test_kill_9_loses_nothing_that_was_told(tmp_path: Path) -> None:
     rnd = random.Random(20)
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     shutil.copytree(DEMO / "tidewatch", cli.project, dirs_exist_ok=True)
     asks = next(one for one in read_scripts(DEMO) if one.name == "tidewatch").user_messages
     told: list[JsonLine] = []

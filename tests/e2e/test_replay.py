@@ -11,7 +11,7 @@ import pytest
 
 from helix_desktop.cli.main import main
 from tests.support.cli_rig import Cli
-from tests.support.recordings import session, write
+from tests.support.synthetic_recordings import make_session, write_recordings
 
 Document = dict[str, Any]
 
@@ -20,8 +20,8 @@ Document = dict[str, Any]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two sources: a session that presses on a window of 16,000 tokens, and a short one."""
     made = tmp_path_factory.mktemp("recorded")
-    write(made / "long", [session(1, 40)])
-    write(made / "short", [session(2, 6)])
+    write_recordings(made / "long", [make_session(1, 40)])
+    write_recordings(made / "short", [make_session(2, 6)])
     return made
 
 
@@ -136,7 +136,7 @@ def test_a_policy_of_ones_own(figures: Callable[..., Document], tmp_path: Path) 
 
 
 async def test_a_table_without_json(folder: Path, tmp_path: Path) -> None:
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     ran = await cli("replay", folder / "long", folder / "short" / "session-00.jsonl.gz", "--policy", "lean")
     assert ran.code == 0
     assert only_progress(ran.err)

@@ -15,7 +15,7 @@ import pytest
 from helix_desktop.app.main import RUN_MARKER_FILE
 from helix_desktop.app.run_marker import RunMarker
 from helix_desktop.app.single_instance import LOCK_FILE
-from tests.support.cli_rig import Cli, ended
+from tests.support.cli_rig import Cli, wait_for_exit
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process lists of POSIX")
 
@@ -49,7 +49,7 @@ async def window(cli: Cli, *words: str | Path) -> AsyncIterator[asyncio.subproce
     finally:
         if process.returncode is None:
             process.terminate()
-            await ended(process)
+            await wait_for_exit(process)
 
 
 def children_of(pid: int) -> list[int]:
@@ -59,7 +59,7 @@ def children_of(pid: int) -> list[int]:
 
 
 async def test_a_second_start_tells_the_first_window_and_leaves(tmp_path: Path) -> None:
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     for name in ("one", "two"):
         (tmp_path / name).mkdir()
     (tmp_path / "same").symlink_to(cli.data, target_is_directory=True)
@@ -83,7 +83,7 @@ async def test_a_second_start_tells_the_first_window_and_leaves(tmp_path: Path) 
         began = time.monotonic()
         first.send_signal(signal.SIGTERM)
         assert children_of(first.pid) == []
-        ran = await ended(first)
+        ran = await wait_for_exit(first)
         assert time.monotonic() - began < LONGEST_END_S
         assert (ran.code, ran.out, ran.err) == (0, b"", "")
     assert (await cli("cache", "list", "--workspace", "two")).code == 0
@@ -93,9 +93,9 @@ async def test_a_second_start_tells_the_first_window_and_leaves(tmp_path: Path) 
 
 
 async def test_of_several_starts_at_once_one_window_stays(tmp_path: Path) -> None:
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     started = await asyncio.gather(*(cli.start("--workspace", "ws") for _ in range(3)))
-    ends = [asyncio.gather(ended(process)) for process in started]
+    ends = [asyncio.gather(wait_for_exit(process)) for process in started]
     try:
         await until(lambda: opened(cli.data, cli.project), "a window opens the folder")
         await until(lambda: sum(one.returncode is None for one in started) == 1, "the others leave")
@@ -108,7 +108,7 @@ async def test_of_several_starts_at_once_one_window_stays(tmp_path: Path) -> Non
 
 
 async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) -> None:
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     async with window(cli, "--workspace", "ws") as first:
         await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
         marker = RunMarker(cli.data / RUN_MARKER_FILE)
@@ -116,7 +116,7 @@ async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) ->
             lambda: bool((run := marker.crashed_run()) and run.workspaces), "the marker names the workspace"
         )
         first.kill()
-        await ended(first)
+        await wait_for_exit(first)
     crashed = marker.crashed_run()
     assert crashed is not None
     assert crashed.pid == first.pid
@@ -126,13 +126,13 @@ async def test_after_kill_9_a_window_starts_as_if_nothing_was(tmp_path: Path) ->
 
 
 async def test_a_window_that_hangs_is_waited_for_and_then_named(tmp_path: Path) -> None:
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     (tmp_path / "two").mkdir()
     async with window(cli, "--workspace", "ws") as first:
         await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
         first.send_signal(signal.SIGSTOP)
         try:
-            (await cli("--workspace", tmp_path / "two")).refused(3, "does not answer", str(first.pid))
+            (await cli("--workspace", tmp_path / "two")).assert_refused(3, "does not answer", str(first.pid))
         finally:
             first.send_signal(signal.SIGCONT)
         await until(
@@ -145,24 +145,24 @@ async def test_a_window_that_hangs_is_waited_for_and_then_named(tmp_path: Path) 
             assert late.returncode is None
         finally:
             first.send_signal(signal.SIGCONT)
-        ran = await ended(late)
+        ran = await wait_for_exit(late)
         assert (ran.code, ran.err) == (0, "")
 
 
 async def test_a_start_while_the_window_ends_opens_one_of_its_own(tmp_path: Path) -> None:
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     (tmp_path / "two").mkdir()
     async with window(cli, "--workspace", "ws") as first:
         await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
         first.terminate()
         async with window(cli, "--workspace", tmp_path / "two") as second:
-            await ended(first)
+            await wait_for_exit(first)
             await until(lambda: opened(cli.data, tmp_path / "two"), "the second one opens its folder")
             assert second.returncode is None
 
 
 async def test_a_link_and_a_file_reach_the_window_that_is_open(tmp_path: Path) -> None:
-    cli = Cli.at(tmp_path)
+    cli = Cli.create(tmp_path)
     async with window(cli, "--workspace", "ws"):
         await until(lambda: opened(cli.data, cli.project), "the window opens its folder")
         identity = cli.store.parent.name

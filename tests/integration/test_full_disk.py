@@ -16,14 +16,21 @@ from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
-from tests.support.small_disk import fill_up, mounted, remount
-from tests.support.store_making import WORKSPACE, answered, content, handed_over, spoke, summary
+from tests.support.small_disk import fill_disk, mount_small_disk, remount
+from tests.support.store.builders import (
+    WORKSPACE,
+    handover_event,
+    make_content,
+    make_summary,
+    tool_answer_event,
+    user_message_event,
+)
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 24 MB of its own."""
-    with mounted(tmp_path, "24m"):
+    with mount_small_disk(tmp_path, "24m"):
         yield tmp_path
 
 
@@ -50,7 +57,7 @@ async def test_settings_workspaces_and_policies_stay_as_they_were(disk: Path) ->
     known = registry.add(project)
     before = files_in(data)
     ballast = disk / "ballast"
-    fill_up(ballast)
+    fill_disk(ballast)
     with pytest.raises(HelixError) as caught:
         await settings.save(Settings(model="second/one"))
     refused(caught)
@@ -87,7 +94,7 @@ async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Pa
     registry = WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1)
     known = registry.add(project)
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
-    await store.commit("s", [spoke(1)])
+    await store.commit("s", [user_message_event(1)])
     await store.close()
     before = files_in(data)
     remount(disk, "ro")
@@ -100,32 +107,34 @@ async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Pa
     assert files_in(data) == before
     remount(disk, "rw")
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
-    assert await store.events("s") == [spoke(1)]
+    assert await store.events("s") == [user_message_event(1)]
     await store.close()
 
 
 async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None:
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
     index = b"an index of what was"
-    log = [spoke(1), answered(2, b"found"), handed_over(3, index)]
-    await store.commit("s", log, [content(b"found"), content(index, kind="index")], summary=summary("s"))
+    log = [user_message_event(1), tool_answer_event(2, b"found"), handover_event(3, index)]
+    await store.commit(
+        "s", log, [make_content(b"found"), make_content(index, kind="index")], summary=make_summary("s")
+    )
     await store.save_draft("s", "typed")
     ballast = disk / "ballast"
-    fill_up(ballast)
-    late = handed_over(4, b"later index")
-    large = content(random.Random(1).randbytes(100_000))  # more than is left of the last page of a file
+    fill_disk(ballast)
+    late = handover_event(4, b"later index")
+    large = make_content(random.Random(1).randbytes(100_000))  # more than is left of the last page of a file
     with pytest.raises(StoreWriteFailed):
-        await store.commit("s", [late], [large, content(b"later index")])
+        await store.commit("s", [late], [large, make_content(b"later index")])
     with pytest.raises(StoreWriteFailed):
         await store.save_draft("s", "not kept")
     assert await store.events("s") == log
     assert (await store.draft("s")).text == "typed"
     assert [one.id for one in await store.sessions()] == ["s"]
     ballast.unlink()
-    await store.commit("s", [late], [content(b"later index")])
+    await store.commit("s", [late], [make_content(b"later index")])
     await store.close()
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
     assert await store.events("s") == [*log, late]
-    assert await store.get(content(index).digest) == index
+    assert await store.get(make_content(index).digest) == index
     assert (await store.draft("s")).text == "typed"
     await store.close()

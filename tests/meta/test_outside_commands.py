@@ -44,8 +44,8 @@ from helix_desktop.replay.results import RecordingResult
 from helix_desktop.replay.totals import Totals
 from helix_desktop.services.links import parse_link
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.outside import assert_frozen, fields_of_type, shape
-from tests.support.store_making import START, WORKSPACE, TickingClock, spoke, summary
+from tests.support.interface_golden import assert_matches_golden, document_shape, fields_of_type
+from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_summary, user_message_event
 
 ROOT = Path(__file__).resolve().parents[2]
 STORE = ROOT / "tests" / "golden" / "stores" / "schema-1"
@@ -103,7 +103,7 @@ def test_commands_and_options() -> None:
     """Every command, and every argument with what it takes, its default and whether it must be there."""
     commands = _commands("helix-desktop", build_parser())
     now = {name: dict(_arguments(command)) for name, command in commands}
-    assert_frozen("commands", now, SCRIPTS)
+    assert_matches_golden("commands", now, SCRIPTS)
 
 
 def _commands(name: str, command: argparse.ArgumentParser) -> Iterator[tuple[str, argparse.ArgumentParser]]:
@@ -186,7 +186,7 @@ def test_exit_codes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
         "examples": {name: str(_code(words)) for name, words in lines.items()},
     }
     capsys.readouterr()
-    assert_frozen("exit_codes", now, SCRIPTS)
+    assert_matches_golden("exit_codes", now, SCRIPTS)
     public = {name for name in vars(exit_codes) if name.isupper()}
     assert len(public) == len(EXIT_CODES), "a code is not in the table here"
 
@@ -216,7 +216,7 @@ class Here:
 
     def shape(self, *words: str, typed: str = "", alone: bool = False) -> dict[str, str]:
         """Run a command; the shape of its document."""
-        return shape(json.loads(self(*words, typed=typed, alone=alone)))
+        return document_shape(json.loads(self(*words, typed=typed, alone=alone)))
 
     @property
     def workspace(self) -> Path:
@@ -234,9 +234,9 @@ async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     lines = [f"{name} = {json.dumps(value)}\n" for name, value in record.items()]
     (commands.workspace / "workspace.toml").write_text("".join(lines), encoding="utf-8")
     shutil.copytree(STORE, commands.workspace / "store")
-    store = await LevelDbStore.open(commands.workspace / "store", WORKSPACE, TickingClock(START))
+    store = await LevelDbStore.open(commands.workspace / "store", WORKSPACE, TickingClock(START_MS))
     litter = [Content(digest_of(data), data, "read_file", "notes.md") for data in (b"litter", b"more litter")]
-    await store.commit("old", [spoke(1)], litter, summary=summary("old"))
+    await store.commit("old", [user_message_event(1)], litter, summary=make_summary("old"))
     await store.retention.trash_session("old")
     await store.close()
     return commands
@@ -263,7 +263,7 @@ def test_documents_of_the_cache(here: Here) -> None:
         "cache forget --yes": here.shape("cache", "forget", "--yes", digest),
         "cache forget --lift": here.shape("cache", "forget", "--lift", digest),
     }
-    assert_frozen("documents_cache", now, SCRIPTS)
+    assert_matches_golden("documents_cache", now, SCRIPTS)
 
 
 def test_documents_of_what_is_carried(here: Here) -> None:
@@ -276,7 +276,7 @@ def test_documents_of_what_is_carried(here: Here) -> None:
         "an archive": _members(target),
         "move-data": here.shape("move-data", str(here.folder / "new"), alone=True),
     }
-    assert_frozen("documents_carried", now, "Scripts and people's archives")
+    assert_matches_golden("documents_carried", now, "Scripts and people's archives")
 
 
 def _members(path: Path) -> dict[str, str]:
@@ -291,10 +291,12 @@ def _members(path: Path) -> dict[str, str]:
             name = re.sub(r"[0-9a-f]{64}", "DIGEST", re.sub(r"\b\d+\b", "N", member.name))
             members.setdefault(name, "file")
             if name.endswith(".json"):
-                members |= {f"{name} {place}": kind for place, kind in shape(json.loads(text)).items()}
+                members |= {
+                    f"{name} {place}": kind for place, kind in document_shape(json.loads(text)).items()
+                }
             if name.endswith(".jsonl"):
                 lines = [json.loads(line) for line in text.splitlines()]
-                members |= {f"{name} {place}": kind for place, kind in shape(lines).items()}
+                members |= {f"{name} {place}": kind for place, kind in document_shape(lines).items()}
     return members
 
 
@@ -312,19 +314,19 @@ def test_documents_of_other_commands(here: Here, capsys: pytest.CaptureFixture[s
     place = here.folder / "source" / "one.jsonl"
     place.write_text("".join(json.dumps(message) + "\n" for message in recording), encoding="utf-8")
     now = {
-        "run": shape([json.loads(line) for line in lines.splitlines()]),
+        "run": document_shape([json.loads(line) for line in lines.splitlines()]),
         "licences": here.shape("licences", alone=True),
         "licences --texts": here.shape("licences", "--texts", alone=True),
         "replay": here.shape("replay", str(place), alone=True),
         "names of checks of self-check": dict.fromkeys(_checks(DataDir(here.folder), True), "a check"),
     }
-    assert_frozen("documents_other", now, SCRIPTS)
+    assert_matches_golden("documents_other", now, SCRIPTS)
 
 
 def test_fields_of_documents() -> None:
     """Every field of what stands in JSON documents, at any depth."""
     now = {name: fields_of_type(kind) for name, kind in PRINTED.items()}
-    assert_frozen("documents_fields", now, SCRIPTS)
+    assert_matches_golden("documents_fields", now, SCRIPTS)
 
 
 def test_links(tmp_path: Path) -> None:
@@ -337,7 +339,7 @@ def test_links(tmp_path: Path) -> None:
         "good": {link: _outcome(link) for link in GOOD_LINKS},
         "bad": {link: _outcome(link) for link in BAD_LINKS},
     }
-    assert_frozen("links", now, "Links in notes and messages")
+    assert_matches_golden("links", now, "Links in notes and messages")
 
 
 def _outcome(link: str) -> str:
@@ -354,7 +356,7 @@ def test_variables_of_the_environment(tmp_path: Path) -> None:
         for folder in ("helix_desktop", "packaging")
     }
     now = {**named, "keys of providers": {name: key_variable(name) for name in PROVIDERS}}
-    assert_frozen("variables", now, "Scripts and packages")
+    assert_matches_golden("variables", now, "Scripts and packages")
     assert DataDir.locate(None, {"HELIX_DATA_DIR": str(tmp_path)}).root == tmp_path
     assert TOKEN_VARIABLE == "HELIX_MCP_TOKEN"
 
@@ -391,9 +393,9 @@ def test_the_replayer() -> None:
         now["Replayer"][name] = "property" if isinstance(value, property) else _parameters(value)
     replayer = Replayer()
     replayer.feed({"role": "user", "content": "hello"})
-    now["a request"] = shape(replayer.request())
+    now["a request"] = document_shape(replayer.request())
     replayer.close()
-    assert_frozen("replayer", now, "Programs that measure")
+    assert_matches_golden("replayer", now, "Programs that measure")
 
 
 def _parameters(what: Callable[..., object]) -> str:

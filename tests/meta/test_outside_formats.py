@@ -47,7 +47,7 @@ from helix_desktop.store.redaction.secure_delete import PendingDeletion
 from helix_desktop.workspaces.policy_file import CHANGES_FILE, POLICY_FILE
 from helix_desktop.workspaces.record import WorkspaceRecord
 from helix_desktop.workspaces.registry import RECORD_FILE, STORE_FOLDER
-from tests.support.outside import assert_frozen, fields_of_type, plain
+from tests.support.interface_golden import assert_matches_golden, fields_of_type, to_json
 
 FILES: dict[str, Any] = {
     "settings.toml": Settings,
@@ -107,7 +107,7 @@ PEOPLE = "People's files"
 def test_fields_of_files() -> None:
     """Every field of the files that are read again: its type, default and place."""
     now = {name: fields_of_type(kind) for name, kind in FILES.items()}
-    assert_frozen("files", now, PEOPLE)
+    assert_matches_golden("files", now, PEOPLE)
 
 
 def test_fields_of_events() -> None:
@@ -115,7 +115,7 @@ def test_fields_of_events() -> None:
     kinds = [fields_of_type(kind) for kind in get_args(Event)]
     now = {re.sub(r".*kind=([\w-]+).*", r"\1", rows["(whole)"]): rows for rows in kinds}
     assert len(now) == len(kinds)
-    assert_frozen(
+    assert_matches_golden(
         "events", {"an event in its place": fields_of_type(RecordedEvent), **now}, "Logs of sessions"
     )
 
@@ -123,11 +123,11 @@ def test_fields_of_events() -> None:
 def test_profiles_of_policies() -> None:
     """The profiles by name, and the fields in which each differs from the default."""
     now = {
-        name: {field: plain(value) for field, value in policy_fields(policy).items()}
-        | {field: plain(getattr(policy, field)) for field in _unlike_default(policy)}
+        name: {field: to_json(value) for field, value in policy_fields(policy).items()}
+        | {field: to_json(getattr(policy, field)) for field in _unlike_default(policy)}
         for name, policy in PROFILES.items()
     }
-    assert_frozen("profiles", now, "Policies that people chose")
+    assert_matches_golden("profiles", now, "Policies that people chose")
 
 
 def _unlike_default(policy: ContextPolicy) -> list[str]:
@@ -163,7 +163,7 @@ def test_names_of_files(tmp_path: Path) -> None:
         "archives": {"(ending)": SUFFIX},
         "the keychain": {"service": SERVICE, "item": ITEM},
     }
-    assert_frozen("file_names", now, PEOPLE)
+    assert_matches_golden("file_names", now, PEOPLE)
 
 
 def _inside(path: Path, folder: Path) -> str:
@@ -210,14 +210,14 @@ async def test_items_of_the_keychain() -> None:
     head = json.loads(keychain.items[f"{SERVICE} {ITEM}"])
     many = {"names": ", ".join(sorted(keychain.items)), "fields": ", ".join(sorted(head))}
     secrets.close()
-    assert_frozen("keychain", {"few keys": few, "many keys": many}, "Keys that people entered")
+    assert_matches_golden("keychain", {"few keys": few, "many keys": many}, "Keys that people entered")
 
 
 def test_rows_of_the_store() -> None:
     """The first bytes of each kind of row."""
     spans = {name: f"{first!r} to {end!r}" for name, (first, end) in LETTERS.items()}
     now = {"kinds of rows": spans, "single rows": {name: repr(key) for name, key in SINGLE_ROWS.items()}}
-    assert_frozen("rows", now, "Stores")
+    assert_matches_golden("rows", now, "Stores")
 
 
 def test_a_layout_is_read_and_written_by_these_names(tmp_path: Path) -> None:
@@ -253,7 +253,7 @@ def test_a_build_is_read_by_these_names(field: str, tmp_path: Path) -> None:
 def test_servers_that_people_paste() -> None:
     """Which keys of other programs' settings are understood."""
     now = {text: _as_written(text) for text in PASTED}
-    assert_frozen("pasted_servers", now, "Settings of other programs that people paste")
+    assert_matches_golden("pasted_servers", now, "Settings of other programs that people paste")
 
 
 def _as_written(text: str) -> dict[str, str]:
@@ -270,8 +270,8 @@ def _items(draft: object) -> list[tuple[str, str]]:
     entry = next(value for value in fields.values() if isinstance(value, dict) and "name" in value)
     secrets = next(value for value in fields.values() if value is not entry)
     return [
-        *((name, plain(value)) for name, value in entry.items() if value),
-        *((f"secret {name}", plain(value)) for name, value in secrets.items()),
+        *((name, to_json(value)) for name, value in entry.items() if value),
+        *((f"secret {name}", to_json(value)) for name, value in secrets.items()),
     ]
 
 
@@ -294,7 +294,7 @@ def test_what_packages_carry() -> None:
             "version": hatch["version"]["path"],
         },
     }
-    assert_frozen("resources", now, "Packages and saved sessions")
+    assert_matches_golden("resources", now, "Packages and saved sessions")
 
 
 def _listed(folder: Path) -> dict[str, str]:

@@ -34,9 +34,15 @@ from helix_desktop.store.remote.rpc_methods import METHODS, RpcAnswer, RpcReques
 from helix_desktop.tools.cache.registry import cache_specs
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import parse_description
-from tests.support.outside import Rows, assert_frozen, fields_of_type, plain, shape
-from tests.support.store_making import WORKSPACE
-from tests.support.tool_cache import make_toolbox
+from tests.support.interface_golden import (
+    Rows,
+    assert_matches_golden,
+    document_shape,
+    fields_of_type,
+    to_json,
+)
+from tests.support.store.builders import WORKSPACE
+from tests.support.tool_rig import make_tools
 
 DESCRIPTIONS = resources_dir() / "prompts" / "tools"
 PROCESSES = "Processes of another version on the same store"
@@ -66,7 +72,7 @@ def test_calls_between_processes() -> None:
             f"result {place}": text for place, text in fields_of_type(result).items()
         }
         assert call.request("x").decode(RpcRequest).method == name
-    assert_frozen("calls", now, PROCESSES)
+    assert_matches_golden("calls", now, PROCESSES)
 
 
 def test_frames_between_processes() -> None:
@@ -79,7 +85,7 @@ def test_frames_between_processes() -> None:
         "how far it is": encode_progress(1, 2).encode_head(7).hex(),
     }
     now["the address of an owner"]["(file)"] = ENDPOINT_FILE
-    assert_frozen("frames", now, PROCESSES)
+    assert_matches_golden("frames", now, PROCESSES)
 
 
 def test_errors_between_processes() -> None:
@@ -88,7 +94,7 @@ def test_errors_between_processes() -> None:
     kinds = [kind for kind in classes if issubclass(kind, HelixError)]
     names = sorted({_name_on_the_wire(kind) for kind in kinds} | {to_rpc_error(ValueError("x")).kind})
     now = {name: {"read as": _read(name)} for name in [*names, "of a later version"]}
-    assert_frozen("errors", now, PROCESSES)
+    assert_matches_golden("errors", now, PROCESSES)
 
 
 def _name_on_the_wire(kind: type[HelixError]) -> str:
@@ -106,25 +112,23 @@ def _name_on_the_wire(kind: type[HelixError]) -> str:
 def _read(name: str) -> str:
     """Say what an error of this name is on the other side, with the words that came with it."""
     fault = to_rpc_error(from_rpc_error(RpcError(name, "what", "why", "fix", ("near",), 7)))
-    return plain(fault)
+    return to_json(fault)
 
 
 def test_tools_of_the_agent(tmp_path: Path) -> None:
     """Every tool that a model can call: its name, and the schema of its arguments."""
-    toolbox = make_toolbox(
-        tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve)
-    )
+    toolbox = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
     text = (DESCRIPTIONS / "delegate.md").read_text(encoding="utf-8")
     specs = [*toolbox.specs, delegate_spec(*parse_description(text))]
-    assert_frozen("tools", {spec.name: _schema(spec.parameters) for spec in specs}, MODELS)
+    assert_matches_golden("tools", {spec.name: _schema(spec.parameters) for spec in specs}, MODELS)
     names = {f"{server} {tool}": exposed_name(server, tool) for server, tool in TOOLS_OF_SERVERS}
     stand_in = {"marker": marker("a" * 64, "read_file", "src/app.py", 2048, "import os")}
-    assert_frozen("tool_names", {"tools of MCP servers": names, "cached outputs": stand_in}, MODELS)
+    assert_matches_golden("tool_names", {"tools of MCP servers": names, "cached outputs": stand_in}, MODELS)
 
 
 def _schema(schema: dict[str, Any], path: str = "") -> Rows:
     """Give a row for each argument; of its description only whether there is any."""
-    rows = {path or "(whole)": plain({name: schema[name] for name in sorted(schema) if name not in NESTED})}
+    rows = {path or "(whole)": to_json({name: schema[name] for name in sorted(schema) if name not in NESTED})}
     for name, inner in schema.get("properties", {}).items():
         rows |= _schema(inner, f"{path}.{name}".removeprefix("."))
         rows[f"{path}.{name}".removeprefix(".")] += "" if "description" in inner else " without a description"
@@ -155,8 +159,8 @@ async def test_tools_that_are_served() -> None:
     now: dict[str, Rows] = {"the server": {**server, "order": ", ".join(tool.name for tool in listed)}}
     for tool in listed:
         hints = tool.annotations.model_dump(exclude_none=True) if tool.annotations else {}
-        now[tool.name] = {"(title)": str(tool.title), "(hints)": plain(hints), **_schema(tool.input_schema)}
-    assert_frozen("served_tools", now, MODELS)
+        now[tool.name] = {"(title)": str(tool.title), "(hints)": to_json(hints), **_schema(tool.input_schema)}
+    assert_matches_golden("served_tools", now, MODELS)
 
 
 class _Reader(io.StringIO):
@@ -184,5 +188,5 @@ def test_the_line_of_a_server_over_http(tmp_path: Path, monkeypatch: pytest.Monk
         monkeypatch.setattr(sys, "stdout", reader)
         words = ["mcp", "--http", "--data-dir", str(tmp_path / "data"), "--workspace", str(tmp_path / "ws")]
         assert main(words) == TERMINATED
-        now[name] = shape(json.loads(reader.getvalue()))
-    assert_frozen("served_line", now, "Programs that start the server")
+        now[name] = document_shape(json.loads(reader.getvalue()))
+    assert_matches_golden("served_line", now, "Programs that start the server")

@@ -75,4 +75,6 @@ def test_no_test_selects_by_label() -> None:
     places = [
         f"{path.relative_to(ROOT)}:{line}" for path in paths for line in labels(path.read_text("utf-8"))
     ]
-    assert len(places) <= ALLOWED, "select by object name (tests/support/buttons.py):\n" + "\n".join(places)
+    assert len(places) <= ALLOWED, "select by object name (tests/support/window/buttons.py):\n" + "\n".join(
+        places
+    )

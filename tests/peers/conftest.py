@@ -3,8 +3,8 @@
     pytestmark = pytest.mark.needs_peer(module="llmock")        # from packaging/requirements-peers.txt
     pytestmark = pytest.mark.needs_peer(package="@scope/name")  # from packaging/peers/package-lock.json
 
-`tests.support.peers` has the interpreter (`PEERS.python`), the folder with node_modules (`PEERS.node`), and
-`served`, which runs a server in a process of its own.
+`tests.support.peer_processes` has the interpreter (`PEERS.python`), the folder with node_modules
+(`PEERS.node`), and what runs a server in a process of its own.
 """
 
 from __future__ import annotations
@@ -13,14 +13,17 @@ import shutil
 
 import pytest
 
-from tests.support.peers import lacking_module, lacking_package
+from tests.support.peer_processes import missing_module_reason, missing_package_reason
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip what needs a peer that is not there."""
     for marker in item.iter_markers("needs_peer"):
-        lacking = [lacking_module(marker.kwargs["module"])] if "module" in marker.kwargs else []
+        lacking = [missing_module_reason(marker.kwargs["module"])] if "module" in marker.kwargs else []
         if "package" in marker.kwargs:
-            lacking += [lacking_package(marker.kwargs["package"]), "" if shutil.which("node") else "no node"]
+            lacking += [
+                missing_package_reason(marker.kwargs["package"]),
+                "" if shutil.which("node") else "no node",
+            ]
         if any(lacking):
             pytest.skip("; ".join(one for one in lacking if one))

@@ -15,10 +15,10 @@ from pathlib import Path
 _ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(_ROOT), str(_ROOT / "packaging")]
 
-from tests.support.llmock import llmock  # noqa: E402 - found by the path above
-from tests.support.peers import lacking_module  # noqa: E402 - found by the path above
-from tests.support.soak_watch import Sample, slope  # noqa: E402 - found by the path above
-from tests.support.soaking import Soak  # noqa: E402 - found by the path above
+from tests.support.model_servers.llmock import run_llmock  # noqa: E402 - found by the path above
+from tests.support.peer_processes import missing_module_reason  # noqa: E402 - found by the path above
+from tests.support.soak.resource_monitor import ResourceSample, memory_slope  # noqa: E402 - found by the path above
+from tests.support.soak.run import SoakRun  # noqa: E402 - found by the path above
 
 WARM, ENOUGH = 600, 1_000  # turns in which caches fill, and those after which memory is judged
 FLAT = 10.0  # KiB of its own that a turn may add for good
@@ -33,23 +33,26 @@ def main() -> int:
     parser.add_argument("--per-session", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    lacking = lacking_module("llmock")
+    lacking = missing_module_reason("llmock")
     if lacking:
         sys.stdout.write(f"{lacking}\n")
         return 1
     began = time.monotonic()
     # Piece by piece, or it has sent everything before anybody can hang up.
     slowly = ("--stream-chunk-delay-ms", "5")
-    with tempfile.TemporaryDirectory(prefix="helix-soak-") as folder, llmock(Path(folder), *slowly) as server:
-        soak = Soak(Path(folder), server, given.turns, given.per_session, seed=given.seed)
+    with (
+        tempfile.TemporaryDirectory(prefix="helix-soak-") as folder,
+        run_llmock(Path(folder), *slowly) as server,
+    ):
+        soak = SoakRun(Path(folder), server, given.turns, given.per_session, seed=given.seed)
         _row(*_COLUMNS)
         step = max(1, given.turns // (20 * _ROWS)) * 20
         asyncio.run(soak.run(lambda one: _told_of(one) if one.turn % step == 0 else None))
     return _told(soak, time.monotonic() - began)
 
 
-def _told_of(one: Sample) -> None:
-    sizes = (f"{size / 1024:.1f}" for size in (one.rss, one.anon, one.held))
+def _told_of(one: ResourceSample) -> None:
+    sizes = (f"{size / 1024:.1f}" for size in (one.rss, one.anon, one.leveldb_log))
     _row(str(one.turn), *sizes, *map(str, (one.tasks, one.threads, one.children, one.files, one.iterators)))
 
 
@@ -57,23 +60,23 @@ def _row(*cells: str) -> None:
     _say(" ".join(f"{cell:>9}" for cell in cells))
 
 
-def _told(soak: Soak, took: float) -> int:
-    tally = soak.tally
-    warm = [one for one in soak.watch.samples if one.turn > WARM]
-    rise = slope(warm)
-    sessions = [one for one in warm if one.turn % soak.per_session == 0]
-    between = slope(sessions)
+def _told(soak: SoakRun, took: float) -> int:
+    tally = soak.report
+    warm = [one for one in soak.monitor.samples if one.turn > WARM]
+    rise = memory_slope(warm)
+    sessions = [one for one in warm if one.turn % soak.turns_per_session == 0]
+    between = memory_slope(sessions)
     counts = f"{tally.requests} requests, {tally.attempts} attempts, {tally.faults} faults"
-    _say(f"\n{soak.count} turns in {took:.0f} s: {counts}")
-    if soak.count >= ENOUGH:
+    _say(f"\n{soak.turn_count} turns in {took:.0f} s: {counts}")
+    if soak.turn_count >= ENOUGH:
         _say(f"own memory, without what LevelDB held, after the first {WARM} turns:")
         _say(f"  {rise:+.2f} KiB a turn; at the ends of sessions {between:+.2f}")
-    for name, counted in (("turns", tally.ends), ("events", tally.events), ("verdict", tally.findings)):
+    for name, counted in (("turns", tally.turn_ends), ("events", tally.events), ("verdict", tally.findings)):
         _say(f"{name}: {', '.join(f'{key} {value}' for key, value in sorted(counted.items())) or 'clean'}")
-    _say(f"alive before closing: {', '.join(f'{key} {value}' for key, value in tally.left.items())}")
-    _say(f"cache verify: {tally.verified}")
-    if soak.count >= ENOUGH and between > FLAT:
-        tally.complain(f"memory grows by {between:.1f} KiB a turn; {FLAT} are allowed")
+    _say(f"alive before closing: {', '.join(f'{key} {value}' for key, value in tally.live_objects.items())}")
+    _say(f"cache verify: {tally.verify_result}")
+    if soak.turn_count >= ENOUGH and between > FLAT:
+        tally.add_problem(f"memory grows by {between:.1f} KiB a turn; {FLAT} are allowed")
     for problem in tally.problems:
         _say(f"WRONG: {problem}")
     _say("all sound" if not tally.problems else f"{len(tally.problems)} problems")

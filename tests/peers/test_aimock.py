@@ -16,8 +16,8 @@ from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy
-from tests.support.aimock import PACKAGE, AiMock, aimock
-from tests.support.peer_rig import PeerRig, peer_rig, small
+from tests.support.model_servers.aimock import PACKAGE, AiMock, run_aimock
+from tests.support.peer_rig import PeerRig, peer_rig, small_model_info
 
 pytestmark = pytest.mark.needs_peer(package=PACKAGE)
 
@@ -72,7 +72,7 @@ SCRIPT: Sequence[Mapping[str, Any]] = [
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[AiMock]:
     """A server that nobody has asked anything yet."""
-    with aimock(tmp_path, SCRIPT) as running:
+    with run_aimock(tmp_path, SCRIPT) as running:
         yield running
 
 
@@ -84,7 +84,7 @@ async def rig(request: pytest.FixtureRequest, server: AiMock, tmp_path: Path) ->
         paced = RetryPolicy(patience_s=1.0, first_wait_s=0.1)
         return create_model(
             request.param,
-            small("gpt-5"),
+            small_model_info("gpt-5"),
             f"{server.address}/v1",
             "sk-of-a-test",
             http=http,
@@ -123,7 +123,7 @@ def understood(body: Mapping[str, Any]) -> list[tuple[Any, ...]]:
 async def test_the_journal_holds_what_was_meant(rig: PeerRig, server: AiMock) -> None:
     """Every request of three turns with three calls each, word by word, and the tools with their schemas."""
     for number in range(3):
-        assert await rig.turn(f'Look side by side, for time {number}. ä 😀 "quoted" \\ \n') == TurnEnded(
+        assert await rig.run_turn(f'Look side by side, for time {number}. ä 😀 "quoted" \\ \n') == TurnEnded(
             "done"
         )
     journal = server.journal()
@@ -137,24 +137,24 @@ async def test_the_journal_holds_what_was_meant(rig: PeerRig, server: AiMock) ->
     assert [len(one.calls) for one in rig.events(AssistantSpoke)] == [3, 0] * 3
     assert sorted(one.ok for one in rig.events(ToolAnswered)) == [False] * 3 + [True] * 6
     assert {one.reasoning for one in rig.events(AssistantSpoke) if one.calls} == {"Three at once."}
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_calls_may_come_before_words(rig: PeerRig, server: AiMock) -> None:
     """Between calls and after them: nothing of either is lost, and the next request is understood."""
-    assert await rig.turn("Begin with calls first.") == TurnEnded("done")
+    assert await rig.run_turn("Begin with calls first.") == TurnEnded("done")
     spoken, _ = rig.events(AssistantSpoke)
     assert spoken.text.replace("\n", "") == "While that is read, I look around."
     assert [call.name for call in spoken.calls] == ["read_file", "list_directory"]
     last = understood(server.journal()[-1]["body"])
     assert [call[1] for call in last[-3][2]] == ["read_file", "list_directory"]
     assert [(one[0], one[3]) for one in last[-2:]] == [("tool", call.id) for call in spoken.calls]
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_a_slow_drip_is_shown_as_it_comes(rig: PeerRig, server: AiMock) -> None:
     """No silence is longer than our patience, the whole answer is: it is waited for, and asked for once."""
-    assert await rig.turn("Let it drip.") == TurnEnded("done")
+    assert await rig.run_turn("Let it drip.") == TurnEnded("done")
     arrived = [one.text for one in rig.updates if isinstance(one, ResponseDelta)]
     assert "".join(arrived) == LONG
     assert len(arrived) > 20
@@ -165,17 +165,17 @@ async def test_a_slow_drip_is_shown_as_it_comes(rig: PeerRig, server: AiMock) ->
 @pytest.mark.parametrize("fault", _FAULTS)
 async def test_a_fault_is_outlasted(fault: str, rig: PeerRig, server: AiMock) -> None:
     """The same request again, and the answer once."""
-    assert await rig.turn(f"It is {fault}, but comes in the end.") == TurnEnded("done")
+    assert await rig.run_turn(f"It is {fault}, but comes in the end.") == TurnEnded("done")
     assert [one.text for one in rig.events(AssistantSpoke)] == [LONG]
-    assert len(rig.retries()) == 1
+    assert len(rig.response_resets()) == 1
     first, second = (one["body"] for one in server.journal())
     assert first == second
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_a_reply_that_is_no_json_is_told(rig: PeerRig, server: AiMock) -> None:
     """Once: this is no damage on the way, somebody else answers there."""
-    ended = await rig.turn("It is garbled.")
+    ended = await rig.run_turn("It is garbled.")
     assert (ended.how, len(server.journal())) == ("failed", 1)
     assert "malformed json" in ended.why
     assert "base URL" in ended.fix
@@ -183,7 +183,7 @@ async def test_a_reply_that_is_no_json_is_told(rig: PeerRig, server: AiMock) -> 
 
 async def test_a_request_that_nobody_expects_is_told(rig: PeerRig) -> None:
     """The server's own words stand in the turn's end."""
-    ended = await rig.turn("Something else.")
+    ended = await rig.run_turn("Something else.")
     assert ended.how == "failed"
     assert "fixture" in f"{ended.what} {ended.why}".lower()
     assert ended.fix

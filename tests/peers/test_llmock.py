@@ -15,14 +15,14 @@ from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy
-from tests.support.llmock import Behaviour, LlMock, llmock
-from tests.support.peer_rig import PeerRig, peer_rig, small
+from tests.support.model_servers.llmock import Behavior, LlMock, run_llmock
+from tests.support.peer_rig import PeerRig, peer_rig, small_model_info
 
 pytestmark = pytest.mark.needs_peer(module="llmock")
 
 SAID = "The readme names three modules, and the second one is the parser."
-SAY: Behaviour = {"type": "reply", "text": SAID}
-READ: Behaviour = {
+SAY: Behavior = {"type": "reply", "text": SAID}
+READ: Behavior = {
     "type": "reply",
     "text": "Let me read both.",
     "tool_calls": [
@@ -47,7 +47,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[LlMock]:
 
     It sends piece by piece: one that has sent everything before we hang up calls that reading on.
     """
-    with llmock(tmp_path_factory.mktemp("llmock"), "--stream-chunk-delay-ms", "15") as running:
+    with run_llmock(tmp_path_factory.mktemp("llmock"), "--stream-chunk-delay-ms", "15") as running:
         yield running
 
 
@@ -62,7 +62,7 @@ def dialect(request: pytest.FixtureRequest) -> DialectName:
 async def rig(server: LlMock, tmp_path: Path, dialect: DialectName) -> AsyncIterator[PeerRig]:
     """A conversation with that server, in a folder with two files."""
     async with at_work(server, tmp_path, dialect) as working:
-        server.forget()
+        server.reset()
         yield working
 
 
@@ -72,7 +72,9 @@ async def at_work(server: LlMock, folder: Path, dialect: DialectName) -> AsyncIt
 
     def make(http: HttpClient) -> Model:
         address = f"{server.address}{PATHS[dialect]}"
-        return create_model(dialect, small("gpt-5"), address, "sk-of-a-test", http=http, retry_policy=PACE)
+        return create_model(
+            dialect, small_model_info("gpt-5"), address, "sk-of-a-test", http=http, retry_policy=PACE
+        )
 
     async with peer_rig(folder, make, timeouts=PATIENCE) as working:
         (working.root / "readme.txt").write_text("Three modules.\n", encoding="utf-8")
@@ -80,25 +82,25 @@ async def at_work(server: LlMock, folder: Path, dialect: DialectName) -> AsyncIt
         yield working
 
 
-def cut(kind: str, after: int, **more: Any) -> Behaviour:
+def cut(kind: str, after: int, **more: Any) -> Behavior:
     """A stream that breaks after some pieces."""
     return {"type": "stream_fault", "kind": kind, "after_chunks": after, **more}
 
 
-def failure(status: int, **more: Any) -> Behaviour:
+def failure(status: int, **more: Any) -> Behavior:
     """A request that is answered with an HTTP error."""
     return {"type": "fail", "status": status, **more}
 
 
 async def asked(
-    rig: PeerRig, server: LlMock, *behaviours: Behaviour, words: str = ""
+    rig: PeerRig, server: LlMock, *behaviours: Behavior, words: str = ""
 ) -> tuple[TurnEnded, list[dict[str, Any]]]:
     """A turn that meets these behaviours; how it ended, and the requests it took."""
     before = len(server.requests())
     server.expect(*behaviours)
     # The words differ from case to case: a request like a former one would count as its retry.
-    ended = await rig.turn(f"What is in this project? Case {before}. {words}")
-    await rig.sound()
+    ended = await rig.run_turn(f"What is in this project? Case {before}. {words}")
+    await rig.assert_consistent()
     assert server.verdict()["findings"] == []
     return ended, server.requests()[before:]
 
@@ -108,7 +110,7 @@ def spoken(rig: PeerRig) -> list[str]:
     return [one.text for one in rig.events(AssistantSpoke)]
 
 
-PASSING: Mapping[str, Sequence[Behaviour]] = {
+PASSING: Mapping[str, Sequence[Behavior]] = {
     "nothing": [],
     "a slow start": [{"type": "slow_first_token", "seconds": 0.3}],
     "a late answer": [{"type": "delay", "seconds": 0.3}],
@@ -139,7 +141,7 @@ async def test_what_passes_is_outlasted(case: str, rig: PeerRig, server: LlMock)
     assert ended == TurnEnded("done")
     assert spoken(rig) == [SAID]
     assert (len(requests) == 1) == (case in AT_ONCE)
-    assert len(rig.retries()) == len(requests) - 1
+    assert len(rig.response_resets()) == len(requests) - 1
     assert len({request["fingerprint"] for request in requests}) == 1, "a retry is the same request"
 
 
@@ -162,7 +164,7 @@ async def test_an_outage_is_given_up_on(status: int, rig: PeerRig, server: LlMoc
     assert (ended.how, len(requests)) == ("failed", 4)
     assert "Tried 4 times" in ended.why
     assert spoken(rig) == []
-    server.relent()
+    server.clear_pending_behaviors()
     assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
 
 
@@ -172,7 +174,7 @@ async def test_a_connection_that_always_breaks_is_given_up_on(rig: PeerRig, serv
     assert (ended.how, len(requests)) == ("failed", 4)
     (half,) = rig.events(AssistantSpoke)
     assert (SAID.startswith(half.text.strip()), half.stop) == (True, "stopped")
-    server.relent()
+    server.clear_pending_behaviors()
     assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
 
 
@@ -219,7 +221,7 @@ async def test_its_own_choice_of_tools_leads_to_an_end(rig: PeerRig, server: LlM
 
 async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, dialect: DialectName) -> None:
     """The window is smaller than we were told: one refusal, room is made, and the same turn is answered."""
-    with llmock(tmp_path, "--context-window", "2500") as server:
+    with run_llmock(tmp_path, "--context-window", "2500") as server:
         async with at_work(server, tmp_path, dialect) as rig:
             for _ in range(9):
                 ended, requests = await asked(rig, server, SAY, words="Look again. " * 125)
@@ -232,10 +234,10 @@ async def test_what_is_too_long_for_the_server_is_made_to_fit(tmp_path: Path, di
 
 async def test_a_quota_is_waited_out(tmp_path: Path, dialect: DialectName) -> None:
     """Ten requests a minute: the eleventh waits as long as the server says."""
-    with llmock(tmp_path, "--rpm", "10") as server:
+    with run_llmock(tmp_path, "--rpm", "10") as server:
         async with at_work(server, tmp_path, dialect) as rig:
             for _ in range(10):
                 assert (await asked(rig, server, SAY))[0] == TurnEnded("done")
             _, requests = await asked(rig, server, SAY)
             assert (requests[0]["fault"], requests[-1]["status"]) == ("ratelimit:requests", 200)
-            assert max(one.wait_s for one in rig.retries()) > 1
+            assert max(one.wait_s for one in rig.response_resets()) > 1

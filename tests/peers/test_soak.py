@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.llmock import llmock
-from tests.support.soak_plan import FATES, turns
-from tests.support.soak_watch import Sample, slope
-from tests.support.soaking import Soak
+from tests.support.model_servers.llmock import run_llmock
+from tests.support.soak.plan import TURN_KIND_WEIGHTS, plan_turns
+from tests.support.soak.resource_monitor import ResourceSample, memory_slope
+from tests.support.soak.run import SoakRun
 
 TURNS, PER_SESSION, SEED = 60, 15, 42
 
@@ -20,34 +20,34 @@ TURNS, PER_SESSION, SEED = 60, 15, 42
 @pytest.mark.timeout(600)
 def test_sixty_turns_leave_nothing_behind(tmp_path: Path) -> None:
     """Faults, stops, subagents and rewrites: all requests valid, all logs sound, nothing open at the end."""
-    with llmock(tmp_path, "--stream-chunk-delay-ms", "5") as server:
-        soak = Soak(tmp_path, server, TURNS, PER_SESSION, seed=SEED)
+    with run_llmock(tmp_path, "--stream-chunk-delay-ms", "5") as server:
+        soak = SoakRun(tmp_path, server, TURNS, PER_SESSION, seed=SEED)
         asyncio.run(soak.run())
-    tally = soak.tally
+    tally = soak.report
     assert tally.problems == []
-    assert set(tally.fates) == {fate for fate, _ in FATES}
+    assert set(tally.turn_kinds) == {fate for fate, _ in TURN_KIND_WEIGHTS}
     assert tally.events["SubagentStarted"]
     assert tally.events["SweepMade"]
     assert tally.faults > 10
-    assert set(tally.left.values()) == {0}, "closed sessions are let go of"
-    assert tally.verified.endswith("0 damaged")
-    assert max(one.iterators for one in soak.watch.samples) == 0
-    assert max(one.children for one in soak.watch.samples) == 0
-    assert max(one.files for one in soak.watch.samples) < 40
+    assert set(tally.live_objects.values()) == {0}, "closed sessions are let go of"
+    assert tally.verify_result.endswith("0 damaged")
+    assert max(one.iterators for one in soak.monitor.samples) == 0
+    assert max(one.children for one in soak.monitor.samples) == 0
+    assert max(one.files for one in soak.monitor.samples) < 40
 
 
 def test_the_slope_is_that_of_the_line() -> None:
     """Three KiB a turn, whatever the height; none for a level, nor for what LevelDB fills again and again."""
 
-    def at(turn: int, anon: int, held: int = 0) -> Sample:
-        return Sample(turn, 0, anon, held, 0, 0, 0, 0, 0)
+    def at(turn: int, anon: int, held: int = 0) -> ResourceSample:
+        return ResourceSample(turn, 0, anon, held, 0, 0, 0, 0, 0)
 
-    assert slope([at(10, 130), at(20, 160), at(30, 190)]) == pytest.approx(3.0)
-    assert slope([at(10, 130), at(20, 131), at(30, 130)]) == pytest.approx(0.0)
-    assert slope([at(10, 130, 10), at(20, 160, 40), at(30, 160, 40)]) == pytest.approx(0.0)
+    assert memory_slope([at(10, 130), at(20, 160), at(30, 190)]) == pytest.approx(3.0)
+    assert memory_slope([at(10, 130), at(20, 131), at(30, 130)]) == pytest.approx(0.0)
+    assert memory_slope([at(10, 130, 10), at(20, 160, 40), at(30, 160, 40)]) == pytest.approx(0.0)
 
 
 def test_a_seed_gives_the_same_turns() -> None:
     """So that a run can be repeated."""
-    assert turns(50, 7) == turns(50, 7)
-    assert turns(50, 7) != turns(50, 8)
+    assert plan_turns(50, 7) == plan_turns(50, 7)
+    assert plan_turns(50, 7) != plan_turns(50, 8)

@@ -29,11 +29,11 @@ from helix_desktop.domain.tools import (
     ignore_output,
 )
 from helix_desktop.store.memory.store import MemoryStore
-from tests.support.linter import lint
+from tests.support.conversation_rig import ConversationRig
+from tests.support.message_linter import lint
 from tests.support.scripted_model import ScriptedModel, WordCounter
-from tests.support.talking import Talking
 
-_PATIENCE_S = 20
+_TIMEOUT_S = 20
 PROMPTS = {
     **load_prompts(),
     "system": "You are an agent.",
@@ -42,7 +42,7 @@ PROMPTS = {
 }
 
 
-def unasked(policy: ContextPolicy) -> ContextPolicy:
+def disable_spend_approval(policy: ContextPolicy) -> ContextPolicy:
     """The policy without questions about what background work may read."""
     return msgspec.structs.replace(policy, ask_above=0)
 
@@ -57,19 +57,19 @@ class SteppedClock:
         """The time."""
         return self.now
 
-    def pass_s(self, seconds: int) -> None:
+    def advance_s(self, seconds: int) -> None:
         """Let time go by."""
         self.now += seconds * 1000
 
 
-class ToldTools:
+class ScriptedTools:
     """One tool per thing that can happen to a call; `started` and `gate` let a test stand in the middle."""
 
     def __init__(self) -> None:
         self.specs: tuple[ToolSpec, ...] = (ToolSpec("say", "Says words.", {"type": "object"}),)
         self.started, self.gate = asyncio.Event(), asyncio.Event()
-        self.ran: list[str] = []
-        self.cancelled: list[str] = []
+        self.executed_calls: list[str] = []
+        self.cancelled_calls: list[str] = []
 
     async def approval(self, call: ToolCall) -> ApprovalRequest | None:
         """`ask` needs a yes, `forbidden` never gets one, `broken` fails."""
@@ -79,9 +79,9 @@ class ToldTools:
             raise KeyError("path")
         if call.name != "ask":
             return None
-        return self.question(call)
+        return self.approval_request(call)
 
-    def question(self, call: ToolCall) -> ApprovalRequest:
+    def approval_request(self, call: ToolCall) -> ApprovalRequest:
         """What `ask` asks: about nothing in particular, or as its `kind` says about `subject`."""
         given: dict[str, Any] = json.loads(call.arguments)
         subject = str(given.get("subject", call.arguments))
@@ -99,7 +99,7 @@ class ToldTools:
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """`say` words times over, `wait` for the gate, `fail`, `crash`."""
         given: dict[str, Any] = json.loads(call.arguments)
-        self.ran.append(call.id)
+        self.executed_calls.append(call.id)
         match call.name:
             case "wait":
                 on_output("waiting ")
@@ -117,16 +117,16 @@ class ToldTools:
         try:
             await self.gate.wait()
         except asyncio.CancelledError:
-            self.cancelled.append(call.id)
+            self.cancelled_calls.append(call.id)
             raise
 
 
-class Rules:
+class MemoryRules:
     """Saved approvals, for as long as the test runs."""
 
     def __init__(self) -> None:
         self._rules: list[PermissionRule] = []
-        self.broken = False
+        self.is_broken = False
 
     def rules(self, demo: bool = False) -> tuple[PermissionRule, ...]:
         """All of them."""
@@ -138,7 +138,7 @@ class Rules:
 
     async def add(self, rule: PermissionRule) -> None:
         """One more, unless the disk refuses."""
-        if self.broken:
+        if self.is_broken:
             raise StoreWriteFailed("The rule was not saved.", "The disk is full.", "Make room.")
         self._rules.append(rule)
 
@@ -148,11 +148,11 @@ class GatedStore(MemoryStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.full_from = 10**9  # number of the first write that is refused
-        self.writes = 0
-        self.slow = 0  # how often a write gives way before it is done
-        self.hold: tuple[type[Event], ...] = ()  # writes with such an event wait for the gate
-        self.held, self.gate = asyncio.Event(), asyncio.Event()
+        self.first_failing_write = 10**9  # number of the first write that is refused
+        self.write_count = 0
+        self.yields_per_write = 0  # how often a write gives way before it is done
+        self.gated_event_types: tuple[type[Event], ...] = ()  # writes with such an event wait for the gate
+        self.gate_reached, self.gate = asyncio.Event(), asyncio.Event()
 
     async def commit(
         self,
@@ -163,22 +163,22 @@ class GatedStore(MemoryStore):
         summary: SessionSummary | None = None,
     ) -> None:
         """Commit, late or not at all as the test wants it."""
-        if any(isinstance(one.event, self.hold) for one in events):
-            self.held.set()
+        if any(isinstance(one.event, self.gated_event_types) for one in events):
+            self.gate_reached.set()
             await self.gate.wait()
-        for _ in range(self.slow):
+        for _ in range(self.yields_per_write):
             await asyncio.sleep(0)
-        self.writes += 1
-        if self.writes >= self.full_from:
+        self.write_count += 1
+        if self.write_count >= self.first_failing_write:
             raise StoreWriteFailed("The disk is full.", "Nothing was stored.", "Make room.")
         await super().commit(session, events, contents, recalls, summary)
 
 
-class Rig(Talking):
+class AgentRig(ConversationRig):
     """A room with one conversation, and everything it told."""
 
-    delegate: ToolSpec | None = None
-    asks_spending = False
+    delegate_tool_spec: ToolSpec | None = None
+    requires_spend_approval = False
     """Whether background work that reads much asks first; windows as small as these would ask each time."""
 
     def __init__(
@@ -187,56 +187,63 @@ class Rig(Talking):
         policy: ContextPolicy | None = None,
         store: GatedStore | None = None,
         approver: Approver | None = None,
-        tools: ToldTools | None = None,
+        tools: ScriptedTools | None = None,
     ) -> None:
-        self.model, self.tools, self.rules, self.clock = model, tools or ToldTools(), Rules(), SteppedClock()
+        self.model, self.tools, self.rules, self.clock = (
+            model,
+            tools or ScriptedTools(),
+            MemoryRules(),
+            SteppedClock(),
+        )
         self.store = store or GatedStore()
         self.updates: list[Update] = []
-        self.trusted = True
+        self.is_trusted = True
         self._approver = approver
-        self.room = self.new_room(self.store, policy or PROFILES["balanced"])
+        self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
 
-    def new_room(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
+    def create_workspace(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
         """Another room on the same model and tools, as after a restart."""
         parts = SessionServices(
             *(store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver),
-            is_trusted=lambda: self.trusted,
+            is_trusted=lambda: self.is_trusted,
         )
-        parts.delegate_spec = self.delegate
-        room = OpenWorkspace("w", parts, policy if self.asks_spending else unasked(policy), self.model)
+        parts.delegate_spec = self.delegate_tool_spec
+        room = OpenWorkspace(
+            "w", parts, policy if self.requires_spend_approval else disable_spend_approval(policy), self.model
+        )
         room.listen(lambda _, update: self.updates.append(update))
         return room
 
-    def told(self, kind: type[Update]) -> list[Any]:
+    def updates_of(self, kind: type[Update]) -> list[Any]:
         """The updates of one kind, in order."""
         return [one for one in self.updates if isinstance(one, kind)]
 
-    async def until(self, kind: type[Update], times: int = 1) -> None:
+    async def wait_for_updates(self, kind: type[Update], count: int = 1) -> None:
         """Let the loop run until so many updates of a kind were told."""
-        await self.when(lambda: len(self.told(kind)) >= times)
+        await self.wait_until(lambda: len(self.updates_of(kind)) >= count)
 
-    async def when(self, holds: Any) -> None:
+    async def wait_until(self, condition: Any) -> None:
         """Let the loop run until something holds."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while not holds():
+        deadline = time.monotonic() + _TIMEOUT_S
+        while not condition():
             assert time.monotonic() < deadline, "it never came to that"
             await asyncio.sleep(0)
 
-    async def idle(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Let turns and handovers end."""
         while True:
-            await self.when(lambda: not self.talk.is_running)
-            await self.talk.wait_for_background_work()
-            if not self.talk.is_running:
+            await self.wait_until(lambda: not self.conversation.is_running)
+            await self.conversation.wait_for_background_work()
+            if not self.conversation.is_running:
                 return
 
-    async def sound(self) -> None:
+    async def assert_consistent(self) -> None:
         """State, log and store say the same, no call is open outside a turn, and every request was valid."""
-        session = self.talk.session
+        session = self.conversation.session
         assert await self.store.events(session.id) == session.log
         assert session.transcript.last_seq == len(session.log)
-        if not self.talk.is_running:
+        if not self.conversation.is_running:
             assert not session.transcript.turn_open
             assert not session.transcript.open_calls
-        for request in (*self.model.requests, *self.model.summary_requests, *self.model.questions):
+        for request in (*self.model.requests, *self.model.summary_requests, *self.model.question_requests):
             assert lint(request.messages) == []

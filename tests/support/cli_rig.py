@@ -17,11 +17,11 @@ from helix_desktop.cli.output import JsonLine
 from tests.support.forked_command import run_forked
 
 ROOT = Path(__file__).resolve().parents[2]
-LONGEST_S = 60.0  # for one command on a busy machine
+COMMAND_TIMEOUT_S = 60.0  # for one command on a busy machine
 
 
 @dataclass(frozen=True)
-class Ran:
+class CommandResult:
     """What became of one command."""
 
     code: int
@@ -38,12 +38,12 @@ class Ran:
         """Standard output as one JSON document."""
         return json.loads(self.out)
 
-    def refused(self, code: int, *words: str) -> None:
+    def assert_refused(self, code: int, *fragments: str) -> None:
         """Assert that it ended with this code and one line that says these words."""
         assert self.code == code, self
         assert len(self.err.splitlines()) == 1, self.err
         assert self.err.startswith("helix-desktop: ")
-        for word in words:
+        for word in fragments:
             assert word in self.err, self.err
 
 
@@ -55,7 +55,7 @@ class Cli:
     data: Path
 
     @classmethod
-    def at(cls, folder: Path) -> Cli:
+    def create(cls, folder: Path) -> Cli:
         """With a project `ws` to work on."""
         (folder / "ws").mkdir(exist_ok=True)
         return cls(folder, folder / "data")
@@ -73,14 +73,14 @@ class Cli:
 
     async def start(
         self,
-        *words: str | bytes | Path,
+        *args: str | bytes | Path,
         stdout: int = asyncio.subprocess.PIPE,
         environ: Mapping[str, str] | None = None,
         stdin: int = asyncio.subprocess.DEVNULL,
     ) -> asyncio.subprocess.Process:
         """Begin a command in an interpreter of its own; the caller waits for its end."""
         return await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "helix_desktop", *words),
+            *(sys.executable, "-m", "helix_desktop", *args),
             cwd=self.folder,
             env=self._environ(environ or {}),
             stdin=stdin,
@@ -88,41 +88,45 @@ class Cli:
             stderr=asyncio.subprocess.PIPE,
         )
 
-    async def __call__(self, *words: str | bytes | Path, **environ: str) -> Ran:
+    async def __call__(self, *args: str | bytes | Path, **environ: str) -> CommandResult:
         """Run a command to its end."""
-        return await self.piped(b"", *words, **environ)
+        return await self.run_with_stdin(b"", *args, **environ)
 
-    async def piped(self, typed: bytes, *words: str | bytes | Path, **environ: str) -> Ran:
+    async def run_with_stdin(
+        self, stdin_data: bytes, *args: str | bytes | Path, **environ: str
+    ) -> CommandResult:
         """Run a command that reads these bytes from its standard input to its end."""
         if sys.platform != "linux":
-            return await ended(
-                await self.start(*words, environ=environ, stdin=asyncio.subprocess.PIPE), typed
+            return await wait_for_exit(
+                await self.start(*args, environ=environ, stdin=asyncio.subprocess.PIPE), stdin_data
             )
-        given = (words, self.folder, self._environ(environ), typed, LONGEST_S)
+        given = (args, self.folder, self._environ(environ), stdin_data, COMMAND_TIMEOUT_S)
         code, out, err = await asyncio.to_thread(run_forked, *given)
-        return Ran(code, out, err.decode())
+        return CommandResult(code, out, err.decode())
 
-    def _environ(self, more: Mapping[str, str]) -> dict[str, str]:
-        return {**os.environ, "PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(self.data), **more}
+    def _environ(self, overrides: Mapping[str, str]) -> dict[str, str]:
+        return {**os.environ, "PYTHONPATH": str(ROOT), "HELIX_DATA_DIR": str(self.data), **overrides}
 
-    async def run(self, message: str, *words: str, **environ: str) -> Ran:
+    async def run(self, message: str, *args: str, **environ: str) -> CommandResult:
         """One turn in the project, which is trusted."""
-        return await self("run", "--workspace", "ws", "--trust", "--message", message, *words, **environ)
+        return await self("run", "--workspace", "ws", "--trust", "--message", message, *args, **environ)
 
-    async def at_server(self, base_url: str, message: str, *words: str, **environ: str) -> Ran:
+    async def run_with_server(self, base_url: str, message: str, *args: str, **environ: str) -> CommandResult:
         """One turn in the project, answered by a server, told as JSON lines."""
         server = ("--model", "local/small", "--base-url", base_url, "--json")
-        return await self.run(message, *server, *words, **environ)
+        return await self.run(message, *server, *args, **environ)
 
 
-async def ended(process: asyncio.subprocess.Process, typed: bytes | None = None) -> Ran:
+async def wait_for_exit(
+    process: asyncio.subprocess.Process, stdin_data: bytes | None = None
+) -> CommandResult:
     """Wait for the end of a command, for so long; kills one that hangs."""
     try:
-        async with asyncio.timeout(LONGEST_S):
-            out, err = await process.communicate(typed)
+        async with asyncio.timeout(COMMAND_TIMEOUT_S):
+            out, err = await process.communicate(stdin_data)
     except TimeoutError:
         process.kill()
         await process.wait()
         raise
     assert process.returncode is not None
-    return Ran(process.returncode, out or b"", err.decode())
+    return CommandResult(process.returncode, out or b"", err.decode())

@@ -18,19 +18,19 @@ from pathlib import Path
 
 import pytest
 
-IMPORTED = (
+PRELOADED_MODULES = (
     *("helix_desktop.cli.backup", "helix_desktop.cli.main", "helix_desktop.cli.run"),
     *("helix_desktop.cli.replay", "tests.support.forked_command"),
 )
-STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
+STANDARD_STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
 def run_forked(
-    words: Sequence[str | bytes | Path],
+    argv: Sequence[str | bytes | Path],
     folder: Path,
     environ: Mapping[str, str],
-    typed: bytes,
-    limit_s: float,
+    stdin_data: bytes,
+    timeout_s: float,
 ) -> tuple[int, bytes, bytes]:
     """Run `helix-desktop WORDS` in a folder with exactly this environment; return exit code, output, errors.
 
@@ -38,40 +38,40 @@ def run_forked(
     """
     with tempfile.TemporaryDirectory() as place:
         streams = Path(place)
-        (streams / "stdin").write_bytes(typed)
-        arguments = ([os.fsdecode(word) for word in words], folder, dict(environ), streams)
-        process = _context().Process(target=_run, args=arguments)
+        (streams / "stdin").write_bytes(stdin_data)
+        arguments = ([os.fsdecode(word) for word in argv], folder, dict(environ), streams)
+        process = _forkserver_context().Process(target=_run, args=arguments)
         process.start()
-        process.join(limit_s)
+        process.join(timeout_s)
         code = process.exitcode
         if code is None:
             process.kill()
             process.join()
         process.close()
         if code is None:
-            raise TimeoutError(f"{words} still ran after {limit_s:.0f} s")
+            raise TimeoutError(f"{argv} still ran after {timeout_s:.0f} s")
         return code, (streams / "stdout").read_bytes(), (streams / "stderr").read_bytes()
 
 
 @functools.cache
-def _context() -> ForkServerContext:
+def _forkserver_context() -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(list(IMPORTED))
+    context.set_forkserver_preload(list(PRELOADED_MODULES))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[2]))
         forkserver.ensure_running()
     return context
 
 
-def _run(words: list[str], folder: Path, environ: dict[str, str], streams: Path) -> None:
+def _run(argv: list[str], folder: Path, environ: dict[str, str], streams: Path) -> None:
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environ)
-    for number, (name, mode) in enumerate(STREAMS):
+    for number, (name, mode) in enumerate(STANDARD_STREAMS):
         with (streams / name).open(f"{mode}b") as opened:
             os.dup2(opened.fileno(), number)
         setattr(sys, name, os.fdopen(number, mode, encoding="utf-8", closefd=False))
-    sys.argv = ["helix-desktop", *words]
+    sys.argv = ["helix-desktop", *argv]
     from helix_desktop.cli.main import main
 
     sys.exit(main())

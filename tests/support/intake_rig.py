@@ -17,41 +17,49 @@ from helix_desktop.domain.events.session import SessionStarted, ToolAnswered
 from helix_desktop.domain.messages import ModelInfo, ToolCall
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.system.task_scope import TaskScope
-from tests.support.agent_rig import PROMPTS, GatedStore, Rig, ToldTools
-from tests.support.scripted_model import Play, Script, ScriptedModel, WordCounter, called, in_turn, said
+from tests.support.agent_rig import PROMPTS, AgentRig, GatedStore, ScriptedTools
+from tests.support.scripted_model import (
+    Script,
+    ScriptedModel,
+    ScriptedReply,
+    WordCounter,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+)
 
 MAIN = ModelInfo("test", "main", window=20_000, reserve=400)
 FAST = ModelInfo("test", "fast", window=20_000, reserve=400)
 POLICY = msgspec.structs.replace(PROFILES["balanced"], intake_above=500, preview_tokens=100)
 
 
-class OutputTools(ToldTools):
+class OutputTools(ScriptedTools):
     """Tools whose outputs are set by their name; the others do as told."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.outputs: dict[str, ToolResult] = {}
+        self.results: dict[str, ToolResult] = {}
 
     async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
         """The output of that name."""
-        if call.name in self.outputs:
-            self.ran.append(call.id)
-            return self.outputs[call.name]
+        if call.name in self.results:
+            self.executed_calls.append(call.id)
+            return self.results[call.name]
         return await super().run(call, on_output)
 
 
-class IntakeRig(Rig):
+class IntakeRig(AgentRig):
     """A conversation that calls the named outputs side by side, and what became of it."""
 
     def __init__(
-        self, policy: ContextPolicy = POLICY, fast: ScriptedModel | None = None, info: ModelInfo = MAIN
+        self, policy: ContextPolicy = POLICY, fast_model: ScriptedModel | None = None, info: ModelInfo = MAIN
     ) -> None:
-        super().__init__(ScriptedModel(in_turn(), info), policy)
+        super().__init__(ScriptedModel(replies_in_order(), info), policy)
         self.policy = policy
-        self.fast = fast or ScriptedModel(in_turn(), FAST)
-        self.roles = ModelRoles(self.model, fast=self.fast)
-        self.outputs = OutputTools()
-        self.tools = self.outputs
+        self.fast_model = fast_model or ScriptedModel(replies_in_order(), FAST)
+        self.roles = ModelRoles(self.model, fast=self.fast_model)
+        self.output_tools = OutputTools()
+        self.tools = self.output_tools
         self.scopes: list[TaskScope] = []
 
     def settings(self) -> tuple[ContextPolicy, PromptFrame, ModelRoles]:
@@ -77,74 +85,74 @@ class IntakeRig(Rig):
         parts = SessionServices(
             store, self.tools, WordCounter(), self.rules, self.clock, PROMPTS, self._approver
         )
-        self._talk = Conversation(session, scope, parts, self.settings)
+        self._conversation = Conversation(session, scope, parts, self.settings)
         await session.close_interrupted()
-        return self._talk
+        return self._conversation
 
-    def calls(self, *named: tuple[str, dict[str, Any]] | str) -> None:
+    def script_calls(self, *tool_calls: tuple[str, dict[str, Any]] | str) -> None:
         """Let the model call these side by side, then say that it is done."""
-        made = [(one, {}) if isinstance(one, str) else one for one in named]
-        self.model.script = in_turn(called(*made, text="I look."))
+        made = [(one, {}) if isinstance(one, str) else one for one in tool_calls]
+        self.model.script = replies_in_order(tool_call_reply(*made, text="I look."))
 
-    def gives(self, name: str, text: str, exit_code: int | None = None, target: str = "") -> bytes:
+    def set_output(self, name: str, text: str, exit_code: int | None = None, target: str = "") -> bytes:
         """Let a tool of that name give this output."""
         data = text.encode()
-        self.outputs.outputs[name] = ToolResult(data, exit_code in (None, 0), exit_code, target or name)
+        self.output_tools.results[name] = ToolResult(data, exit_code in (None, 0), exit_code, target or name)
         return data
 
-    def answers(self, choices: str) -> None:
+    def script_choices(self, choices: str) -> None:
         """Let the model answer the question so."""
-        self.model.question = lambda _: said(choices)
+        self.model.question_script = lambda _: text_reply(choices)
 
-    def extracts(self, script: Script) -> None:
+    def script_extracts(self, script: Script) -> None:
         """Let the fast model extract so."""
-        self.fast.extract = script
+        self.fast_model.extract_script = script
 
     @property
-    def answered(self) -> list[ToolAnswered]:
+    def tool_answers(self) -> list[ToolAnswered]:
         """The recorded answers, in the order of their calls."""
         return sorted(self.events(ToolAnswered), key=lambda one: one.call_id)
 
-    async def recallable(self) -> None:
+    async def assert_recallable(self) -> None:
         """Each large output that came can be read back byte for byte."""
-        for answer in self.answered:
-            if answer.name in self.outputs.outputs and answer.outcome == "ran":
-                assert await self.store.get(answer.digest) == self.outputs.outputs[answer.name].content
+        for answer in self.tool_answers:
+            if answer.name in self.output_tools.results and answer.outcome == "ran":
+                assert await self.store.get(answer.digest) == self.output_tools.results[answer.name].content
 
     @property
     def forms(self) -> list[tuple[str, str]]:
         """Form and chooser of each large output, in the order of the calls."""
-        return [(one.form, one.chosen) for one in self.answered if one.name in self.outputs.outputs]
+        return [(one.form, one.chosen) for one in self.tool_answers if one.name in self.output_tools.results]
 
 
-def let_pass(seconds: float) -> None:
+def advance_loop_clock(seconds: float) -> None:
     """Let the running loop's clock jump ahead: what was to happen by then happens at its next turn."""
     loop = asyncio.get_running_loop()
     before = loop.time
     loop.time = lambda: before() + seconds  # type: ignore[method-assign]  # its clock, for this test
 
 
-def large(name: str, lines: int = 300) -> str:
+def large_output(name: str, lines: int = 300) -> str:
     """An output of four words a line, none of which speaks of an error."""
     return "\n".join(f"{name} row {number} here" for number in range(lines))
 
 
-def three(choices: str, policy: ContextPolicy = POLICY) -> IntakeRig:
+def three_large_outputs(choices: str, policy: ContextPolicy = POLICY) -> IntakeRig:
     """A batch of three large outputs and a small one, and what the model says of them."""
     rig = IntakeRig(policy)
     for name in ("one", "two", "three"):
-        rig.gives(name, large(name), exit_code=1 if name == "two" else None)
-    rig.calls("one", "two", "say", "three")
-    rig.answers(choices)
+        rig.set_output(name, large_output(name), exit_code=1 if name == "two" else None)
+    rig.script_calls("one", "two", "say", "three")
+    rig.script_choices(choices)
     return rig
 
 
-def never() -> Play:
+def never_answer() -> ScriptedReply:
     """An answer that never comes."""
     return [asyncio.Event()]
 
 
-async def passes(times: int) -> None:
+async def run_loop_iterations(times: int) -> None:
     """Let the loop go round so often."""
     for _ in range(times):
         await asyncio.sleep(0)

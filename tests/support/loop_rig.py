@@ -36,9 +36,9 @@ from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.tools.workspace_tools import WorkspaceTools
-from tests.support.agent_rig import Rules, unasked
-from tests.support.chat_server import ChatServer, Received, Reply, Script
-from tests.support.talking import Talking
+from tests.support.agent_rig import MemoryRules, disable_spend_approval
+from tests.support.conversation_rig import ConversationRig
+from tests.support.model_servers.chat_server import ChatServer, ReceivedRequest, Reply, Script
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
@@ -58,23 +58,23 @@ HANDOVERS_ONLY = msgspec.structs.replace(
 Messages = Sequence[dict[str, Any]]
 
 
-def asks_for_summary(request: dict[str, Any]) -> bool:
+def is_summary_request(request: dict[str, Any]) -> bool:
     """Whether a request is the one that asks for a handover."""
     return str(request["messages"][-1]["content"]).startswith(SUMMARY_OPENING)
 
 
-def is_aside(request: dict[str, Any]) -> bool:
+def is_intake_request(request: dict[str, Any]) -> bool:
     """Whether a request is about large outputs: a question that leaves no trace, or an extract."""
     last = request["messages"][-1]
     return last["role"] == "user" and str(last["content"]).startswith((QUESTION, EXTRACT))
 
 
 @dataclass
-class Sent:
+class LoggedRequest:
     """A chat request as the server got it, and how long the log was when it was made."""
 
-    received: Received
-    log: int
+    received: ReceivedRequest
+    log_length: int
 
     @property
     def messages(self) -> list[dict[str, Any]]:
@@ -83,68 +83,72 @@ class Sent:
         return found
 
     @property
-    def begun(self) -> bytes:
+    def stable_prefix(self) -> bytes:
         """Its bytes up to the end of the last message."""
         return self.received.body[: self.received.body.rindex(b'],"stream":')]
 
 
 @dataclass
-class LoopRig(Talking):
+class LoopRig(ConversationRig):
     """A room at work, its server, and everything that went over the wire."""
 
     server: ChatServer
-    room: OpenWorkspace
+    workspace: OpenWorkspace
     store: LevelDbStore
     root: Path
-    naps: list[float] = field(default_factory=list)
+    retry_waits: list[float] = field(default_factory=list)
     updates: list[Update] = field(default_factory=list)
-    sent: list[Sent] = field(default_factory=list)
-    summaries: list[Sent] = field(default_factory=list)
-    asides: list[Sent] = field(default_factory=list)
-    made_at: int = 0  # how long the log was when the newest chat request was made
+    chat_requests: list[LoggedRequest] = field(default_factory=list)
+    summary_requests: list[LoggedRequest] = field(default_factory=list)
+    intake_requests: list[LoggedRequest] = field(default_factory=list)
+    request_log_length: int = 0  # how long the log was when the newest chat request was made
 
-    async def rest_or(self, until: asyncio.Event) -> None:
+    async def wait_until_idle_or(self, event: asyncio.Event) -> None:
         """Wait until nothing runs and nothing waits to run, or until an event is set."""
         told = asyncio.Event()
-        stop = self.room.listen(lambda _, update: told.set() if isinstance(update, TurnChanged) else None)
+        stop = self.workspace.listen(
+            lambda _, update: told.set() if isinstance(update, TurnChanged) else None
+        )
         try:
-            while self.talk.is_running or self.talk.session.transcript.queued_messages:
+            while self.conversation.is_running or self.conversation.session.transcript.queued_messages:
                 told.clear()
-                ends = [asyncio.create_task(one.wait()) for one in (told, until)]  # noqa: TID251 - both are awaited
+                ends = [asyncio.create_task(one.wait()) for one in (told, event)]  # noqa: TID251 - both are awaited
                 await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
                 for one in ends:
                     one.cancel()
-                if until.is_set():
+                if event.is_set():
                     return
                 await asyncio.sleep(0)  # the turn's own end comes right after it was told
         finally:
             stop()
 
-    async def told(self, kind: type[Update]) -> None:
+    async def wait_for_update(self, kind: type[Update]) -> None:
         """Wait for the next update of a kind."""
         came = asyncio.Event()
-        stop = self.room.listen(lambda _, update: came.set() if isinstance(update, kind) else None)
+        stop = self.workspace.listen(lambda _, update: came.set() if isinstance(update, kind) else None)
         try:
             await came.wait()
         finally:
             stop()
 
-    def broken_prefixes(self) -> list[str]:
+    def prefix_violations(self) -> list[str]:
         """Requests that do not begin with the bytes of the former one although nothing was rewritten."""
         found = []
-        log = self.talk.session.log
-        for number, (former, later) in enumerate(itertools.pairwise(self.sent), 2):
-            rewritten = any(isinstance(one.event, _REWRITES) for one in log[former.log : later.log])
-            if not rewritten and not later.received.body.startswith(former.begun):
+        log = self.conversation.session.log
+        for number, (former, later) in enumerate(itertools.pairwise(self.chat_requests), 2):
+            rewritten = any(
+                isinstance(one.event, _REWRITES) for one in log[former.log_length : later.log_length]
+            )
+            if not rewritten and not later.received.body.startswith(former.stable_prefix):
                 found.append(f"request {number}")
         return found
 
-    async def sound(self) -> None:
+    async def assert_consistent(self) -> None:
         """Every request was valid, log and store agree, no call is open, and each output is what it was."""
-        for sent in (*self.sent, *self.summaries, *self.asides):
+        for sent in (*self.chat_requests, *self.summary_requests, *self.intake_requests):
             assert lint_wire(sent.messages) == []
-        assert self.broken_prefixes() == []
-        session = self.talk.session
+        assert self.prefix_violations() == []
+        session = self.conversation.session
         assert await self.store.events(session.id) == session.log
         assert not session.transcript.turn_open
         assert not session.transcript.open_calls
@@ -163,8 +167,14 @@ async def loop_rig(
 
     def listened(request: dict[str, Any]) -> Any:
         rig = heard[0]
-        sent = Sent(rig.server.requests[-1], rig.made_at)
-        kept = rig.asides if is_aside(request) else rig.summaries if asks_for_summary(request) else rig.sent
+        sent = LoggedRequest(rig.server.requests[-1], rig.request_log_length)
+        kept = (
+            rig.intake_requests
+            if is_intake_request(request)
+            else rig.summary_requests
+            if is_summary_request(request)
+            else rig.chat_requests
+        )
         kept.append(sent)
         return script(request)
 
@@ -173,19 +183,24 @@ async def loop_rig(
     http = HttpClient()
     async with ChatServer(listened) as server:
         store = await LevelDbStore.open(folder / "store", WORKSPACE)
-        rig = LoopRig(server, _room(root, store, unasked(policy or PROFILES["balanced"])), store, root)
+        rig = LoopRig(
+            server,
+            _create_workspace(root, store, disable_spend_approval(policy or PROFILES["balanced"])),
+            store,
+            root,
+        )
         heard.append(rig)
-        rig.room.listen(lambda _, update: rig.updates.append(update))
-        await rig.room.set_models(over_http(rig, server.base_url, http, key))
+        rig.workspace.listen(lambda _, update: rig.updates.append(update))
+        await rig.workspace.set_models(create_http_model(rig, server.base_url, http, key))
         await rig.begin()
         try:
             yield rig
         finally:
-            await rig.room.close()
+            await rig.workspace.close()
             await http.aclose()
 
 
-class Noted:
+class LogLengthRecorder:
     """A model that notes in the rig where the log stood: by its arrival a rewrite may have come after it."""
 
     def __init__(self, model: StreamedModel, rig: LoopRig) -> None:
@@ -195,20 +210,22 @@ class Noted:
     def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """What the model streams."""
         if not request.messages[-1].text.startswith(SUMMARY_OPENING):
-            self._rig.made_at = len(self._rig.talk.session.log)
+            self._rig.request_log_length = len(self._rig.conversation.session.log)
         return self._model.stream(request)
 
 
-def over_http(rig: LoopRig, base_url: str, http: HttpClient, key: str = "") -> Noted:
+def create_http_model(rig: LoopRig, base_url: str, http: HttpClient, key: str = "") -> LogLengthRecorder:
     """A client that does not really wait between its attempts: the rig keeps the naps."""
 
     async def nap(seconds: float, _skip: asyncio.Event) -> None:
-        rig.naps.append(seconds)
+        rig.retry_waits.append(seconds)
         await asyncio.sleep(0)
 
     info = ModelInfo("local", "small", WINDOW, RESERVE)
     retries = RetryPolicy(pause=nap, jitter=lambda: 0.0)
-    return Noted(create_model("openai-chat", info, base_url, key, http=http, retry_policy=retries), rig)
+    return LogLengthRecorder(
+        create_model("openai-chat", info, base_url, key, http=http, retry_policy=retries), rig
+    )
 
 
 @cache
@@ -217,12 +234,12 @@ def _counter() -> TiktokenCounter:
     return TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
 
 
-def _room(root: Path, store: LevelDbStore, policy: ContextPolicy) -> OpenWorkspace:
+def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) -> OpenWorkspace:
     counter = _counter()
     tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", counter.count)
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
     parts = SessionServices(
-        store, tools, counter, Rules(), lambda: next(clock), load_prompts(), FixedApprover("once")
+        store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")
     )
     return OpenWorkspace(
         "w",
@@ -247,17 +264,21 @@ def lint_wire(messages: Messages) -> list[str]:
             found.append(f"{number}: comes before the answers to {asked}")
         if one["role"] == "assistant":
             asked = [call["id"] for call in one.get("tool_calls", ())]
-            found += [f"{number}: arguments" for call in one.get("tool_calls", ()) if not _readable(call)]
+            found += [
+                f"{number}: arguments"
+                for call in one.get("tool_calls", ())
+                if not _has_object_arguments(call)
+            ]
         if not str(one.get("content") or "").strip() and not one.get("tool_calls"):
             found.append(f"{number}: empty")
     return [*found, *(f"unanswered {call}" for call in asked)]
 
 
-def _readable(call: dict[str, Any]) -> bool:
+def _has_object_arguments(call: dict[str, Any]) -> bool:
     return isinstance(json.loads(call["function"]["arguments"]), dict)
 
 
-def replying(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Script:
+def script_replies(*replies: Reply | Callable[[dict[str, Any]], Reply]) -> Script:
     """A script that gives each reply once, in order; the last one for ever."""
     left = list(replies)
 

@@ -22,20 +22,20 @@ from helix_desktop.domain.messages import (
     ToolSpec,
 )
 
-LIST = ToolSpec(
+LIST_TOOL = ToolSpec(
     "list_directory", "Lists a directory.", {"type": "object", "properties": {"path": {"type": "string"}}}
 )
 QUESTION = (Message("system", "You help."), Message("user", "What is in this project?"))
 
 
-async def arrivals_of(model: Model, request: ModelRequest) -> list[StreamItem]:
+async def collect_stream(model: Model, request: ModelRequest) -> list[StreamItem]:
     """All that a model sends for a request."""
     return [arrival async for arrival in model.stream(request)]
 
 
-async def answer_of(model: Model, request: ModelRequest) -> ModelResponse:
+async def final_response(model: Model, request: ModelRequest) -> ModelResponse:
     """The answer, which has to come last."""
-    last = (await arrivals_of(model, request))[-1]
+    last = (await collect_stream(model, request))[-1]
     assert isinstance(last, ModelResponse)
     return last
 
@@ -50,7 +50,7 @@ class ModelContract:
 
     async def test_one_answer_comes_last_and_is_the_sum_of_the_pieces(self, model: Model) -> None:
         """What a reader saw arriving is what the answer holds."""
-        arrivals = await arrivals_of(model, ModelRequest(QUESTION))
+        arrivals = await collect_stream(model, ModelRequest(QUESTION))
         assert [isinstance(arrival, ModelResponse) for arrival in arrivals].count(True) == 1
         answer = arrivals[-1]
         assert isinstance(answer, ModelResponse)
@@ -66,7 +66,7 @@ class ModelContract:
         self, model: Model
     ) -> None:
         """Calls can be answered one by one."""
-        answer = await answer_of(model, ModelRequest(QUESTION, (LIST,)))
+        answer = await final_response(model, ModelRequest(QUESTION, (LIST_TOOL,)))
         assert answer.calls
         assert answer.stop == "calls"
         assert {call.name for call in answer.calls} == {"list_directory"}
@@ -75,26 +75,26 @@ class ModelContract:
 
     async def test_its_own_message_with_results_is_a_request_it_takes(self, model: Model) -> None:
         """The loop goes on: an answer, replayed with its results, leads to the next answer."""
-        answer = await answer_of(model, ModelRequest(QUESTION, (LIST,)))
+        answer = await final_response(model, ModelRequest(QUESTION, (LIST_TOOL,)))
         spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
         results = tuple(
             Message("tool", "README.md\nsrc/", call_id=call.id, name=call.name) for call in answer.calls
         )
-        following = await answer_of(model, ModelRequest((*QUESTION, spoken, *results), (LIST,)))
+        following = await final_response(model, ModelRequest((*QUESTION, spoken, *results), (LIST_TOOL,)))
         assert following.text.strip() or following.calls
 
     async def test_several_requests_at_once_do_not_mix(self, model: Model) -> None:
         """A model serves the chat and a handover side by side."""
-        answers = await asyncio.gather(*(answer_of(model, ModelRequest(QUESTION)) for _ in range(4)))
+        answers = await asyncio.gather(*(final_response(model, ModelRequest(QUESTION)) for _ in range(4)))
         assert all(answer.text.strip() for answer in answers)
 
     async def test_a_stream_may_be_left_and_the_model_used_again(self, model: Model) -> None:
         """Stop is possible after the first piece."""
         async with aclosing(model.stream(ModelRequest(QUESTION))) as arrivals:
             await anext(arrivals)
-        assert (await answer_of(model, ModelRequest(QUESTION))).text.strip()
+        assert (await final_response(model, ModelRequest(QUESTION))).text.strip()
 
     async def test_reported_usage_is_plausible(self, model: Model) -> None:
         """What was cached is part of what was sent; nothing is negative."""
-        usage = (await answer_of(model, ModelRequest(QUESTION))).usage
+        usage = (await final_response(model, ModelRequest(QUESTION))).usage
         assert usage is None or (0 <= usage.cached <= usage.input and usage.input > 0 <= usage.output)

@@ -22,17 +22,17 @@ from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.tools.workspace_tools import WorkspaceTools
-from tests.support.agent_rig import Rules
-from tests.support.linter import lint, lint_alternating, lint_items
-from tests.support.talking import Talking
+from tests.support.agent_rig import MemoryRules
+from tests.support.conversation_rig import ConversationRig
+from tests.support.message_linter import lint, lint_alternating, lint_items
 
 RESOURCES = Path(__file__).resolve().parents[2] / "resources"
 WORKSPACE = "2f6f4f1e-7a0a-4a53-9d0b-6f6f1c1b7e55"
 
-MakeModel = Callable[[HttpClient], Model]
+ModelFactory = Callable[[HttpClient], Model]
 
 
-class Overheard:
+class RecordingModel:
     """A model whose every request is looked at on its way out, and whose answers are kept."""
 
     def __init__(self, model: Model) -> None:
@@ -40,44 +40,46 @@ class Overheard:
         self._model = model
         self.requests: list[ModelRequest] = []
         self.answers: list[ModelResponse] = []
-        self.faulty: list[str] = []
-        self.keep = True
-        self.asked = 0
+        self.problems: list[str] = []
+        self.is_recording = True
+        self.request_count = 0
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """What the model streams."""
-        self.asked += 1
-        if self.keep:
+        self.request_count += 1
+        if self.is_recording:
             self.requests.append(request)
         for rules in (lint, lint_alternating, lint_items):
-            self.faulty += [f"request {self.asked}: {problem}" for problem in rules(request.messages)]
+            self.problems += [
+                f"request {self.request_count}: {problem}" for problem in rules(request.messages)
+            ]
         async with aclosing(self._model.stream(request)) as arrivals:
             async for arrival in arrivals:
-                if self.keep and isinstance(arrival, ModelResponse):
+                if self.is_recording and isinstance(arrival, ModelResponse):
                     self.answers.append(arrival)
                 yield arrival
 
 
 @dataclass
-class PeerRig(Talking):
+class PeerRig(ConversationRig):
     """A room, its folder and its store, and what was told and asked in it."""
 
-    room: OpenWorkspace
+    workspace: OpenWorkspace
     store: LevelDbStore
     root: Path
-    model: Overheard
+    model: RecordingModel
     updates: list[Update] = field(default_factory=list)
 
-    async def turn(self, text: str) -> TurnEnded:
+    async def run_turn(self, text: str) -> TurnEnded:
         """Run one turn, and what runs on beside it, to their end."""
-        ended = await self.talk.run(text)
-        await self.talk.wait_for_background_work()
+        ended = await self.conversation.run(text)
+        await self.conversation.wait_for_background_work()
         return ended
 
-    async def sound(self) -> None:
+    async def assert_consistent(self) -> None:
         """Every request was valid, log and store agree, nothing is open, each output is what it was."""
-        assert self.model.faulty == []
-        session = self.talk.session
+        assert self.model.problems == []
+        session = self.conversation.session
         assert await self.store.events(session.id) == session.log
         assert not session.transcript.turn_open
         assert not session.transcript.open_calls
@@ -90,10 +92,10 @@ class PeerRig(Talking):
 @asynccontextmanager
 async def peer_rig(
     folder: Path,
-    make: MakeModel,
+    make_model: ModelFactory,
     policy: ContextPolicy | None = None,
     timeouts: Timeouts | None = None,
-    dress: Callable[[Tools], Tools] | None = None,
+    wrap_tools: Callable[[Tools], Tools] | None = None,
 ) -> AsyncIterator[PeerRig]:
     """A rig over `folder`, its conversation begun; closed with everything at the end of the block.
 
@@ -103,18 +105,18 @@ async def peer_rig(
     root.mkdir(parents=True, exist_ok=True)
     http = HttpClient(timeouts)
     store = await LevelDbStore.open(folder / "store", WORKSPACE)
-    tools: Tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", counter().count)
+    tools: Tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", token_counter().count)
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
     parts = SessionServices(
         store,
-        dress(tools) if dress else tools,
-        counter(),
-        Rules(),
+        wrap_tools(tools) if wrap_tools else tools,
+        token_counter(),
+        MemoryRules(),
         lambda: next(clock),
         load_prompts(),
         FixedApprover("once"),
     )
-    model = Overheard(make(http))
+    model = RecordingModel(make_model(http))
     room = OpenWorkspace("w", parts, policy or PROFILES["balanced"], model)
     rig = PeerRig(room, store, root, model)
     room.listen(lambda _, update: rig.updates.append(update))
@@ -127,11 +129,11 @@ async def peer_rig(
 
 
 @cache
-def counter() -> TiktokenCounter:
+def token_counter() -> TiktokenCounter:
     """One for all tests of a run: reading the vocabulary takes half a second."""
     return TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
 
 
-def small(name: str, window: int = 32_000) -> ModelInfo:
+def small_model_info(name: str, window: int = 32_000) -> ModelInfo:
     """A model with a small window."""
     return ModelInfo("peer", name, window, min(1_000, window // 8))

@@ -7,14 +7,14 @@ import os
 import time
 from pathlib import Path
 
-_PATIENCE_S = 30.0  # on a busy machine
+_TIMEOUT_S = 30.0  # on a busy machine
 
-LONG = f"86400.{os.getpid()}"  # seconds that no other run of the tests on this machine sleeps
+UNIQUE_SLEEP_S = f"86400.{os.getpid()}"  # seconds that no other run of the tests on this machine sleeps
 
 
-def alive(*words: str) -> bool:
+def is_process_running(*argv: str) -> bool:
     """Whether a process with exactly this command line runs."""
-    wanted = "".join(f"{word}\0" for word in words).encode()
+    wanted = "".join(f"{word}\0" for word in argv).encode()
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and (entry / "cmdline").read_bytes() == wanted:
@@ -24,9 +24,9 @@ def alive(*words: str) -> bool:
     return False
 
 
-async def gone(*words: str) -> None:
+async def wait_for_exit(*argv: str) -> None:
     """Wait until no process with exactly this command line runs: a killed one takes a moment to end."""
-    deadline = time.monotonic() + _PATIENCE_S
-    while alive(*words):
-        assert time.monotonic() < deadline, f"still running: {words}"
+    deadline = time.monotonic() + _TIMEOUT_S
+    while is_process_running(*argv):
+        assert time.monotonic() < deadline, f"still running: {argv}"
         await asyncio.sleep(0.01)

@@ -13,10 +13,10 @@ import pytest
 from helix_desktop.tools.shell.scratch import temporary_base
 from tests.support.cli_rig import ROOT
 
-HALF_WRITTEN = shutil.ignore_patterns("*.pyc.*")
+IGNORE_TEMP_BYTECODE = shutil.ignore_patterns("*.pyc.*")
 """Bytecode that another process is just writing, for `shutil.copytree`."""
 
-_SYSTEMS_OWN = {".cache/fontconfig"}
+_SYSTEM_CACHES = {".cache/fontconfig"}
 """Made by fontconfig for every program with fonts, where the system's own cache is out of date."""
 
 
@@ -32,20 +32,20 @@ class ReadOnlyProgram:
     """Words before the command that make the folder read-only, also for root."""
 
     @classmethod
-    def at(cls, place: Path) -> ReadOnlyProgram:
+    def copy_into(cls, folder: Path) -> ReadOnlyProgram:
         """Copy the program below `place`; skips the test where root can write everywhere."""
-        program, home, scratch = place / "program", place / "home", place / "scratch"
+        program, home, scratch = folder / "program", folder / "home", folder / "scratch"
         # With its bytecode, as an installed program has it: else every start compiles the whole app anew.
-        shutil.copytree(ROOT / "helix_desktop", program / "helix_desktop", ignore=HALF_WRITTEN)
+        shutil.copytree(ROOT / "helix_desktop", program / "helix_desktop", ignore=IGNORE_TEMP_BYTECODE)
         shutil.copytree(ROOT / "resources", program / "resources", ignore=shutil.ignore_patterns("*.pyc*"))
         home.mkdir()
         scratch.mkdir()
         files = tuple(sorted(program.rglob("*")))
-        return cls(program, home, scratch, files, _read_only(program))
+        return cls(program, home, scratch, files, _write_protect(program))
 
-    def command(self, *words: str) -> tuple[str, ...]:
+    def command(self, *args: str) -> tuple[str, ...]:
         """Return the command line of `helix-desktop WORDS`."""
-        return (*self.prefix, sys.executable, "-m", "helix_desktop", *words)
+        return (*self.prefix, sys.executable, "-m", "helix_desktop", *args)
 
     @property
     def environ(self) -> dict[str, str]:
@@ -54,12 +54,12 @@ class ReadOnlyProgram:
         own = {"HOME": str(self.home), "PYTHONPATH": str(self.folder), "TMPDIR": str(self.scratch)}
         return {name: text for name, text in os.environ.items() if name not in names} | own
 
-    def written(self, data: str = "data") -> set[str]:
+    def home_entries(self, data_dir: str = "data") -> set[str]:
         """List what is in the home now, but for what is below `data` and what is the system's own."""
         found = {str(place.relative_to(self.home)) for place in self.home.rglob("*")}
-        below = tuple(f"{own}/" for own in (data, *_SYSTEMS_OWN))
+        below = tuple(f"{own}/" for own in (data_dir, *_SYSTEM_CACHES))
         rest = {name for name in found if not name.startswith(below)}
-        return rest - _SYSTEMS_OWN - ({".cache"} if _SYSTEMS_OWN & found else set())
+        return rest - _SYSTEM_CACHES - ({".cache"} if _SYSTEM_CACHES & found else set())
 
     def assert_untouched(self) -> None:
         """Assert that nothing was written beside the program or into the folder for temporary files."""
@@ -69,7 +69,7 @@ class ReadOnlyProgram:
         assert [path for path in self.scratch.rglob("*") if path != base] == []
 
 
-def _read_only(program: Path) -> tuple[str, ...]:
+def _write_protect(program: Path) -> tuple[str, ...]:
     bubblewrap = shutil.which("bwrap")
     if bubblewrap:
         return (

@@ -32,11 +32,11 @@ from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import RecordedEvent, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ToolCall
-from tests.support import rewriting
-from tests.support.maker import Maker
-from tests.support.picturing import answer_bytes, pictured
+from tests.support import session_rewrites
+from tests.support.session_images import add_image, answer_call_with_bytes
+from tests.support.session_simulator import SessionSimulator
 
-NOTED = (
+REQUEST_EVENTS = (
     UserSpoke,
     TurnEnded,
     SweepMade,
@@ -50,7 +50,7 @@ NOTED = (
     Redone,
 )
 """Events behind which a request is noted: the window was rewritten, or a turn begins or ends."""
-PLAIN = msgspec.structs.replace(
+SWEEPS_ONLY = msgspec.structs.replace(
     PROFILES["balanced"],
     least_saving=1,
     protect_steps=2,
@@ -63,134 +63,134 @@ PLAIN = msgspec.structs.replace(
     ledger_tokens=80,
 )
 FOLDING = msgspec.structs.replace(
-    PLAIN, fold_after_steps=2, fold_least=20, observe_at=0.05, observe_place_at=0.5, reflect_at=0.05
+    SWEEPS_ONLY, fold_after_steps=2, fold_least=20, observe_at=0.05, observe_place_at=0.5, reflect_at=0.05
 )
 
 
-def output(name: str, lines: int = 3) -> str:
+def tool_output(name: str, lines: int = 3) -> str:
     """Return what a tool says."""
     return "".join(f"{name}, line {number} of the output\n" for number in range(1, lines + 1))
 
 
-def turn(maker: Maker, wish: str, steps: int = 2, lines: int = 3) -> None:
+def play_turn(simulator: SessionSimulator, user_text: str, steps: int = 2, lines: int = 3) -> None:
     """Play a turn: the person's words, some steps, and the agent's last words."""
-    maker.user(wish)
+    simulator.send_message(user_text)
     for number in range(steps):
-        maker.step(f"{wish} Step {number + 1}.", 1)
-        maker.answer(0, output(f"{wish} {number + 1}", lines))
-    maker.step(f"{wish} Done.", 0)
+        simulator.step(f"{user_text} Step {number + 1}.", 1)
+        simulator.answer_call(0, tool_output(f"{user_text} {number + 1}", lines))
+    simulator.step(f"{user_text} Done.", 0)
 
 
-def sweeps(maker: Maker) -> None:
+def sweeps(simulator: SessionSimulator) -> None:
     """Sweep outputs and arguments, pin, choose forms, undo and redo."""
-    maker.user("Where is the parser?", "an earlier output")
-    body = json.dumps({"path": "src/a.py", "content": output("a long file", 16)})
-    maker.step("I write it.", [maker.call(0, body, "write_file")])
-    maker.answer(0, "Wrote it.")
-    maker.step("It is written.", 0)
-    turn(maker, "Mend the parser.", 2, lines=8)
-    maker.sweep(planner.sweep_all(maker.transcript, maker.policy), SweepReason.MANUAL)
-    sweep = maker.transcript.last_seq
-    rewriting.pin(maker, 1)
-    rewriting.choose_form(maker, 2, "preview")
-    turn(maker, "Ünïcödé ☃ 漢字, please.", 0)
-    maker.record(Undone(sweep))
-    rewriting.choose_form(maker, 3, "compact")
-    maker.record(Redone(sweep))
-    rewriting.unpin(maker, 0)
-    turn(maker, "Thanks.", 0)
+    simulator.send_message("Where is the parser?", "an earlier output")
+    body = json.dumps({"path": "src/a.py", "content": tool_output("a long file", 16)})
+    simulator.step("I write it.", [simulator.tool_call(0, body, "write_file")])
+    simulator.answer_call(0, "Wrote it.")
+    simulator.step("It is written.", 0)
+    play_turn(simulator, "Mend the parser.", 2, lines=8)
+    simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy), SweepReason.MANUAL)
+    sweep = simulator.transcript.last_seq
+    session_rewrites.pin(simulator, 1)
+    session_rewrites.choose_form(simulator, 2, "preview")
+    play_turn(simulator, "Ünïcödé ☃ 漢字, please.", 0)
+    simulator.record(Undone(sweep))
+    session_rewrites.choose_form(simulator, 3, "compact")
+    simulator.record(Redone(sweep))
+    session_rewrites.unpin(simulator, 0)
+    play_turn(simulator, "Thanks.", 0)
 
 
-def folds(maker: Maker) -> None:
+def folds(simulator: SessionSimulator) -> None:
     """Fold steps beside a pinned output, undo and redo a note, then cut as panic does."""
     for wish, steps in (("Read the tests.", 3), ("Mend the parser.", 1), ("Run them all.", 0)):
-        turn(maker, wish, steps)
-    rewriting.pin(maker, 1)
-    rewriting.fold(maker)
-    maker.undo(-1)
-    turn(maker, "Look again.", 0)
-    maker.redo(-1)
-    rewriting.truncate(maker)
+        play_turn(simulator, wish, steps)
+    session_rewrites.pin(simulator, 1)
+    session_rewrites.fold_all(simulator)
+    simulator.undo(-1)
+    play_turn(simulator, "Look again.", 0)
+    simulator.redo(-1)
+    session_rewrites.truncate(simulator)
 
 
-def observations(maker: Maker) -> None:
+def observations(simulator: SessionSimulator) -> None:
     """Place observations, undo and redo that."""
     for wish, steps in (("Read the tests.", 2), ("Mend the parser.", 2), ("Run them all.", 0)):
-        turn(maker, wish, steps, lines=5)
-    rewriting.observe(maker)
-    rewriting.place(maker)
-    maker.undo(0)
-    turn(maker, "Look again.", 0)
-    maker.redo(0)
+        play_turn(simulator, wish, steps, lines=5)
+    session_rewrites.prepare_observations(simulator)
+    session_rewrites.place_observations(simulator)
+    simulator.undo(0)
+    play_turn(simulator, "Look again.", 0)
+    simulator.redo(0)
 
 
-def handovers(maker: Maker) -> None:
+def handovers(simulator: SessionSimulator) -> None:
     """Hand over twice, with words that waited or steered, and a turn cut off and retried."""
-    turn(maker, "Read the tests.", 1)
-    turn(maker, "Mend the parser.", 1)
-    maker.hand_over(0)
-    maker.user("Go on.")
-    maker.step("I look.", 2)
-    maker.answer(1, "No such file.", ok=False)
-    maker.answer(0, "")
-    maker.steer("Only in src.")
-    maker.step("So be it.", 1)
-    maker.user("And then the docs.")
-    maker.end("stopped")
-    maker.retry()
-    maker.step("I went on.", 0)
-    maker.hand_over(0)
-    maker.undo(1)
-    turn(maker, "Was that all?", 0)
+    play_turn(simulator, "Read the tests.", 1)
+    play_turn(simulator, "Mend the parser.", 1)
+    simulator.hand_over(0)
+    simulator.send_message("Go on.")
+    simulator.step("I look.", 2)
+    simulator.answer_call(1, "No such file.", ok=False)
+    simulator.answer_call(0, "")
+    simulator.steer("Only in src.")
+    simulator.step("So be it.", 1)
+    simulator.send_message("And then the docs.")
+    simulator.end_turn("stopped")
+    simulator.retry()
+    simulator.step("I went on.", 0)
+    simulator.hand_over(0)
+    simulator.undo(1)
+    play_turn(simulator, "Was that all?", 0)
 
 
-def pictures(maker: Maker) -> None:
+def images(simulator: SessionSimulator) -> None:
     """Show images of the person and of a tool, and bytes that are no text."""
-    maker.user("What is wrong here?", image=pictured(maker, 200, 100))
-    maker.step("I look.", [ToolCall("call_a", "read_file", '{"path": "shot.png"}')])
-    shot = pictured(maker, 64, 64)
-    answer_bytes(maker, 0, maker.contents[shot.digest], shot)
-    maker.step("And at the rest.", [ToolCall("call_b", "read_file", '{"path": "core"}')])
-    answer_bytes(maker, 0, b"\x7fELF\0\0\xff\xfe data" * 9)
-    maker.step("The button is cut off.", 0)
-    maker.user("And now?", image=pictured(maker, 32, 32))
-    rewriting.sweep_images(maker, newest=False)
-    maker.step("It is cut off no more.", 0)
-    maker.undo(0)
+    simulator.send_message("What is wrong here?", image=add_image(simulator, 200, 100))
+    simulator.step("I look.", [ToolCall("call_a", "read_file", '{"path": "shot.png"}')])
+    shot = add_image(simulator, 64, 64)
+    answer_call_with_bytes(simulator, 0, simulator.contents[shot.digest], shot)
+    simulator.step("And at the rest.", [ToolCall("call_b", "read_file", '{"path": "core"}')])
+    answer_call_with_bytes(simulator, 0, b"\x7fELF\0\0\xff\xfe data" * 9)
+    simulator.step("The button is cut off.", 0)
+    simulator.send_message("And now?", image=add_image(simulator, 32, 32))
+    session_rewrites.sweep_images(simulator, newest=False)
+    simulator.step("It is cut off no more.", 0)
+    simulator.undo(0)
 
 
-SESSIONS: dict[str, tuple[ContextPolicy, Callable[[Maker], None]]] = {
-    "v1-sweeps": (PLAIN, sweeps),
+SESSIONS: dict[str, tuple[ContextPolicy, Callable[[SessionSimulator], None]]] = {
+    "v1-sweeps": (SWEEPS_ONLY, sweeps),
     "v1-folds": (FOLDING, folds),
     "v1-observations": (FOLDING, observations),
-    "v1-handovers": (PLAIN, handovers),
-    "v1-images": (PLAIN, pictures),
+    "v1-handovers": (SWEEPS_ONLY, handovers),
+    "v1-images": (SWEEPS_ONLY, images),
 }
 
 
-def session(policy: ContextPolicy, play: Callable[[Maker], None]) -> dict[str, Any]:
+def record_session(policy: ContextPolicy, play: Callable[[SessionSimulator], None]) -> dict[str, Any]:
     """Play a session; a message that several of its requests send is written once."""
-    maker = Maker(policy)
-    play(maker)
+    simulator = SessionSimulator(policy)
+    play(simulator)
     messages: dict[str, int] = {}
     requests: dict[str, list[int]] = {}
     transcript = Transcript()
-    for recorded in maker.log:
+    for recorded in simulator.log:
         transcript.apply(recorded)
-        if isinstance(recorded.event, NOTED):
-            window = project(transcript, policy, maker.frame)
+        if isinstance(recorded.event, REQUEST_EVENTS):
+            window = project(transcript, policy, simulator.frame)
             texts = [msgspec.json.encode(message).decode() for message in window.request.messages]
             requests[str(recorded.seq)] = [messages.setdefault(text, len(messages)) for text in texts]
     return {
         "policy": policy_fields(policy),
-        "frame": msgspec.to_builtins(maker.frame),
-        "log": [stored(recorded) for recorded in maker.log],
+        "frame": msgspec.to_builtins(simulator.frame),
+        "log": [stored_event(recorded) for recorded in simulator.log],
         "messages": list(messages),
         "requests": requests,
     }
 
 
-def stored(recorded: RecordedEvent) -> dict[str, Any]:
+def stored_event(recorded: RecordedEvent) -> dict[str, Any]:
     """Return an event as it is stored, without the fields that have their defaults."""
     row: dict[str, Any] = msgspec.to_builtins(recorded)
     usual = {
@@ -226,7 +226,7 @@ def main() -> None:
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
     for name, (policy, play) in SESSIONS.items():
-        (folder / f"{name}.json").write_text(file_text(session(policy, play)), encoding="utf-8")
+        (folder / f"{name}.json").write_text(file_text(record_session(policy, play)), encoding="utf-8")
 
 
 if __name__ == "__main__":

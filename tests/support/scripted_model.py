@@ -22,9 +22,9 @@ from helix_desktop.domain.messages import (
     ToolCall,
 )
 
-Play = Sequence[StreamItem | Exception | asyncio.Event]
+ScriptedReply = Sequence[StreamItem | Exception | asyncio.Event]
 """What one call does, in order: yields arrivals, raises an error, waits for an event."""
-Script = Callable[[ModelRequest], Play]
+Script = Callable[[ModelRequest], ScriptedReply]
 
 
 class ScriptedModel:
@@ -38,36 +38,36 @@ class ScriptedModel:
         self,
         script: Script,
         info: ModelInfo | None = None,
-        summary: Script | None = None,
-        observing: Script | None = None,
+        summary_script: Script | None = None,
+        observation_script: Script | None = None,
     ) -> None:
         self.info = info or ModelInfo("test", "scripted", window=8_000, reserve=400)
-        self.script, self.summary = script, summary or (lambda _: said(SUMMARY))
-        self.observing = observing or (lambda _: said(OBSERVATIONS))
-        self.question: Script = lambda _: said("1: preview")
-        self.extract: Script = lambda _: said("An extract.")
+        self.script, self.summary_script = script, summary_script or (lambda _: text_reply(SUMMARY))
+        self.observation_script = observation_script or (lambda _: text_reply(OBSERVATIONS))
+        self.question_script: Script = lambda _: text_reply("1: preview")
+        self.extract_script: Script = lambda _: text_reply("An extract.")
         self.requests: list[ModelRequest] = []
         self.summary_requests: list[ModelRequest] = []
-        self.observing_requests: list[ModelRequest] = []
-        self.questions: list[ModelRequest] = []
-        self.extracts: list[ModelRequest] = []
-        self.closed = 0
+        self.observation_requests: list[ModelRequest] = []
+        self.question_requests: list[ModelRequest] = []
+        self.extract_requests: list[ModelRequest] = []
+        self.closed_streams = 0
 
-    def _kind(self, request: ModelRequest) -> tuple[list[ModelRequest], Script]:
+    def _route(self, request: ModelRequest) -> tuple[list[ModelRequest], Script]:
         asked = request.messages[-1].text if request.messages[-1].role == "user" else ""
         if asked.startswith(OPENING):
-            return self.summary_requests, self.summary
+            return self.summary_requests, self.summary_script
         if asked.startswith((OBSERVE, REFINE)):
-            return self.observing_requests, self.observing
+            return self.observation_requests, self.observation_script
         if asked.startswith(QUESTION):
-            return self.questions, self.question
+            return self.question_requests, self.question_script
         if asked.startswith(EXTRACT):
-            return self.extracts, self.extract
+            return self.extract_requests, self.extract_script
         return self.requests, self.script
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
         """Play the script for this request."""
-        kept, script = self._kind(request)
+        kept, script = self._route(request)
         kept.append(request)
         try:
             for part in script(request):
@@ -79,7 +79,7 @@ class ScriptedModel:
                     continue
                 yield part
         finally:
-            self.closed += 1
+            self.closed_streams += 1
 
 
 class WordCounter:
@@ -91,33 +91,41 @@ class WordCounter:
         return [max(len(text.split()), len(text) // 12) for text in texts]
 
 
-def said(text: str) -> Play:
+def text_reply(text: str) -> ScriptedReply:
     """An answer in words, arriving in pieces."""
     half = len(text) // 2
     return [TextDelta(text[:half]), TextDelta(text[half:]), ModelResponse(text)]
 
 
-def called(*calls: tuple[str, dict[str, Any]], text: str = "", key: str = "c") -> Play:
+def tool_call_reply(
+    *calls: tuple[str, dict[str, Any]], text: str = "", id_prefix: str = "c"
+) -> ScriptedReply:
     """An answer that calls tools: names with arguments. Ids begin with `key`."""
     made = tuple(
-        ToolCall(f"{key}{number}", name, json.dumps(given)) for number, (name, given) in enumerate(calls)
+        ToolCall(f"{id_prefix}{number}", name, json.dumps(given))
+        for number, (name, given) in enumerate(calls)
     )
     pieces: list[StreamItem] = [TextDelta(text)] if text else []
     return [*pieces, ModelResponse(text, made, stop="calls")]
 
 
-def in_turn(*plays: Play) -> Script:
+def replies_in_order(*replies: ScriptedReply) -> Script:
     """Play these, one per request; then say `Done.` for ever."""
-    left = list(plays)
-    return lambda _: left.pop(0) if left else said("Done.")
+    left = list(replies)
+    return lambda _: left.pop(0) if left else text_reply("Done.")
 
 
-def thinking_aloud(steps: int, words: int = 600) -> Script:
+def thinking_script(steps: int, word_count: int = 600) -> Script:
     """So many steps of a model that thinks aloud, which no sweep can take."""
-    return in_turn(*(called(("say", {}), text=f"word{at} " * words, key=f"t{at}-") for at in range(steps)))
+    return replies_in_order(
+        *(
+            tool_call_reply(("say", {}), text=f"word{at} " * word_count, id_prefix=f"t{at}-")
+            for at in range(steps)
+        )
+    )
 
 
-def answers_of(request: ModelRequest) -> list[str]:
+def tool_result_texts(request: ModelRequest) -> list[str]:
     """The texts of the tools' answers in a request, in order."""
     return [message.text for message in request.messages if message.role == "tool"]
 
@@ -129,4 +137,7 @@ SUMMARY = "\n".join(
 )
 """Long enough, and with the user's own message among its sources, so that it may stand for a long history."""
 OBSERVATIONS = "- (1) The user wants it built; never touch main [e3]\n- (2) src/app.py was read [e4, e5]"
-VOIDED: Play = [TextDelta("half of"), RetryScheduled(1, 0.0, "The server closed the connection.")]
+HALF_REPLY_THEN_RETRY: ScriptedReply = [
+    TextDelta("half of"),
+    RetryScheduled(1, 0.0, "The server closed the connection."),
+]

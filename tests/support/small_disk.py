@@ -11,29 +11,29 @@ from pathlib import Path
 
 import pytest
 
-_PART = 64 * 1024
+_BLOCK_BYTES = 64 * 1024
 
 
 @contextmanager
-def mounted(place: Path, size: str = "64m") -> Iterator[None]:
+def mount_small_disk(path: Path, size: str = "64m") -> Iterator[None]:
     """Mount an empty file system of its own at `place`; skips the test where that is not allowed."""
     if sys.platform == "win32" or os.geteuid() != 0:
         pytest.skip("only root may mount a small disk")
-    line = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(place)]
+    line = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(path)]
     if subprocess.run(line, capture_output=True, check=False).returncode:
         pytest.skip("mounting is not allowed here")
     try:
         yield
     finally:
         subprocess.run(
-            ["umount", "--lazy", str(place)], check=True
+            ["umount", "--lazy", str(path)], check=True
         )  # also where a failed test left files open
 
 
-def fill_up(file: Path) -> None:
+def fill_disk(file: Path) -> None:
     """Write to a file until the disk takes no more."""
     with file.open("ab", buffering=0) as ballast:
-        part = _PART
+        part = _BLOCK_BYTES
         while part:
             try:
                 written = ballast.write(bytes(part))
@@ -42,6 +42,6 @@ def fill_up(file: Path) -> None:
             part = part if written == part else part // 2
 
 
-def remount(place: Path, how: str) -> None:
+def remount(path: Path, mode: str) -> None:
     """Mount it again, `ro` (nothing may be written) or `rw`."""
-    subprocess.run(["mount", "-o", f"remount,{how}", str(place)], check=True)
+    subprocess.run(["mount", "-o", f"remount,{mode}", str(path)], check=True)

@@ -17,21 +17,28 @@ from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.messages import ModelRequest, ToolCall, ToolSpec
 from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.registry import parse_description
-from tests.support.agent_rig import GatedStore, Rig, ToldTools, unasked
-from tests.support.linter import lint
-from tests.support.scripted_model import Play, Script, ScriptedModel, called, in_turn, said
+from tests.support.agent_rig import AgentRig, GatedStore, ScriptedTools, disable_spend_approval
+from tests.support.message_linter import lint
+from tests.support.scripted_model import (
+    Script,
+    ScriptedModel,
+    ScriptedReply,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+)
 
-PARENT = "Go."
+PARENT_PROMPT = "Go."
 """What the person says to the parent: its script's name."""
 
 
-class Delegating(ToldTools):
+class DelegatingTools(ScriptedTools):
     """The told tools and `delegate`, which gives its `task` to a subagent under `policy` and `model`."""
 
     def __init__(self) -> None:
         super().__init__()
         self.specs = (*self.specs, ToolSpec("delegate", "Starts a subagent.", {"type": "object"}))
-        self.talk: Conversation | None = None
+        self.conversation: Conversation | None = None
         self.policy: ContextPolicy | None = None
         self.model: Model | None = None
 
@@ -39,16 +46,16 @@ class Delegating(ToldTools):
         """Delegate, or do as told."""
         if call.name != "delegate":
             return await super().run(call, on_output)
-        assert self.talk is not None
+        assert self.conversation is not None
         given: dict[str, Any] = json.loads(call.arguments)
         title = str(given.get("title", ""))
-        result = await self.talk.subagents.run(
-            given["task"], self.policy and unasked(self.policy), self.model, title, call.id
+        result = await self.conversation.subagents.run(
+            given["task"], self.policy and disable_spend_approval(self.policy), self.model, title, call.id
         )
         return result.output
 
 
-class Family(Rig):
+class SubagentRig(AgentRig):
     """A parent and its subagents. Each follows the script that goes by the first words said to it."""
 
     def __init__(
@@ -59,86 +66,92 @@ class Family(Rig):
         approver: Approver | None = None,
     ) -> None:
         self.scripts = scripts
-        super().__init__(ScriptedModel(self.play), policy, store, approver)
-        self.tools = self.delegating = Delegating()
-        self.room = self.new_room(self.store, policy or PROFILES["balanced"])
+        super().__init__(ScriptedModel(self.next_play), policy, store, approver)
+        self.tools = self.delegating_tools = DelegatingTools()
+        self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
 
-    def play(self, request: ModelRequest) -> Play:
+    def next_play(self, request: ModelRequest) -> ScriptedReply:
         """What the agent of this request does next."""
-        script = self.scripts.get(opening(request))
-        return script(request) if script is not None else said("Done.")
+        script = self.scripts.get(first_user_text(request))
+        return script(request) if script is not None else text_reply("Done.")
 
     async def begin(self) -> Conversation:
         """Begin the parent's conversation."""
-        self.delegating.talk = await super().begin()
-        return self.delegating.talk
+        self.delegating_tools.conversation = await super().begin()
+        return self.delegating_tools.conversation
 
-    def requests(self, words: str) -> list[ModelRequest]:
+    def requests_of(self, prompt: str) -> list[ModelRequest]:
         """The requests of the agent to whom these were the first words."""
-        return [one for one in self.model.requests if opening(one) == words]
+        return [one for one in self.model.requests if first_user_text(one) == prompt]
 
-    def moves(self, child: str) -> list[SubagentProgress]:
+    def progress_of(self, session_id: str) -> list[SubagentProgress]:
         """What the parent told of a subagent."""
-        return [one for one in self.told(SubagentProgress) if one.session_id == child]
+        return [one for one in self.updates_of(SubagentProgress) if one.session_id == session_id]
 
-    async def children(self) -> list[str]:
+    async def subagent_sessions(self) -> list[str]:
         """The subagents' sessions by title."""
-        listed = await self.room.sessions(self.talk.session.id)
+        listed = await self.workspace.sessions(self.conversation.session.id)
         return [one.id for one in sorted(listed, key=lambda one: one.title)]
 
-    async def log(self, session: str) -> list[RecordedEvent]:
+    async def stored_log(self, session: str) -> list[RecordedEvent]:
         """A session's log as the store has it."""
         return await self.store.events(session)
 
-    async def sound(self) -> None:
+    async def assert_consistent(self) -> None:
         """The parent is sound, and every subagent's log is that of a session in which nothing is open."""
-        await super().sound()
-        for child in await self.children():
-            room = self.new_room(self.store, PROFILES["balanced"])
-            before = await self.log(child)
+        await super().assert_consistent()
+        for child in await self.subagent_sessions():
+            room = self.create_workspace(self.store, PROFILES["balanced"])
+            before = await self.stored_log(child)
             talk = await room.open_session(child)
             assert talk.session.log == before, "there was nothing to mend"
-            assert talk.session.transcript.parent == self.talk.session.id
+            assert talk.session.transcript.parent == self.conversation.session.id
 
 
-class Household(Family):
+class DelegateToolRig(SubagentRig):
     """A family whose parent has the tool `delegate` that ships."""
 
-    delegate = delegate_spec(*parse_description((resources_dir() / "prompts/tools/delegate.md").read_text()))
+    delegate_tool_spec = delegate_spec(
+        *parse_description((resources_dir() / "prompts/tools/delegate.md").read_text())
+    )
 
     def __init__(self, scripts: dict[str, Script], policy: ContextPolicy | None = None) -> None:
         super().__init__(scripts, policy)
-        self.tools = ToldTools()
-        self.room = self.new_room(self.store, policy or PROFILES["balanced"])
+        self.tools = ScriptedTools()
+        self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
 
 
-def opening(request: ModelRequest) -> str:
+def first_user_text(request: ModelRequest) -> str:
     """The first words said to the agent of a request."""
     return next(one.text for one in request.messages if one.role == "user")
 
 
-def words_in(requests: list[ModelRequest]) -> str:
+def requests_text(requests: list[ModelRequest]) -> str:
     """Everything that stands in requests, as one text."""
     return msgspec.json.encode(requests).decode()
 
 
-def valid(requests: list[ModelRequest]) -> bool:
+def are_valid(requests: list[ModelRequest]) -> bool:
     """Whether a strict server would take them all."""
     return all(lint(one.messages) == [] for one in requests)
 
 
-def delegating(*tasks: str) -> Script:
+def delegate_script(*tasks: str) -> Script:
     """A parent that gives out these tasks in one step, and then says that it is done."""
-    return in_turn(called(*(("delegate", {"task": one, "title": one}) for one in tasks), text="I delegate."))
+    return replies_in_order(
+        tool_call_reply(*(("delegate", {"task": one, "title": one}) for one in tasks), text="I delegate.")
+    )
 
 
-def waiting(words: str) -> Script:
+def waiting_script(text: str) -> Script:
     """A subagent that waits for the gate, says words and brings some back."""
-    return in_turn(called(("wait", {"text": words}), key=f"{words}-"), said(f"{words} found"))
+    return replies_in_order(
+        tool_call_reply(("wait", {"text": text}), id_prefix=f"{text}-"), text_reply(f"{text} found")
+    )
 
 
-async def started(family: Family, subagents: int) -> None:
+async def start_subagents(rig: SubagentRig, count: int) -> None:
     """Begin the parent's turn, and let it come to where so many subagents wait for the gate."""
-    await family.begin()
-    await family.talk.send(PARENT)
-    await family.when(lambda: sum(one.endswith("-0") for one in family.tools.ran) >= subagents)
+    await rig.begin()
+    await rig.conversation.send(PARENT_PROMPT)
+    await rig.wait_until(lambda: sum(one.endswith("-0") for one in rig.tools.executed_calls) >= count)

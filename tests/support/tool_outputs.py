@@ -10,31 +10,33 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-LIBRARY = Path(statistics.__file__).parent
-_MEDIAN_LOG, _SPREAD = 9.0, 1.2  # log-normal: half are below 8 KB, the mean is 15 KB
-_LEAST, _MOST = 1024, 200_000
+STDLIB_DIR = Path(statistics.__file__).parent
+_LOG_MEDIAN, _LOG_SIGMA = 9.0, 1.2  # log-normal: half are below 8 KB, the mean is 15 KB
+_MIN_BYTES, _MAX_BYTES = 1024, 200_000
 
 
 @cache
-def _files() -> tuple[tuple[str, str], ...]:
-    paths = sorted(LIBRARY.glob("*.py")) + sorted(LIBRARY.glob("asyncio/*.py"))
-    return tuple((path.relative_to(LIBRARY).as_posix(), path.read_text(encoding="utf-8")) for path in paths)
+def _source_files() -> tuple[tuple[str, str], ...]:
+    paths = sorted(STDLIB_DIR.glob("*.py")) + sorted(STDLIB_DIR.glob("asyncio/*.py"))
+    return tuple(
+        (path.relative_to(STDLIB_DIR).as_posix(), path.read_text(encoding="utf-8")) for path in paths
+    )
 
 
 @cache
-def code() -> bytes:
+def source_code() -> bytes:
     """Files as they are read."""
-    return "\n".join(text for _, text in _files()).encode()
+    return "\n".join(text for _, text in _source_files()).encode()
 
 
 @cache
-def hits() -> bytes:
+def search_results() -> bytes:
     """Lines as a search prints them."""
     words = ("def ", "import ", "raise ", "self.")
     found = (
         f"{name}:{number}:{line}"
         for word in words
-        for name, text in _files()
+        for name, text in _source_files()
         for number, line in enumerate(text.splitlines(), 1)
         if word in line
     )
@@ -42,7 +44,7 @@ def hits() -> bytes:
 
 
 @cache
-def log() -> bytes:
+def build_log() -> bytes:
     """What a build says: the interpreter's own account of its imports."""
     line = [
         sys.executable,
@@ -54,11 +56,11 @@ def log() -> bytes:
 
 
 @cache
-def listing() -> bytes:
+def directory_listing() -> bytes:
     """Names, sizes and times, as `ls -lR` prints them."""
     rows = [
         f"{path.stat().st_size:>9} {path.stat().st_mtime:.0f} {path}"
-        for path in sorted(LIBRARY.rglob("*.py"))
+        for path in sorted(STDLIB_DIR.rglob("*.py"))
     ]
     return "\n".join(rows).encode()
 
@@ -66,9 +68,11 @@ def listing() -> bytes:
 def tool_outputs(seed: int) -> Iterator[bytes]:
     """Endless outputs: half code, the rest search results, logs and listings; no two are the same."""
     rnd = random.Random(seed)
-    kinds = (code, hits, log, listing)
+    kinds = (source_code, search_results, build_log, directory_listing)
     for number in range(10**9):
         pool = rnd.choices(kinds, (50, 25, 15, 10))[0]()
-        size = int(min(_MOST, len(pool) - 1, max(_LEAST, rnd.lognormvariate(_MEDIAN_LOG, _SPREAD))))
+        size = int(
+            min(_MAX_BYTES, len(pool) - 1, max(_MIN_BYTES, rnd.lognormvariate(_LOG_MEDIAN, _LOG_SIGMA)))
+        )
         at = rnd.randrange(len(pool) - size)
         yield b"$ read --call %d.%d\n" % (seed, number) + pool[at : at + size]

@@ -22,11 +22,21 @@ from helix_desktop.store.core.row_codec import Codec, RowDamaged
 from helix_desktop.store.leveldb.contents import holds_content
 from helix_desktop.store.leveldb.event_log import EVENT_TYPE
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.store_damage import settle
-from tests.support.store_killing import Acknowledged, check_acknowledged, check_rows_agree, kill_a_writer
-from tests.support.store_making import WORKSPACE
-from tests.support.store_power import MODES, check_after_power_loss, lose_power, record
-from tests.support.store_truth import Truth, damage_and_compare, damage_one_file, write_on
+from tests.support.store.builders import WORKSPACE
+from tests.support.store.crash_checks import (
+    AcknowledgedCommits,
+    check_acknowledged,
+    check_row_consistency,
+    kill_writer,
+)
+from tests.support.store.damage import compact_tables
+from tests.support.store.expected_state import ExpectedState, damage_and_compare, damage_file, write_commits
+from tests.support.store.power_loss import (
+    LOSS_MODES,
+    check_after_power_loss,
+    record_copies,
+    simulate_power_loss,
+)
 
 pytestmark = pytest.mark.timeout(600)
 
@@ -38,7 +48,7 @@ KILLS, AT_ONCE = 10, 10
 @pytest.fixture(scope="module")
 def copies(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """A store after each of many groups of writes."""
-    return record(tmp_path_factory.mktemp("power"), GROUPS, LARGEST)
+    return record_copies(tmp_path_factory.mktemp("power"), GROUPS, LARGEST)
 
 
 def test_the_recorded_writer_changed_its_log_and_wrote_tables(copies: list[Path]) -> None:
@@ -48,12 +58,12 @@ def test_the_recorded_writer_changed_its_log_and_wrote_tables(copies: list[Path]
     assert len(tables) > 1
 
 
-@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("mode", LOSS_MODES)
 @pytest.mark.parametrize("seed", range(LOSSES))
 async def test_power_loss(copies: list[Path], tmp_path: Path, mode: str, seed: int) -> None:
     rnd = random.Random(f"{mode} {seed}")
     acknowledged = rnd.randrange(1, GROUPS)
-    lose_power(copies[acknowledged - 1], copies[acknowledged], tmp_path / "store", rnd, mode)
+    simulate_power_loss(copies[acknowledged - 1], copies[acknowledged], tmp_path / "store", rnd, mode)
     await check_after_power_loss(tmp_path / "store", acknowledged, LARGEST)
     shutil.rmtree(tmp_path / "store")
 
@@ -61,9 +71,9 @@ async def test_power_loss(copies: list[Path], tmp_path: Path, mode: str, seed: i
 @pytest.mark.parametrize("batch", range(AT_ONCE))
 async def test_kill_9(tmp_path: Path, batch: int) -> None:
     folder = tmp_path / "store"
-    everything: Acknowledged = {}
+    everything: AcknowledgedCommits = {}
     for number in range(KILLS):
-        acknowledged = kill_a_writer(folder, batch * KILLS + number)
+        acknowledged = kill_writer(folder, batch * KILLS + number)
         everything |= acknowledged
         store = await LevelDbStore.open(folder, WORKSPACE)
         try:
@@ -77,32 +87,32 @@ async def test_kill_9(tmp_path: Path, batch: int) -> None:
         assert (await store.health.check()).is_sound
     finally:
         await store.close()
-    check_rows_agree(folder)
+    check_row_consistency(folder)
     shutil.rmtree(folder)
 
 
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Truth]:
+def original(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState]:
     """A closed store of 120 commits in tables and in the log."""
-    folder, made = tmp_path_factory.mktemp("original") / "store", Truth()
-    asyncio.run(write_on(folder, made, 60, 1))
-    settle(folder)
-    asyncio.run(write_on(folder, made, 60, 2))
+    folder, made = tmp_path_factory.mktemp("original") / "store", ExpectedState()
+    asyncio.run(write_commits(folder, made, 60, 1))
+    compact_tables(folder)
+    asyncio.run(write_commits(folder, made, 60, 2))
     return folder, made
 
 
 @pytest.mark.parametrize("seed", range(300))
-async def test_damaged_bytes(original: tuple[Path, Truth], tmp_path: Path, seed: int) -> None:
+async def test_damaged_bytes(original: tuple[Path, ExpectedState], tmp_path: Path, seed: int) -> None:
     shutil.copytree(original[0], tmp_path / "store")
     await damage_and_compare(tmp_path / "store", original[1], random.Random(f"torture {seed}"))
 
 
 @pytest.mark.parametrize("seed", range(60))
 async def test_mending_recovers_no_less_than_leveldbs_own_repair(
-    original: tuple[Path, Truth], tmp_path: Path, seed: int
+    original: tuple[Path, ExpectedState], tmp_path: Path, seed: int
 ) -> None:
     shutil.copytree(original[0], tmp_path / "store")
-    damage_one_file(tmp_path / "store", random.Random(f"repair {seed}"))
+    damage_file(tmp_path / "store", random.Random(f"repair {seed}"))
     shutil.copytree(tmp_path / "store", tmp_path / "repaired")
     plyvel.repair_db(str(tmp_path / "repaired" / "db"))
     theirs = sound_rows(tmp_path / "repaired" / "db")

@@ -23,7 +23,7 @@ from helix_desktop.store.core.row_codec import Codec
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.database import Database, ReadView, create_db
 from helix_desktop.store.leveldb_store import LevelDbStore
-from tests.support.store_making import WORKSPACE, answered, content
+from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event
 
 ROOT = Path(__file__).resolve().parents[2]
 _SHARED = 300_000  # bytes; more than the writer's helper passes over
@@ -125,7 +125,7 @@ async def _store_round(folder: Path, rnd: random.Random) -> None:
     async def write() -> None:
         for seq in range(1, 10_000):
             data = b"%d " % seq * rnd.choice((50, 4000, _SHARED // 2))
-            await store.commit("s", [answered(seq, data)], [content(data)])
+            await store.commit("s", [tool_answer_event(seq, data)], [make_content(data)])
             held.append(data)
 
     async def read() -> None:

@@ -19,6 +19,7 @@ from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.mcp.client.exposed_tool import ExposedTool, expose_tool, sanitize_text
 from helix_desktop.mcp.client.process import ProgramSpec, build_environment
 from helix_desktop.mcp.client.stderr_log import StderrLog
+from helix_desktop.system.task_scope import raise_if_cancelled
 
 if TYPE_CHECKING:
     from mcp.client import ClientSession
@@ -92,6 +93,7 @@ class ServerActor:
         while True:
             started_at_s = loop.time()
             reason = await self._connect()
+            raise_if_cancelled()
             failures = 1 if loop.time() - started_at_s > _STABLE_AFTER_S else failures + 1
             delay_s = (
                 self._retry_delays_s[min(failures, len(self._retry_delays_s)) - 1]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mcp_rig import McpRig
+from tests.support.mcp.mcp_rig import McpRig
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.workspaces.record import WorkspaceRecord
-from tests.support.store_making import content
+from tests.support.store.builders import make_content
 
-ONE = content(b"one line\n")
+ONE = make_content(b"one line\n")
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from helix_desktop.services.cache_server.lazy_store import LazyStore
 from helix_desktop.services.cache_server.tools import CACHE_SERVER_SESSION, CacheServerTools
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.tools.cache.registry import cache_registry
-from tests.support.pictures import png
-from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, TickingClock, content
-from tests.support.tool_cache import DESCRIPTIONS, count_quarters
+from tests.support.image_bytes import png
+from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock, make_content
+from tests.support.tool_rig import DESCRIPTIONS_DIR, estimate_tokens
 
 CLOCK = TickingClock()
 TEXT = b"".join(b"line %d of the log\n" % number for number in range(1, 3001))
@@ -42,7 +42,7 @@ async def served(folder: Path, idle_s: float = 0.0) -> AsyncIterator[Client]:
 
     held = LazyStore(lambda: opened(folder), idle_s)
     try:
-        async with Client(cache_server(CacheServerTools(held, count_quarters), "proj", "1.0")) as client:
+        async with Client(cache_server(CacheServerTools(held, estimate_tokens), "proj", "1.0")) as client:
             yield client
     finally:
         await held.close()
@@ -60,7 +60,7 @@ def said(result: CallToolResult) -> str:
 
 
 async def test_it_says_who_it_is_and_what_it_has(tmp_path: Path) -> None:
-    await stored(tmp_path / "store", content(TEXT))
+    await stored(tmp_path / "store", make_content(TEXT))
     async with served(tmp_path / "store") as client:
         assert client.server_info is not None
         assert client.server_info.name == SERVER_NAME == "builtin_context_cache"
@@ -73,7 +73,7 @@ async def test_it_says_who_it_is_and_what_it_has(tmp_path: Path) -> None:
 
 
 async def test_other_programs_get_what_the_agent_itself_would(tmp_path: Path) -> None:
-    one = content(TEXT)
+    one = make_content(TEXT)
     await stored(tmp_path / "store", one)
     asked: list[tuple[str, dict[str, Any]]] = [
         ("recall_cached_content", {"hash": one.digest}),
@@ -86,14 +86,14 @@ async def test_other_programs_get_what_the_agent_itself_would(tmp_path: Path) ->
     async with served(tmp_path / "store") as client:
         told = [said(await client.call_tool(name, given)) for name, given in asked]
     async with opened(tmp_path / "store") as store:
-        box = cache_registry(store, DESCRIPTIONS, count_quarters)
+        box = cache_registry(store, DESCRIPTIONS_DIR, estimate_tokens)
         for (name, given), answer in zip(asked, told, strict=True):
             own = await box.run(ToolCall("1", name, json.dumps(given)))
             assert answer == (own.model_text or own.content.decode())
 
 
 async def test_short_content_comes_back_byte_for_byte(tmp_path: Path) -> None:
-    one = content("grüße\r\n\tend".encode())
+    one = make_content("grüße\r\n\tend".encode())
     await stored(tmp_path / "store", one)
     async with served(tmp_path / "store") as client:
         assert said(await client.call_tool("recall_cached_content", {"hash": one.digest})) == "grüße\r\n\tend"
@@ -101,9 +101,9 @@ async def test_short_content_comes_back_byte_for_byte(tmp_path: Path) -> None:
 
 async def test_an_image_is_one(tmp_path: Path) -> None:
     data = png(3, 2)
-    await stored(tmp_path / "store", content(data))
+    await stored(tmp_path / "store", make_content(data))
     async with served(tmp_path / "store") as client:
-        result = await client.call_tool("recall_cached_content", {"hash": content(data).digest})
+        result = await client.call_tool("recall_cached_content", {"hash": make_content(data).digest})
     text, image = result.content
     assert isinstance(text, TextContent)
     assert isinstance(image, ImageContent)
@@ -126,7 +126,7 @@ async def test_an_image_is_one(tmp_path: Path) -> None:
 async def test_bad_questions_are_answered_with_what_is_wrong(
     tmp_path: Path, name: str, given: dict[str, Any], words: str
 ) -> None:
-    await stored(tmp_path / "store", content(TEXT))
+    await stored(tmp_path / "store", make_content(TEXT))
     async with served(tmp_path / "store") as client:
         result = await client.call_tool(name, given)
     assert result.is_error
@@ -134,15 +134,15 @@ async def test_bad_questions_are_answered_with_what_is_wrong(
 
 
 async def test_no_other_tool_can_be_called(tmp_path: Path) -> None:
-    await stored(tmp_path / "store", content(TEXT))
+    await stored(tmp_path / "store", make_content(TEXT))
     async with served(tmp_path / "store") as client:
         with pytest.raises(MCPError, match="no tool 'run_command'"):
             await client.call_tool("run_command", {"command": "id"})
 
 
 async def test_another_workspaces_content_cannot_be_read(tmp_path: Path) -> None:
-    await stored(tmp_path / "store", content(b"mine"))
-    foreign = content(b"theirs")
+    await stored(tmp_path / "store", make_content(b"mine"))
+    foreign = make_content(b"theirs")
     async with opened(tmp_path / "other", OTHER_WORKSPACE) as store:
         await store.commit("s9", contents=[foreign])
     async with served(tmp_path / "store") as client:
@@ -152,7 +152,7 @@ async def test_another_workspaces_content_cannot_be_read(tmp_path: Path) -> None
 
 
 async def test_a_list_goes_on_page_by_page_to_its_end(tmp_path: Path) -> None:
-    made = [content(b"content %d" % number) for number in range(7)]
+    made = [make_content(b"content %d" % number) for number in range(7)]
     for one in made:
         await stored(tmp_path / "store", one)
     seen: list[str] = []
@@ -168,7 +168,7 @@ async def test_a_list_goes_on_page_by_page_to_its_end(tmp_path: Path) -> None:
 
 
 async def test_recalls_by_others_count_as_use(tmp_path: Path) -> None:
-    one = content(TEXT)
+    one = make_content(TEXT)
     await stored(tmp_path / "store", one)
     async with served(tmp_path / "store") as client:
         await client.call_tool("recall_cached_content", {"hash": one.digest})

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.mcp_rig import HERE, McpRig, agreed
+from tests.support.mcp.mcp_rig import SCRIPTS_DIR, McpRig, approved_server
 
 
 @asynccontextmanager
@@ -20,7 +20,7 @@ async def serving(folder: Path, port: int = 0) -> AsyncIterator[int]:
     note = folder / "port"
     note.unlink(missing_ok=True)
     process = await asyncio.create_subprocess_exec(
-        sys.executable, str(HERE / "mcp_made.py"), "http", str(note), str(port)
+        sys.executable, str(SCRIPTS_DIR / "sdk_server.py"), "http", str(note), str(port)
     )
     try:
         while not (note.exists() and note.read_text(encoding="utf-8")):  # noqa: ASYNC110 - another process
@@ -35,22 +35,24 @@ async def test_a_server_behind_a_url_is_called_and_found_again(rig: McpRig, tmp_
     """Calls, progress and cancelling go over HTTP too; a server that was away is found again."""
     async with serving(tmp_path) as port:
         url = f"http://127.0.0.1:{port}/mcp"
-        rig.kept["Authorization"] = "Bearer very-secret"
-        await rig.use(agreed("web", command="", args=(), url=url, secret_headers=("Authorization",)))
+        rig.secrets["Authorization"] = "Bearer very-secret"
+        await rig.start_servers(
+            approved_server("web", command="", args=(), url=url, secret_headers=("Authorization",))
+        )
         actor = rig.actor("web")
         assert actor.status.state == "ready", actor.status.reason
-        assert await rig.text("mcp__web__say", text="hello") == "You said: hello"
+        assert await rig.call_text("mcp__web__say", text="hello") == "You said: hello"
         heard: list[str] = []
         await rig.call("mcp__web__count", heard.append, to=2)
         assert heard == ["1 of 2: step 1\n", "2 of 2: step 2\n"]
-        await rig.text("mcp__web__grow")
-        await rig.when(lambda: "mcp__web__fresh" in rig.names)
+        await rig.call_text("mcp__web__grow")
+        await rig.wait_until(lambda: "mcp__web__fresh" in rig.tool_names)
     with pytest.raises(Exception, match="web"):
         await rig.call("mcp__web__say", text="anybody?")
     async with serving(tmp_path, port):
         rig.actor("web").retry()
-        await rig.when(lambda: rig.actor("web").is_up)
-        assert await rig.text("mcp__web__say", text="again") == "You said: again"
+        await rig.wait_until(lambda: rig.actor("web").is_up)
+        assert await rig.call_text("mcp__web__say", text="again") == "You said: again"
     assert "very-secret" not in actor.stderr_log.text
 
 
@@ -81,11 +83,11 @@ async def test_what_answers_is_no_server(rig: McpRig, tmp_path: Path) -> None:
     closed.close()
     await closed.wait_closed()
     entries = [
-        agreed(name, command="", args=(), url=f"http://127.0.0.1:{one}/mcp")
+        approved_server(name, command="", args=(), url=f"http://127.0.0.1:{one}/mcp")
         for name, one in (("page", port), ("nothing", nothing), ("flood", flood.sockets[0].getsockname()[1]))
     ]
     await rig.hub.set_servers(entries, True)
-    await rig.when(lambda: all(rig.actor(one.name).status.state == "failed" for one in entries))
+    await rig.wait_until(lambda: all(rig.actor(one.name).status.state == "failed" for one in entries))
     assert "401 Unauthorized" in rig.actor("page").status.reason
     assert "connect" in rig.actor("nothing").status.reason.lower()
     assert "an answer of over 16 MB" in rig.actor("flood").status.reason

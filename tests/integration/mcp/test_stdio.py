@@ -9,21 +9,21 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import ToolError
-from tests.support.mcp_rig import McpRig, made
+from tests.support.mcp.mcp_rig import McpRig, sdk_server
 
 
 async def test_a_server_is_greeted_listed_and_called(rig: McpRig) -> None:
     """Its tools stand under names of their own, say where they come from, and answer."""
-    await rig.use(made())
+    await rig.start_servers(sdk_server())
     actor = rig.actor("made")
     assert actor.status.state == "ready", actor.stderr_log.text
     assert actor.server_title == "made 1.0"
-    assert rig.names == sorted(rig.names)
-    assert "mcp__made__say" in rig.names
+    assert rig.tool_names == sorted(rig.tool_names)
+    assert "mcp__made__say" in rig.tool_names
     (say,) = [spec for spec in rig.tools.specs if spec.name == "mcp__made__say"]
     assert say.description == "[MCP server made] Says a text."
     assert say.parameters["required"] == ["text"]
-    assert await rig.text("mcp__made__say", text="hello") == "You said: hello"
+    assert await rig.call_text("mcp__made__say", text="hello") == "You said: hello"
 
 
 async def test_it_is_given_what_was_configured_and_nothing_of_ours(
@@ -32,10 +32,10 @@ async def test_it_is_given_what_was_configured_and_nothing_of_ours(
     """Keys of providers in our environment do not reach a server; its own variables and folder do."""
     monkeypatch.setenv("OPENAI_API_KEY", "sk-ours")
     monkeypatch.setenv("HELIX_SOMETHING", "ours")
-    rig.kept["DEEP"] = "kept in the keychain"
+    rig.secrets["DEEP"] = "kept in the keychain"
     (tmp_path / "sub").mkdir()
-    await rig.use(made(env={"PLAIN": "seen"}, secret_env=("DEEP",), cwd="sub"))
-    given = json.loads(await rig.text("mcp__made__environment"))
+    await rig.start_servers(sdk_server(env={"PLAIN": "seen"}, secret_env=("DEEP",), cwd="sub"))
+    given = json.loads(await rig.call_text("mcp__made__environment"))
     assert given["PLAIN"] == "seen"
     assert given["DEEP"] == "kept in the keychain"
     assert given["cwd"] == str(tmp_path / "sub")
@@ -44,7 +44,7 @@ async def test_it_is_given_what_was_configured_and_nothing_of_ours(
 
 async def test_progress_is_heard_while_it_runs(rig: McpRig) -> None:
     """What a call says of its progress arrives before its answer."""
-    await rig.use(made())
+    await rig.start_servers(sdk_server())
     heard: list[str] = []
     result = await rig.call("mcp__made__count", heard.append, to=3)
     assert result.content == b"counted to 3"
@@ -53,7 +53,7 @@ async def test_progress_is_heard_while_it_runs(rig: McpRig) -> None:
 
 async def test_a_cancelled_call_is_cancelled_at_the_server(rig: McpRig, tmp_path: Path) -> None:
     """The server stops its work, and serves the next call."""
-    await rig.use(made())
+    await rig.start_servers(sdk_server())
     begun = asyncio.Event()
     call = asyncio.get_running_loop().create_task(
         rig.call("mcp__made__count", lambda _: begun.set(), to=1000, seconds=1.0)
@@ -62,22 +62,22 @@ async def test_a_cancelled_call_is_cancelled_at_the_server(rig: McpRig, tmp_path
     call.cancel()
     with pytest.raises(asyncio.CancelledError):
         await call
-    await rig.when((tmp_path / "cancelled").exists)
-    assert await rig.text("mcp__made__say", text="still here") == "You said: still here"
+    await rig.wait_until((tmp_path / "cancelled").exists)
+    assert await rig.call_text("mcp__made__say", text="still here") == "You said: still here"
 
 
 async def test_new_tools_are_told_when_the_server_says_so(rig: McpRig) -> None:
     """A list that changes is read again."""
-    await rig.use(made())
-    before = rig.names
-    assert await rig.text("mcp__made__grow") == "grown"
-    await rig.when(lambda: "mcp__made__fresh" in rig.names)
-    assert set(before) < set(rig.names)
+    await rig.start_servers(sdk_server())
+    before = rig.tool_names
+    assert await rig.call_text("mcp__made__grow") == "grown"
+    await rig.wait_until(lambda: "mcp__made__fresh" in rig.tool_names)
+    assert set(before) < set(rig.tool_names)
 
 
 async def test_pictures_and_resources_come_with_their_text(rig: McpRig) -> None:
     """The image's bytes stand beside the text, the resource in it."""
-    await rig.use(made())
+    await rig.start_servers(sdk_server())
     result = await rig.call("mcp__made__picture")
     assert len(result.image_data) == 1
     assert result.content.decode() == (
@@ -87,7 +87,7 @@ async def test_pictures_and_resources_come_with_their_text(rig: McpRig) -> None:
 
 async def test_a_tool_that_fails_says_why(rig: McpRig) -> None:
     """Its own words reach the model, marked as a failure."""
-    await rig.use(made())
+    await rig.start_servers(sdk_server())
     result = await rig.call("mcp__made__fail")
     assert not result.ok
     assert "it went wrong" in result.content.decode()
@@ -95,14 +95,14 @@ async def test_a_tool_that_fails_says_why(rig: McpRig) -> None:
 
 async def test_a_server_that_dies_in_a_call_is_told_of_and_started_again(rig: McpRig) -> None:
     """The call fails with a reason, the tools stay told, and the next call finds the server back."""
-    await rig.use(made())
-    actor, told = rig.actor("made"), rig.names
+    await rig.start_servers(sdk_server())
+    actor, told = rig.actor("made"), rig.tool_names
     with pytest.raises(ToolError, match="did not carry out die"):
         await rig.call("mcp__made__die")
-    await rig.when(lambda: actor.status.state == "failed")
+    await rig.wait_until(lambda: actor.status.state == "failed")
     assert "The server ended." in actor.status.reason
     assert "I am dying" in actor.status.reason
     assert "abcdefgh" not in actor.status.reason + actor.stderr_log.text
     assert "It ended with exit code 3." in actor.stderr_log.text
-    assert rig.names == told
-    assert await rig.text("mcp__made__say", text="back") == "You said: back"
+    assert rig.tool_names == told
+    assert await rig.call_text("mcp__made__say", text="back") == "You said: back"

@@ -25,26 +25,26 @@ from helix_desktop.domain.messages import (
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.streaming import StreamedModel
-from tests.support.bound_thinking import BoundThinking
-from tests.support.chat_server import (
+from tests.support.model_contract import collect_stream, final_response
+from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
     Delta,
     Finish,
+    OpaqueReasoning,
+    PlainReply,
     Raw,
     Reasoning,
-    Refusal,
     Reply,
-    Sealed,
-    Stream,
+    StreamedReply,
     Text,
-    error,
-    in_turn,
-    say,
+    api_error,
+    replies_in_order,
+    text_reply,
 )
-from tests.support.model_contract import answer_of, arrivals_of
-from tests.support.speakers import Naps
-from tests.support.wires import AnthropicWire
+from tests.support.model_servers.dialects import SleepRecorder
+from tests.support.model_servers.signed_thinking import SignedThinkingScript
+from tests.support.model_servers.wire_formats import AnthropicWireFormat
 
 KEY = "sk-ant-0123456789"
 INFO = ModelInfo("claude", "claude-x", window=200_000, output=64_000)
@@ -60,11 +60,13 @@ async def http() -> AsyncIterator[HttpClient]:
 
 
 def serving(*replies: Reply) -> ChatServer:
-    return ChatServer(in_turn(*replies), wire=AnthropicWire())
+    return ChatServer(replies_in_order(*replies), wire_format=AnthropicWireFormat())
 
 
 def model(server: ChatServer, http: HttpClient, info: ModelInfo = INFO) -> StreamedModel:
-    return create_model("anthropic", info, server.base_url, KEY, http=http, retry_policy=Naps().retries)
+    return create_model(
+        "anthropic", info, server.base_url, KEY, http=http, retry_policy=SleepRecorder().retry_policy
+    )
 
 
 def spoken(answer: ModelResponse) -> Message:
@@ -76,8 +78,8 @@ def result(call: ToolCall, text: str = "text of a file") -> Message:
 
 
 async def test_headers_and_the_body_of_a_first_request(http: HttpClient) -> None:
-    async with serving(say("ok")) as server:
-        await arrivals_of(model(server, http), ModelRequest(QUESTION, (READ,)))
+    async with serving(text_reply("ok")) as server:
+        await collect_stream(model(server, http), ModelRequest(QUESTION, (READ,)))
         sent = server.requests[0]
     assert sent.headers["x-api-key"] == KEY
     assert sent.headers["anthropic-version"] == "2023-06-01"
@@ -93,35 +95,35 @@ async def test_headers_and_the_body_of_a_first_request(http: HttpClient) -> None
 
 
 async def test_an_address_without_its_version_is_completed(http: HttpClient) -> None:
-    async with serving(say("ok")) as server:
+    async with serving(text_reply("ok")) as server:
         chat = create_model("anthropic", INFO, server.base_url.removesuffix("/v1") + "/", KEY, http=http)
-        assert (await answer_of(chat, ModelRequest(QUESTION))).text == "ok"
+        assert (await final_response(chat, ModelRequest(QUESTION))).text == "ok"
         assert server.requests[0].path == "/v1/messages"
 
 
 async def test_without_a_known_limit_the_reserve_is_asked_for(http: HttpClient) -> None:
-    async with serving(say("ok")) as server:
+    async with serving(text_reply("ok")) as server:
         info = msgspec.structs.replace(INFO, output=0, reserve=2_000)
-        await arrivals_of(model(server, http, info), ModelRequest(QUESTION))
+        await collect_stream(model(server, http, info), ModelRequest(QUESTION))
         assert server.bodies[0]["max_tokens"] == 2_000
 
 
 async def test_thinking_goes_back_as_it_came(http: HttpClient) -> None:
-    first = Stream(
+    first = StreamedReply(
         Reasoning("Let me "),
         Reasoning("look."),
-        Sealed("c2ln"),
-        Sealed("b3BhcXVl"),
+        OpaqueReasoning("c2ln"),
+        OpaqueReasoning("b3BhcXVl"),
         Text("Looking."),
         Call("read_file", '{"path": "größe.py"}', "toolu_1"),
         Call("read_file", "{}", "toolu_2"),
     )
-    async with serving(first, say("ok")) as server:
+    async with serving(first, text_reply("ok")) as server:
         chat = model(server, http)
-        answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
+        answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
         assert [call.arguments for call in answer.calls] == ['{"path": "größe.py"}', "{}"]
         results = (result(answer.calls[0]), result(answer.calls[1], "none"))
-        await arrivals_of(chat, ModelRequest((*QUESTION, spoken(answer), *results), (READ,)))
+        await collect_stream(chat, ModelRequest((*QUESTION, spoken(answer), *results), (READ,)))
         [_, assistant, user] = server.bodies[1]["messages"]
     assert assistant == {
         "role": "assistant",
@@ -150,35 +152,35 @@ async def test_thinking_goes_back_as_it_came(http: HttpClient) -> None:
     ],
 )
 async def test_why_an_answer_ended(http: HttpClient, reason: str, stop: StopReason) -> None:
-    async with serving(Stream(Text("So far."), finish=reason)) as server:
-        assert (await answer_of(model(server, http), ModelRequest(QUESTION))).stop == stop
+    async with serving(StreamedReply(Text("So far."), finish=reason)) as server:
+        assert (await final_response(model(server, http), ModelRequest(QUESTION))).stop == stop
 
 
 async def test_what_a_refusal_leaves_behind_is_not_acted_upon(http: HttpClient) -> None:
-    async with serving(Stream(Text("So"), Call("run_command", "{}"), finish="refusal")) as server:
-        answer = await answer_of(model(server, http), ModelRequest(QUESTION, (READ,)))
+    async with serving(StreamedReply(Text("So"), Call("run_command", "{}"), finish="refusal")) as server:
+        answer = await final_response(model(server, http), ModelRequest(QUESTION, (READ,)))
     assert (answer.text, answer.calls, answer.verbatim) == ("So", (), None)
 
 
 async def test_a_refusal_is_explained_in_the_providers_words(http: HttpClient) -> None:
     why = {"type": "refusal", "category": "bio", "explanation": "This could do harm."}
     delta = Delta({"type": "message_delta", "delta": {"stop_reason": "refusal", "stop_details": why}})
-    async with serving(Stream(delta, finish="")) as server:
+    async with serving(StreamedReply(delta, finish="")) as server:
         with pytest.raises(ModelRequestRejected, match="This could do harm"):
-            await answer_of(model(server, http), ModelRequest(QUESTION))
+            await final_response(model(server, http), ModelRequest(QUESTION))
 
 
 async def test_a_window_full_before_the_first_word_is_an_overflow(http: HttpClient) -> None:
-    async with serving(Stream(Reasoning("hm"), finish="model_context_window_exceeded")) as server:
+    async with serving(StreamedReply(Reasoning("hm"), finish="model_context_window_exceeded")) as server:
         with pytest.raises(ContextWindowExceeded):
-            await answer_of(model(server, http), ModelRequest(QUESTION))
+            await final_response(model(server, http), ModelRequest(QUESTION))
 
 
 async def test_an_overloaded_server_is_asked_again(http: HttpClient) -> None:
     busy = {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
     raw = Raw(b"event: error\ndata: " + json.dumps(busy).encode() + b"\n\n")
-    async with serving(Stream(Text("ha"), raw), Refusal(503, busy), say("ok")) as server:
-        arrivals = await arrivals_of(model(server, http), ModelRequest(QUESTION))
+    async with serving(StreamedReply(Text("ha"), raw), PlainReply(503, busy), text_reply("ok")) as server:
+        arrivals = await collect_stream(model(server, http), ModelRequest(QUESTION))
     told = [one for one in arrivals if isinstance(one, RetryScheduled)]
     assert [type(one) for one in arrivals] == [
         TextDelta,
@@ -201,8 +203,8 @@ async def test_input_counts_what_the_cache_read_and_wrote(http: HttpClient) -> N
     end = Delta(
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 45}}
     )
-    async with serving(Stream(start, Text("ok"), end, finish="", usage=None)) as server:
-        answer = await answer_of(model(server, http), ModelRequest(QUESTION))
+    async with serving(StreamedReply(start, Text("ok"), end, finish="", usage=None)) as server:
+        answer = await final_response(model(server, http), ModelRequest(QUESTION))
     assert answer.usage == Usage(3_210, 45, 3_000)
 
 
@@ -217,8 +219,8 @@ async def test_an_answer_that_was_not_streamed(http: HttpClient) -> None:
         "stop_reason": "tool_use",
         "usage": {"input_tokens": 9, "output_tokens": 2},
     }
-    async with serving(Refusal(200, whole)) as server:
-        answer = await answer_of(model(server, http), ModelRequest(QUESTION))
+    async with serving(PlainReply(200, whole)) as server:
+        answer = await final_response(model(server, http), ModelRequest(QUESTION))
     assert (answer.text, answer.reasoning, answer.stop) == ("Looking.", "hm", "calls")
     assert json.loads(answer.calls[0].arguments) == {"path": "a"}
     assert answer.usage == Usage(9, 2)
@@ -245,50 +247,53 @@ class TestForms:
     async def test_a_shorter_answer_is_asked_for(
         self, http: HttpClient, refusal: str, asked: list[int]
     ) -> None:
-        async with serving(error(400, refusal), say("ok")) as server:
+        async with serving(api_error(400, refusal), text_reply("ok")) as server:
             chat = model(server, http)
-            arrivals = await arrivals_of(chat, ModelRequest(QUESTION))
-            await arrivals_of(chat, ModelRequest(QUESTION))
+            arrivals = await collect_stream(chat, ModelRequest(QUESTION))
+            await collect_stream(chat, ModelRequest(QUESTION))
             assert [body["max_tokens"] for body in server.bodies] == asked
         assert [type(one) for one in arrivals] == [TextDelta, ModelResponse]
 
     async def test_no_room_worth_asking_for_is_an_overflow(self, http: HttpClient) -> None:
         words = "input length and `max_tokens` exceed context limit: 199990 + 64000 > 200000"
-        async with serving(error(400, words)) as server:
+        async with serving(api_error(400, words)) as server:
             with pytest.raises(ContextWindowExceeded):
-                await arrivals_of(model(server, http), ModelRequest(QUESTION))
+                await collect_stream(model(server, http), ModelRequest(QUESTION))
             assert len(server.bodies) == 1
 
     async def test_a_server_without_breakpoints_gets_none(self, http: HttpClient) -> None:
         def script(request: dict[str, Any]) -> Reply:
             if "cache_control" in json.dumps(request):
-                return error(400, "system.0.cache_control: Extra inputs are not permitted")
-            return say("ok")
+                return api_error(400, "system.0.cache_control: Extra inputs are not permitted")
+            return text_reply("ok")
 
-        async with ChatServer(script, wire=AnthropicWire()) as server:
+        async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
             chat = model(server, http)
             for _ in range(2):
-                assert (await answer_of(chat, ModelRequest(QUESTION))).text == "ok"
+                assert (await final_response(chat, ModelRequest(QUESTION))).text == "ok"
             assert len(server.bodies) == 3
 
     async def test_thinking_that_is_refused_again_and_again_is_left_out(self, http: HttpClient) -> None:
         def script(request: dict[str, Any]) -> Reply:
             if '"type": "thinking"' in json.dumps(request["messages"]):
-                return error(400, "messages.1.content.0: Invalid `signature` in `thinking` block")
-            return Stream(Reasoning("hm"), Sealed("s"), Text("So."))
+                return api_error(400, "messages.1.content.0: Invalid `signature` in `thinking` block")
+            return StreamedReply(Reasoning("hm"), OpaqueReasoning("s"), Text("So."))
 
-        async with ChatServer(script, wire=AnthropicWire()) as server:
+        async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
             chat = model(server, http)
-            answer = await answer_of(chat, ModelRequest(QUESTION))
+            answer = await final_response(chat, ModelRequest(QUESTION))
             following = (*QUESTION, spoken(answer), Message("user", "And?"))
-            assert (await answer_of(chat, ModelRequest(following))).text == "So."
+            assert (await final_response(chat, ModelRequest(following))).text == "So."
             assert len(server.bodies) == 4
 
 
 def thinks(request: dict[str, Any], seal: str) -> Reply:
     """Think, and read a file."""
-    return Stream(
-        Reasoning("hm"), Sealed(seal), Text("Look."), Call("read_file", "{}", f"t{len(request['messages'])}")
+    return StreamedReply(
+        Reasoning("hm"),
+        OpaqueReasoning(seal),
+        Text("Look."),
+        Call("read_file", "{}", f"t{len(request['messages'])}"),
     )
 
 
@@ -298,7 +303,7 @@ class TestThinkingBoundToItsPrefix:
     async def steps(self, chat: StreamedModel, messages: list[Message], count: int) -> None:
         """So many steps, each with a call and its result."""
         for _ in range(count):
-            answer = await answer_of(chat, ModelRequest(tuple(messages), (READ,)))
+            answer = await final_response(chat, ModelRequest(tuple(messages), (READ,)))
             messages += [spoken(answer), result(answer.calls[0], f"{len(messages)} lines")]
 
     @staticmethod
@@ -309,34 +314,34 @@ class TestThinkingBoundToItsPrefix:
                 messages[place] = msgspec.structs.replace(message, text="[CACHED] it")
 
     async def test_it_goes_back_as_long_as_it_is_valid_and_no_longer(self, http: HttpClient) -> None:
-        script = BoundThinking(thinks)
+        script = SignedThinkingScript(thinks)
         messages = list(QUESTION)
-        async with ChatServer(script, wire=AnthropicWire()) as server:
+        async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
             chat = model(server, http)
             await self.steps(chat, messages, 4)
-            assert (script.refused, script.counts[-1]) == (0, 3)
+            assert (script.refused_count, script.thinking_block_counts[-1]) == (0, 3)
 
             self.sweep(messages, 6)
             await self.steps(chat, messages, 3)
-            assert script.refused == 1, "the first sweep is found out by one refusal"
+            assert script.refused_count == 1, "the first sweep is found out by one refusal"
             # Of the four before it only the first had nothing changed before it; two came since.
-            assert script.counts[-1] == 3
+            assert script.thinking_block_counts[-1] == 3
 
             self.sweep(messages, 12)
             await self.steps(chat, messages, 2)
-            assert script.refused == 1, "the second is known"
+            assert script.refused_count == 1, "the second is known"
 
             await self.steps(model(server, http), messages, 2)
-            assert script.refused == 1, "so is it to a new process, by what the messages say"
+            assert script.refused_count == 1, "so is it to a new process, by what the messages say"
 
     async def test_another_model_gets_none_of_it(self, http: HttpClient) -> None:
-        script = BoundThinking(thinks)
+        script = SignedThinkingScript(thinks)
         messages = list(QUESTION)
-        async with ChatServer(script, wire=AnthropicWire()) as server:
+        async with ChatServer(script, wire_format=AnthropicWireFormat()) as server:
             await self.steps(model(server, http), messages, 2)
             other = model(server, http, msgspec.structs.replace(INFO, name="claude-y"))
             await self.steps(other, messages, 1)
-            assert (script.refused, script.counts[-1]) == (0, 0)
+            assert (script.refused_count, script.thinking_block_counts[-1]) == (0, 0)
 
 
 async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: HttpClient) -> None:
@@ -344,8 +349,8 @@ async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: HttpCli
     for number in range(2):
         call = ToolCall("functions.read:0", "read_file", '{"path": ')
         steps += [Message("assistant", "", (call,)), result(call, f"{number}")]
-    async with serving(say("ok")) as server:
-        await arrivals_of(model(server, http), ModelRequest((*QUESTION, *steps), (READ,)))
+    async with serving(text_reply("ok")) as server:
+        await collect_stream(model(server, http), ModelRequest((*QUESTION, *steps), (READ,)))
         messages = server.bodies[0]["messages"]
     made = [block for message in messages for block in message["content"] if block["type"] == "tool_use"]
     given = [b["tool_use_id"] for m in messages for b in m["content"] if b["type"] == "tool_result"]
@@ -355,5 +360,5 @@ async def test_calls_of_other_providers_get_legal_ids_of_their_own(http: HttpCli
 
 
 async def test_a_finish_may_come_before_a_late_end(http: HttpClient) -> None:
-    async with serving(Stream(Text("ok"), Finish("stop"))) as server:
-        assert (await answer_of(model(server, http), ModelRequest(QUESTION))).text == "ok"
+    async with serving(StreamedReply(Text("ok"), Finish("stop"))) as server:
+        assert (await final_response(model(server, http), ModelRequest(QUESTION))).text == "ok"

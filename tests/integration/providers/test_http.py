@@ -12,7 +12,7 @@ import pytest
 from helix_desktop.domain.errors import ModelRequestRejected, ModelUnreachable
 from helix_desktop.providers.http import HttpClient, is_loopback
 from helix_desktop.providers.model_list import list_models
-from tests.support.chat_server import ChatServer, say
+from tests.support.model_servers.chat_server import ChatServer, text_reply
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,10 @@ def test_what_is_this_machine(url: str, loopback: bool) -> None:
 
 async def test_the_systems_proxy_is_used_but_never_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     http = HttpClient()
-    async with ChatServer(lambda _: say("ok")) as proxy, ChatServer(lambda _: say("ok")) as server:
+    async with (
+        ChatServer(lambda _: text_reply("ok")) as proxy,
+        ChatServer(lambda _: text_reply("ok")) as server,
+    ):
         for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
             monkeypatch.setenv(name, proxy.base_url.removesuffix("/v1"))
         assert tuple(await list_models("here", server.base_url, http=http)) == ("large", "small")
@@ -61,7 +64,10 @@ async def test_hosts_that_the_system_wants_without_a_proxy_are_reached_directly(
         return True
 
     http = HttpClient(bypasses_proxy=bypass)
-    async with ChatServer(lambda _: say("ok")) as proxy, ChatServer(lambda _: say("ok")) as server:
+    async with (
+        ChatServer(lambda _: text_reply("ok")) as proxy,
+        ChatServer(lambda _: text_reply("ok")) as server,
+    ):
         monkeypatch.setenv("HTTP_PROXY", proxy.base_url.removesuffix("/v1"))
         at = server.base_url.replace("127.0.0.1", "model.test")
         for _ in range(2):
@@ -88,7 +94,7 @@ async def test_proxy_settings_that_cannot_be_used_are_said(monkeypatch: pytest.M
     http = HttpClient()
     with pytest.raises(ModelUnreachable, match="proxy settings"):
         await list_models("away", "http://model.test/v1", http=http)
-    async with ChatServer(lambda _: say("ok")) as server:
+    async with ChatServer(lambda _: text_reply("ok")) as server:
         assert await list_models("here", server.base_url, http=http)
     await http.aclose()
 

@@ -12,7 +12,7 @@ import pytest_asyncio
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.local_servers import LocalServer, find_servers, identify
-from tests.support.model_servers import (
+from tests.support.model_servers.local_servers import (
     GATEWAY,
     LLAMA_CPP,
     LM_STUDIO,
@@ -20,7 +20,7 @@ from tests.support.model_servers import (
     VLLM,
     WEB_APP,
     Routes,
-    serving,
+    run_server,
 )
 
 
@@ -33,10 +33,10 @@ async def http() -> AsyncIterator[HttpClient]:
 
 async def found(http: HttpClient, routes: Routes) -> LocalServer:
     """The server of these routes, identified."""
-    async with serving(routes) as server:
-        identified = await identify(http, server.root)
+    async with run_server(routes) as server:
+        identified = await identify(http, server.root_url)
         assert identified is not None
-        assert identified.base_url == f"{server.root}/v1"
+        assert identified.base_url == f"{server.root_url}/v1"
         return identified
 
 
@@ -89,19 +89,20 @@ async def test_what_lists_models_is_offered_whatever_it_is(http: HttpClient) -> 
 
 
 async def test_what_is_no_model_server_is_left_alone(http: HttpClient) -> None:
-    async with serving(WEB_APP) as server:
-        assert await identify(http, server.root) is None
+    async with run_server(WEB_APP) as server:
+        assert await identify(http, server.root_url) is None
 
 
 async def test_ports_are_asked_side_by_side_without_a_key(http: HttpClient) -> None:
     async with AsyncExitStack() as stack:
         servers = [
-            await stack.enter_async_context(serving(routes)) for routes in (VLLM, WEB_APP, OLLAMA, LLAMA_CPP)
+            await stack.enter_async_context(run_server(routes))
+            for routes in (VLLM, WEB_APP, OLLAMA, LLAMA_CPP)
         ]
         ports = [*(server.port for server in servers), 1]
         seen = await find_servers(http, ports)
         assert [server.kind for server in seen] == ["vllm", "ollama", "llama.cpp"]
-        heads = "".join(head for server in servers for head in server.heads).lower()
+        heads = "".join(head for server in servers for head in server.request_heads).lower()
         assert "authorization" not in heads
         assert "x-api-key" not in heads
 
@@ -115,7 +116,7 @@ async def test_a_port_that_listens_and_says_nothing_does_not_hold_up_the_rest() 
         writer.close()
 
     http = HttpClient(Timeouts(connect_s=2.0, read_s=0.2))
-    async with await asyncio.start_server(mute, "127.0.0.1", 0) as silent, serving(VLLM) as server:
+    async with await asyncio.start_server(mute, "127.0.0.1", 0) as silent, run_server(VLLM) as server:
         port = silent.sockets[0].getsockname()[1]
         assert [one.kind for one in await find_servers(http, (port, server.port))] == ["vllm"]
         await http.aclose()
@@ -138,7 +139,7 @@ async def test_nonsense_is_survived(http: HttpClient, listed: dict[str, object],
         "GET /api/version": {"version": 3},
         "GET /v1/models": listed,
     }
-    async with serving(routes) as server:
-        identified = await identify(http, server.root)
+    async with run_server(routes) as server:
+        identified = await identify(http, server.root_url)
         assert (identified.kind if identified else None) == kind
         assert identified is None or identified.models == ()

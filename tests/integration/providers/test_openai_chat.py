@@ -33,28 +33,28 @@ from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import list_models
 from helix_desktop.providers.streaming import StreamedModel
-from tests.support.chat_server import (
+from tests.support.model_contract import collect_stream, final_response
+from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
-    Counts,
-    Cut,
     Delta,
+    Disconnect,
     Finish,
     Hang,
+    PlainReply,
     Raw,
     Reasoning,
-    Refusal,
     Reply,
-    Stream,
+    StreamedReply,
     Text,
+    TokenCounts,
     Wait,
-    error,
-    in_turn,
-    page,
-    say,
+    api_error,
+    html_page,
+    replies_in_order,
+    text_reply,
 )
-from tests.support.model_contract import answer_of, arrivals_of
-from tests.support.speakers import Naps
+from tests.support.model_servers.dialects import SleepRecorder
 
 KEY = "sk-very-secret-0123456789"
 INFO = ModelInfo("local", "small")
@@ -70,19 +70,21 @@ async def http() -> AsyncIterator[HttpClient]:
 
 
 @pytest.fixture
-def naps() -> Naps:
-    return Naps()
+def naps() -> SleepRecorder:
+    return SleepRecorder()
 
 
-def model(server: ChatServer, http: HttpClient, naps: Naps | None = None, key: str = KEY) -> StreamedModel:
-    retries = (naps or Naps()).retries
+def model(
+    server: ChatServer, http: HttpClient, naps: SleepRecorder | None = None, key: str = KEY
+) -> StreamedModel:
+    retries = (naps or SleepRecorder()).retry_policy
     return create_model("openai-chat", INFO, server.base_url, key, http=http, retry_policy=retries)
 
 
-async def failure_of(*replies: Reply, http: HttpClient, naps: Naps | None = None) -> ModelError:
-    async with ChatServer(in_turn(*replies)) as server:
+async def failure_of(*replies: Reply, http: HttpClient, naps: SleepRecorder | None = None) -> ModelError:
+    async with ChatServer(replies_in_order(*replies)) as server:
         with pytest.raises(ModelError) as caught:
-            await arrivals_of(model(server, http, naps), QUESTION)
+            await collect_stream(model(server, http, naps), QUESTION)
     assert caught.value.what
     assert caught.value.fix
     assert KEY not in str(caught.value)
@@ -91,9 +93,11 @@ async def failure_of(*replies: Reply, http: HttpClient, naps: Naps | None = None
 
 class TestAnswers:
     async def test_text_arrives_in_pieces_and_whole_at_the_end(self, http: HttpClient) -> None:
-        reply = Stream(Reasoning("Let me count."), Text("For"), Text("ty-two."), usage=Counts(90, 12, 64))
+        reply = StreamedReply(
+            Reasoning("Let me count."), Text("For"), Text("ty-two."), usage=TokenCounts(90, 12, 64)
+        )
         async with ChatServer(lambda _: reply) as server:
-            arrivals = await arrivals_of(model(server, http), QUESTION)
+            arrivals = await collect_stream(model(server, http), QUESTION)
         assert arrivals[:-1] == [
             ReasoningDelta("Let me count."),
             TextDelta("For"),
@@ -106,7 +110,7 @@ class TestAnswers:
 
     async def test_pieces_come_before_the_answer_is_over(self, http: HttpClient) -> None:
         more = asyncio.Event()
-        reply = Stream(Text("a"), Wait(more), Text("b"))
+        reply = StreamedReply(Text("a"), Wait(more), Text("b"))
         async with (
             ChatServer(lambda _: reply) as server,
             aclosing(model(server, http).stream(QUESTION)) as arrivals,
@@ -117,13 +121,13 @@ class TestAnswers:
             assert await anext(arrivals) == TextDelta("b")
 
     async def test_parallel_calls_are_put_together(self, http: HttpClient) -> None:
-        reply = Stream(
+        reply = StreamedReply(
             Text("Looking."),
             Call("read_file", '{"path": "größe.py"}', "c1"),
             Call("read_file", '{"path": "b.py"}', "c2"),
         )
         async with ChatServer(lambda _: reply) as server:
-            answer = await answer_of(model(server, http), ModelRequest(QUESTION.messages, (READ,)))
+            answer = await final_response(model(server, http), ModelRequest(QUESTION.messages, (READ,)))
         assert answer.calls == (
             ToolCall("c1", "read_file", '{"path": "größe.py"}'),
             ToolCall("c2", "read_file", '{"path": "b.py"}'),
@@ -131,8 +135,8 @@ class TestAnswers:
         assert answer.stop == "calls"
 
     async def test_the_request_carries_key_tools_and_no_sampling_parameters(self, http: HttpClient) -> None:
-        async with ChatServer(lambda _: say("ok")) as server:
-            await arrivals_of(model(server, http), ModelRequest(QUESTION.messages, (READ,)))
+        async with ChatServer(lambda _: text_reply("ok")) as server:
+            await collect_stream(model(server, http), ModelRequest(QUESTION.messages, (READ,)))
             sent = server.requests[0]
         assert sent.headers["authorization"] == f"Bearer {KEY}"
         assert sent.json == {
@@ -153,15 +157,15 @@ class TestAnswers:
         }
 
     async def test_no_key_sends_no_authorization(self, http: HttpClient) -> None:
-        async with ChatServer(lambda _: say("ok")) as server:
-            await arrivals_of(model(server, http, key=""), QUESTION)
+        async with ChatServer(lambda _: text_reply("ok")) as server:
+            await collect_stream(model(server, http, key=""), QUESTION)
             assert "authorization" not in server.requests[0].headers
 
     async def test_one_connection_serves_many_steps(self, http: HttpClient) -> None:
-        async with ChatServer(lambda _: say("ok")) as server:
+        async with ChatServer(lambda _: text_reply("ok")) as server:
             chat = model(server, http)
             for _ in range(3):
-                await arrivals_of(chat, QUESTION)
+                await collect_stream(chat, QUESTION)
             assert server.connections == 1
 
     async def test_an_assistant_message_goes_back_as_it_came(self, http: HttpClient) -> None:
@@ -172,13 +176,13 @@ class TestAnswers:
             "extra_content": {"google": {"thought_signature": "abc=="}},
             "function": {"name": "read_file", "arguments": '{"path":"a"}'},
         }
-        first = Stream(Reasoning("hm"), Delta({"tool_calls": [signed]}), finish="tool_calls")
-        async with ChatServer(in_turn(first, say("ok"))) as server:
+        first = StreamedReply(Reasoning("hm"), Delta({"tool_calls": [signed]}), finish="tool_calls")
+        async with ChatServer(replies_in_order(first, text_reply("ok"))) as server:
             chat = model(server, http)
-            answer = await answer_of(chat, QUESTION)
+            answer = await final_response(chat, QUESTION)
             spoken = Message("assistant", answer.text, answer.calls, verbatim=answer.verbatim)
             result = Message("tool", "text of a", call_id="c1", name="read_file")
-            await arrivals_of(chat, ModelRequest((*QUESTION.messages, spoken, result)))
+            await collect_stream(chat, ModelRequest((*QUESTION.messages, spoken, result)))
             sent = server.bodies[1]["messages"][1:]
         del signed["index"]
         assert sent == [
@@ -189,13 +193,16 @@ class TestAnswers:
     @pytest.mark.parametrize(
         ("reply", "text"),
         [
-            (Stream(Text("whole"), done=False), "whole"),
-            (Stream(Text("whole"), finish=""), "whole"),
-            (Stream(Text("whole"), Finish("stop"), Cut()), "whole"),
-            (Stream(Text("whole"), finish="EOS"), "whole"),
-            (Stream(Raw(b": keep-alive\n\n"), Text("whole"), Raw(b"event: ping\ndata: {}\n\n")), "whole"),
+            (StreamedReply(Text("whole"), send_done=False), "whole"),
+            (StreamedReply(Text("whole"), finish=""), "whole"),
+            (StreamedReply(Text("whole"), Finish("stop"), Disconnect()), "whole"),
+            (StreamedReply(Text("whole"), finish="EOS"), "whole"),
             (
-                Refusal(200, {"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]}),
+                StreamedReply(Raw(b": keep-alive\n\n"), Text("whole"), Raw(b"event: ping\ndata: {}\n\n")),
+                "whole",
+            ),
+            (
+                PlainReply(200, {"choices": [{"message": {"content": "whole"}, "finish_reason": "stop"}]}),
                 "whole",
             ),
         ],
@@ -203,7 +210,7 @@ class TestAnswers:
     )
     async def test_habits_of_compatible_servers(self, http: HttpClient, reply: Reply, text: str) -> None:
         async with ChatServer(lambda _: reply) as server:
-            arrivals = await arrivals_of(model(server, http), QUESTION)
+            arrivals = await collect_stream(model(server, http), QUESTION)
         assert [type(arrival) for arrival in arrivals] == [TextDelta, ModelResponse]
         assert isinstance(arrivals[-1], ModelResponse)
         assert (arrivals[-1].text, arrivals[-1].stop) == (text, "end")
@@ -211,23 +218,23 @@ class TestAnswers:
     async def test_a_server_that_lingers_after_its_end_marker_is_not_waited_for(
         self, http: HttpClient
     ) -> None:
-        reply = Stream(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang())
+        reply = StreamedReply(Text("whole"), Finish("stop"), Raw(b"data: [DONE]\n\n"), Hang())
         async with ChatServer(lambda _: reply) as server, asyncio.timeout(30):
-            assert (await answer_of(model(server, http), QUESTION)).text == "whole"
+            assert (await final_response(model(server, http), QUESTION)).text == "whole"
 
     async def test_usage_is_not_asked_for_again_where_the_field_is_unknown(self, http: HttpClient) -> None:
         def script(request: dict[str, object]) -> Reply:
             if "stream_options" in request:
-                return error(400, "Extra inputs are not permitted: stream_options")
-            return say("ok")
+                return api_error(400, "Extra inputs are not permitted: stream_options")
+            return text_reply("ok")
 
         async with ChatServer(script) as server:
             chat = model(server, http)
-            assert [type(arrival) for arrival in await arrivals_of(chat, QUESTION)] == [
+            assert [type(arrival) for arrival in await collect_stream(chat, QUESTION)] == [
                 TextDelta,
                 ModelResponse,
             ]
-            await arrivals_of(chat, QUESTION)
+            await collect_stream(chat, QUESTION)
             assert ["stream_options" in body for body in server.bodies] == [True, False, False]
 
 
@@ -240,12 +247,12 @@ class TestForms:
         """The requests to a server that refuses all that are not right; another one follows the first."""
 
         def script(request: dict[str, Any]) -> Reply:
-            return say("ok") if right(json.dumps(request["messages"])) else error(400, words)
+            return text_reply("ok") if right(json.dumps(request["messages"])) else api_error(400, words)
 
         async with ChatServer(script) as server:
             chat = model(server, http)
             for _ in range(2):
-                await arrivals_of(chat, ModelRequest((*QUESTION.messages, *said)))
+                await collect_stream(chat, ModelRequest((*QUESTION.messages, *said)))
             return [json.dumps(body["messages"]) for body in server.bodies]
 
     @staticmethod
@@ -293,110 +300,112 @@ class TestForms:
 
 
 class TestRefusals:
-    async def test_a_wrong_key(self, http: HttpClient, naps: Naps) -> None:
-        failure = await failure_of(error(401, f"Incorrect API key: {KEY}."), http=http, naps=naps)
+    async def test_a_wrong_key(self, http: HttpClient, naps: SleepRecorder) -> None:
+        failure = await failure_of(api_error(401, f"Incorrect API key: {KEY}."), http=http, naps=naps)
         assert isinstance(failure, ModelRequestRejected)
         assert failure.what == "local refused the key."
         assert failure.why == "Incorrect API key: [key]."
-        assert naps.taken == []
+        assert naps.durations_s == []
 
     async def test_an_unknown_model(self, http: HttpClient) -> None:
-        failure = await failure_of(error(404, "The model `small` does not exist"), http=http)
+        failure = await failure_of(api_error(404, "The model `small` does not exist"), http=http)
         assert isinstance(failure, ModelRequestRejected)
         assert "small" in failure.what
 
-    async def test_no_credit_is_not_retried(self, http: HttpClient, naps: Naps) -> None:
-        failure = await failure_of(error(429, "You exceeded your quota", "insufficient_quota"), http=http)
+    async def test_no_credit_is_not_retried(self, http: HttpClient, naps: SleepRecorder) -> None:
+        failure = await failure_of(api_error(429, "You exceeded your quota", "insufficient_quota"), http=http)
         assert isinstance(failure, ModelRequestRejected)
         assert "credit" in failure.what
-        assert naps.taken == []
+        assert naps.durations_s == []
 
     async def test_a_redirect_is_not_followed(self, http: HttpClient) -> None:
-        failure = await failure_of(Refusal(307, "", {"location": "http://127.0.0.1:9/v1"}), http=http)
+        failure = await failure_of(PlainReply(307, "", {"location": "http://127.0.0.1:9/v1"}), http=http)
         assert isinstance(failure, ModelRequestRejected)
         assert "127.0.0.1:9" in failure.why
 
     @pytest.mark.parametrize(
         "reply",
         [
-            error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
-            error(400, "the request exceeds the available context size, try increasing it"),
-            error(400, "prompt is too long: 215000 tokens > 200000 maximum"),
-            error(413, "Request too large: please reduce the length of the messages"),
-            Refusal(
+            api_error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+            api_error(400, "the request exceeds the available context size, try increasing it"),
+            api_error(400, "prompt is too long: 215000 tokens > 200000 maximum"),
+            api_error(413, "Request too large: please reduce the length of the messages"),
+            PlainReply(
                 400, {"object": "error", "message": "maximum context length is 1024 tokens", "code": 400}
             ),
-            Refusal(500, {"error": "Context size has been exceeded."}),
-            Stream(
+            PlainReply(500, {"error": "Context size has been exceeded."}),
+            StreamedReply(
                 Raw(b'event: error\ndata: {"error": "tokens to keep exceed the context length of 8"}\n\n')
             ),
         ],
         ids=["openai", "llama.cpp", "anthropic", "413", "vllm", "lm studio", "inside a stream"],
     )
     async def test_overflow_is_told_from_other_refusals(
-        self, http: HttpClient, naps: Naps, reply: Reply
+        self, http: HttpClient, naps: SleepRecorder, reply: Reply
     ) -> None:
         failure = await failure_of(reply, http=http, naps=naps)
         assert isinstance(failure, ContextWindowExceeded)
-        assert naps.taken == []
+        assert naps.durations_s == []
 
-    async def test_a_limit_per_minute_is_no_overflow(self, http: HttpClient, naps: Naps) -> None:
+    async def test_a_limit_per_minute_is_no_overflow(self, http: HttpClient, naps: SleepRecorder) -> None:
         limit = "Request too large for gpt on tokens per minute; context length is fine"
-        assert isinstance(await failure_of(error(429, limit), http=http, naps=naps), ModelUnreachable)
+        assert isinstance(await failure_of(api_error(429, limit), http=http, naps=naps), ModelUnreachable)
 
 
 class TestNonsense:
     @pytest.mark.parametrize(
         "reply",
         [
-            page(),
-            Stream(Raw(b"<html>hello</html>\n"), finish="", done=False),
-            Stream(Raw(b"data: [1, 2]\n\n")),
-            Refusal(200, "{not json"),
-            Refusal(200, {"choices": []}),
-            Refusal(200, {"hello": "world"}),
-            Stream(),
-            Stream(Text("  \n")),
-            Stream(Reasoning("thinking"), finish="length"),
-            Stream(Delta({"tool_calls": [{"index": 0, "id": "c", "function": {"arguments": "{}"}}]})),
-            Stream(Raw(b"data: " + b"x" * (9 * 1024 * 1024))),
+            html_page(),
+            StreamedReply(Raw(b"<html>hello</html>\n"), finish="", send_done=False),
+            StreamedReply(Raw(b"data: [1, 2]\n\n")),
+            PlainReply(200, "{not json"),
+            PlainReply(200, {"choices": []}),
+            PlainReply(200, {"hello": "world"}),
+            StreamedReply(),
+            StreamedReply(Text("  \n")),
+            StreamedReply(Reasoning("thinking"), finish="length"),
+            StreamedReply(Delta({"tool_calls": [{"index": 0, "id": "c", "function": {"arguments": "{}"}}]})),
+            StreamedReply(Raw(b"data: " + b"x" * (9 * 1024 * 1024))),
         ],
         ids=lambda reply: type(reply).__name__,
     )
-    async def test_what_is_no_answer_is_said_once(self, http: HttpClient, naps: Naps, reply: Reply) -> None:
+    async def test_what_is_no_answer_is_said_once(
+        self, http: HttpClient, naps: SleepRecorder, reply: Reply
+    ) -> None:
         assert isinstance(await failure_of(reply, http=http, naps=naps), InvalidModelResponse)
-        assert naps.taken == []
+        assert naps.durations_s == []
 
-    async def test_a_damaged_piece_is_like_a_cut(self, http: HttpClient, naps: Naps) -> None:
+    async def test_a_damaged_piece_is_like_a_cut(self, http: HttpClient, naps: SleepRecorder) -> None:
         """Asked again for as long as after a lost connection; told only when every attempt was damaged."""
-        damaged = Stream(Text("So far"), Raw(b"data: {half\n\n"))
+        damaged = StreamedReply(Text("So far"), Raw(b"data: {half\n\n"))
         assert isinstance(await failure_of(damaged, http=http, naps=naps), InvalidModelResponse)
-        assert naps.taken[:3] == [0.5, 1.0, 2.0]
-        assert sum(naps.taken) > 500
+        assert naps.durations_s[:3] == [0.5, 1.0, 2.0]
+        assert sum(naps.durations_s) > 500
 
     async def test_a_held_back_answer(self, http: HttpClient) -> None:
-        failure = await failure_of(Stream(finish="content_filter"), http=http)
+        failure = await failure_of(StreamedReply(finish="content_filter"), http=http)
         assert isinstance(failure, ModelRequestRejected)
 
     async def test_a_wrong_address_is_explained(self, http: HttpClient) -> None:
         chat = create_model("openai-chat", INFO, "localhost-without-scheme", http=http)
         with pytest.raises(ModelUnreachable, match="https://host/v1"):
-            await arrivals_of(chat, QUESTION)
+            await collect_stream(chat, QUESTION)
 
     async def test_a_key_that_cannot_be_sent(self, http: HttpClient) -> None:
-        async with ChatServer(lambda _: say("ok")) as server:
+        async with ChatServer(lambda _: text_reply("ok")) as server:
             with pytest.raises(ModelRequestRejected, match="Enter the right key"):
-                await arrivals_of(model(server, http, key="sk-\u201cquoted\u201d"), QUESTION)
+                await collect_stream(model(server, http, key="sk-\u201cquoted\u201d"), QUESTION)
 
 
 class TestListing:
     async def test_names_come_sorted(self, http: HttpClient) -> None:
-        async with ChatServer(lambda _: say("ok"), models=("b", "a")) as server:
+        async with ChatServer(lambda _: text_reply("ok"), models=("b", "a")) as server:
             assert tuple(await list_models("local", server.base_url + "/", KEY, http=http)) == ("a", "b")
             assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
 
     async def test_a_wrong_path_is_explained(self, http: HttpClient) -> None:
-        async with ChatServer(lambda _: say("ok")) as server:
+        async with ChatServer(lambda _: text_reply("ok")) as server:
             with pytest.raises(ModelRequestRejected, match="most end in /v1"):
                 await list_models("local", server.base_url.removesuffix("/v1"), http=http)
 

@@ -22,31 +22,31 @@ from helix_desktop.domain.messages import (
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.streaming import StreamedModel
-from tests.support.chat_server import (
+from tests.support.model_contract import collect_stream, final_response
+from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,
     Delta,
+    OpaqueReasoning,
+    PlainReply,
     Raw,
     Reasoning,
-    Refusal,
     Reply,
-    Sealed,
-    Stream,
+    StreamedReply,
     Text,
-    error,
-    in_turn,
-    say,
+    api_error,
+    replies_in_order,
+    text_reply,
 )
-from tests.support.model_contract import answer_of, arrivals_of
-from tests.support.speakers import Naps
-from tests.support.wires import ResponsesWire
+from tests.support.model_servers.dialects import SleepRecorder
+from tests.support.model_servers.wire_formats import ResponsesWireFormat
 
 INFO = ModelInfo("openai", "gpt-x")
 QUESTION = (Message("system", "You help."), Message("user", "How many?"))
 READ = ToolSpec("read_file", "Reads a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
-THOUGHT = Stream(
+THOUGHT = StreamedReply(
     Reasoning("Let me look."),
-    Sealed("b3BhcXVl"),
+    OpaqueReasoning("b3BhcXVl"),
     Text("Looking."),
     Call("read_file", '{"path": "größe.py"}', "c1"),
     Call("read_file", "{}", "c2"),
@@ -61,7 +61,7 @@ async def http() -> AsyncIterator[HttpClient]:
 
 
 def serving(*replies: Reply) -> ChatServer:
-    return ChatServer(in_turn(*replies), wire=ResponsesWire())
+    return ChatServer(replies_in_order(*replies), wire_format=ResponsesWireFormat())
 
 
 def model(server: ChatServer, http: HttpClient, name: str = "gpt-x") -> StreamedModel:
@@ -71,7 +71,7 @@ def model(server: ChatServer, http: HttpClient, name: str = "gpt-x") -> Streamed
         server.base_url,
         "k",
         http=http,
-        retry_policy=Naps().retries,
+        retry_policy=SleepRecorder().retry_policy,
     )
 
 
@@ -85,8 +85,8 @@ def after(answer: ModelResponse) -> ModelRequest:
 
 
 async def test_the_body_of_a_first_request(http: HttpClient) -> None:
-    async with serving(say("ok")) as server:
-        await arrivals_of(model(server, http), ModelRequest(QUESTION, (READ,)))
+    async with serving(text_reply("ok")) as server:
+        await collect_stream(model(server, http), ModelRequest(QUESTION, (READ,)))
         sent = server.requests[0]
     assert sent.headers["authorization"] == "Bearer k"
     assert sent.json == {
@@ -110,10 +110,10 @@ async def test_the_body_of_a_first_request(http: HttpClient) -> None:
 
 async def test_output_items_go_back_as_they_came(http: HttpClient) -> None:
     """Encrypted reasoning too: what was announced of it at first is not whole, and not sent."""
-    async with serving(THOUGHT, say("ok")) as server:
+    async with serving(THOUGHT, text_reply("ok")) as server:
         chat = model(server, http)
-        answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
-        await arrivals_of(chat, after(answer))
+        answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
+        await collect_stream(chat, after(answer))
         sent = server.bodies[1]["input"][1:]
     done = {"status": "completed"}
     text = {"type": "output_text", "text": "Looking.", "annotations": []}
@@ -134,12 +134,12 @@ async def test_output_items_go_back_as_they_came(http: HttpClient) -> None:
 
 
 async def test_what_the_window_changed_is_changed_and_the_rest_stays(http: HttpClient) -> None:
-    async with serving(THOUGHT, say("ok")) as server:
+    async with serving(THOUGHT, text_reply("ok")) as server:
         chat = model(server, http)
-        answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
+        answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
         short = (ToolCall("c1", "read_file", '{"path": "[CACHED]"}'), answer.calls[1])
         changed = ModelResponse(answer.text, short, verbatim=answer.verbatim)
-        await arrivals_of(chat, after(changed))
+        await collect_stream(chat, after(changed))
         sent = server.bodies[1]["input"][1:]
     assert [item["type"] for item in sent[:4]] == ["reasoning", "message", "function_call", "function_call"]
     assert (sent[2]["id"], sent[2]["arguments"]) == ("fu_2", '{"path": "[CACHED]"}')
@@ -147,9 +147,9 @@ async def test_what_the_window_changed_is_changed_and_the_rest_stays(http: HttpC
 
 async def test_another_model_gets_the_words_and_calls_alone(http: HttpClient) -> None:
     """Without the reasoning the items have no ids, by which it would be missed."""
-    async with serving(THOUGHT, say("ok")) as server:
-        answer = await answer_of(model(server, http), ModelRequest(QUESTION, (READ,)))
-        await arrivals_of(model(server, http, "gpt-y"), after(answer))
+    async with serving(THOUGHT, text_reply("ok")) as server:
+        answer = await final_response(model(server, http), ModelRequest(QUESTION, (READ,)))
+        await collect_stream(model(server, http, "gpt-y"), after(answer))
         sent = server.bodies[1]["input"][1:]
     assert sent[0] == {"role": "assistant", "content": "Looking."}
     assert [item["type"] for item in sent[1:]] == ["function_call"] * 2 + ["function_call_output"] * 2
@@ -160,21 +160,21 @@ class TestForms:
     async def test_a_model_without_reasoning_is_not_asked_for_it_again(self, http: HttpClient) -> None:
         def script(request: dict[str, Any]) -> Reply:
             if "include" in request:
-                return error(400, "Encrypted content is not supported with this model.")
-            return say("ok")
+                return api_error(400, "Encrypted content is not supported with this model.")
+            return text_reply("ok")
 
-        async with ChatServer(script, wire=ResponsesWire()) as server:
+        async with ChatServer(script, wire_format=ResponsesWireFormat()) as server:
             chat = model(server, http)
             for _ in range(2):
-                assert (await answer_of(chat, ModelRequest(QUESTION))).text == "ok"
+                assert (await final_response(chat, ModelRequest(QUESTION))).text == "ok"
             assert ["include" in body for body in server.bodies] == [True, False, False]
 
     async def test_reasoning_that_is_refused_is_kept_back_for_this_request(self, http: HttpClient) -> None:
         words = "Item with id 're_0' of type 'reasoning' was not found: its content could not be verified."
-        async with serving(THOUGHT, error(404, words), say("ok")) as server:
+        async with serving(THOUGHT, api_error(404, words), text_reply("ok")) as server:
             chat = model(server, http)
-            answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
-            assert (await answer_of(chat, after(answer))).text == "ok"
+            answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
+            assert (await final_response(chat, after(answer))).text == "ok"
             assert [any(i.get("type") == "reasoning" for i in b["input"]) for b in server.bodies] == [
                 False,
                 True,
@@ -186,13 +186,13 @@ class TestForms:
 
         def script(request: dict[str, Any]) -> Reply:
             if "include" in request:
-                return error(400, "Unsupported value: include")
-            return THOUGHT if len(request["input"]) == 1 else say("ok")
+                return api_error(400, "Unsupported value: include")
+            return THOUGHT if len(request["input"]) == 1 else text_reply("ok")
 
-        async with ChatServer(script, wire=ResponsesWire()) as server:
+        async with ChatServer(script, wire_format=ResponsesWireFormat()) as server:
             chat = model(server, http)
-            answer = await answer_of(chat, ModelRequest(QUESTION, (READ,)))
-            await arrivals_of(chat, after(answer))
+            answer = await final_response(chat, ModelRequest(QUESTION, (READ,)))
+            await collect_stream(chat, after(answer))
             sent = server.bodies[-1]["input"]
         assert not any(item.get("type") == "reasoning" or "id" in item for item in sent)
 
@@ -213,15 +213,15 @@ async def test_failed_responses(http: HttpClient, failure: dict[str, str], kind:
         "instructions": "Mind the context window: the prompt is too long.",
     }
     failed = Delta({"type": "response.failed", "response": response})
-    async with serving(Stream(Text("So"), failed, finish="")) as server:
+    async with serving(StreamedReply(Text("So"), failed, finish="")) as server:
         with pytest.raises(kind, match=failure["message"]):
-            await answer_of(model(server, http), ModelRequest(QUESTION))
+            await final_response(model(server, http), ModelRequest(QUESTION))
 
 
 async def test_an_error_event_is_a_failure(http: HttpClient) -> None:
     raw = Raw(b'event: error\ndata: {"type": "error", "code": "rate_limit_exceeded", "message": "slow"}\n\n')
-    async with serving(Stream(raw), say("ok")) as server:
-        assert (await answer_of(model(server, http), ModelRequest(QUESTION))).text == "ok"
+    async with serving(StreamedReply(raw), text_reply("ok")) as server:
+        assert (await final_response(model(server, http), ModelRequest(QUESTION))).text == "ok"
         assert len(server.bodies) == 2
 
 
@@ -235,13 +235,13 @@ async def test_a_refusal_is_text(http: HttpClient) -> None:
         Delta({"type": "response.output_item.done", "output_index": 0, "item": item}),
         Delta({"type": "response.completed", "response": {"status": "completed", "output": [item]}}),
     )
-    async with serving(Stream(*events, finish=""), say("ok")) as server:
+    async with serving(StreamedReply(*events, finish=""), text_reply("ok")) as server:
         chat = model(server, http)
-        arrivals = await arrivals_of(chat, ModelRequest(QUESTION))
+        arrivals = await collect_stream(chat, ModelRequest(QUESTION))
         answer = arrivals[-1]
         assert isinstance(answer, ModelResponse)
         spoken = Message("assistant", answer.text, verbatim=answer.verbatim)
-        await arrivals_of(chat, ModelRequest((*QUESTION, spoken, Message("user", "Why?"))))
+        await collect_stream(chat, ModelRequest((*QUESTION, spoken, Message("user", "Why?"))))
         assert server.bodies[1]["input"][1] == item
     assert arrivals[:-1] == [TextDelta("I can"), TextDelta("not.")]
     assert answer.text == "I cannot."
@@ -274,9 +274,9 @@ WHOLE = {
 @pytest.mark.parametrize(
     "reply",
     [
-        Refusal(200, WHOLE),
-        Stream(Delta({"type": "response.completed", "response": WHOLE}), finish=""),
-        Stream(
+        PlainReply(200, WHOLE),
+        StreamedReply(Delta({"type": "response.completed", "response": WHOLE}), finish=""),
+        StreamedReply(
             *(
                 Delta({"type": "response.output_item.done", "output_index": n, "item": item})
                 for n, item in enumerate(OUTPUT)
@@ -289,7 +289,7 @@ WHOLE = {
 )
 async def test_an_answer_in_few_pieces_is_the_same(http: HttpClient, reply: Reply) -> None:
     async with serving(reply) as server:
-        arrivals = await arrivals_of(model(server, http), ModelRequest(QUESTION))
+        arrivals = await collect_stream(model(server, http), ModelRequest(QUESTION))
     answer = arrivals[-1]
     assert isinstance(answer, ModelResponse)
     assert arrivals[:-1] == [

@@ -18,7 +18,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, InvalidInput
 from helix_desktop.replay import Replayer
 from helix_desktop.replay.recording import as_message
-from tests.support.linter import lint
+from tests.support.message_linter import lint
 
 HANDLE = re.compile(r"[0-9a-f]{64}")
 ON = [name for name, policy in PROFILES.items() if policy.enabled]

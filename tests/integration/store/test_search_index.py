@@ -23,8 +23,14 @@ from helix_desktop.store.search import index_db, index_texts, indexer
 from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.index_thread import SearchThread
 from helix_desktop.store.search.indexer import Indexer
-from tests.support.finding import fill, found_by, made, open_store, walk
-from tests.support.store_making import OTHER_WORKSPACE, WORKSPACE, TickingClock
+from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock
+from tests.support.store.search_samples import (
+    collect_entries,
+    fill_store,
+    open_store,
+    sample_content,
+    search_digests,
+)
 
 DATAS = [f"number {one} {'wave ' * (one % 50)}\nTide {one % 7}\n".encode() for one in range(90)]
 QUERIES = ("tide", "wave tide", "number 77", "zebra", "e")
@@ -34,18 +40,18 @@ PAGE = 4096  # bytes of the index file that are damaged at once
 async def answers(store: LevelDbStore) -> list[list[str]]:
     """What a store finds: in every way in which its index answers."""
     listed = [
-        [one.digest for one in await walk(store, 50, order, wanted)]
+        [one.digest for one in await collect_entries(store, 50, order, wanted)]
         for order in (EntrySort("size"), EntrySort("tool", True), EntrySort("recalls"))
         for wanted in (EntryFilter(), EntryFilter(tool="read_file", orphan=True))
     ]
     joined = [(await store.digests(EntrySort("line"))).hex(), ",".join(await store.tools())]
-    return [*listed, *[await found_by(store, query, 30) for query in QUERIES], joined]
+    return [*listed, *[await search_digests(store, query, 30) for query in QUERIES], joined]
 
 
 async def filled(folder: Path) -> list[list[str]]:
     """A closed store whose index holds all; what it found."""
     store = await open_store(folder)
-    await fill(store, DATAS)
+    await fill_store(store, DATAS)
     scanned = await answers(store)
     await store.indexed()
     found = await answers(store)
@@ -111,11 +117,13 @@ async def test_a_question_that_sqlite_cannot_be_asked_costs_no_index(
         first = (tmp_path / "search.db").stat().st_ino
         passing = [
             one.digest
-            for one in await walk(store, 50, EntrySort("size"), EntryFilter())
+            for one in await collect_entries(store, 50, EntrySort("size"), EntryFilter())
             if matches_filter(one, wanted)
         ]
         for _ in range(3):  # made again twice, it would be given up
-            assert [one.digest for one in await walk(store, 50, EntrySort("size"), wanted)] == passing
+            assert [
+                one.digest for one in await collect_entries(store, 50, EntrySort("size"), wanted)
+            ] == passing
         assert await store._ask_index(lambda index: True)  # it still answers
         assert (tmp_path / "search.db").stat().st_ino == first
     finally:
@@ -128,15 +136,17 @@ async def test_an_index_that_knows_the_last_write_is_kept(tmp_path: Path) -> Non
     last = asked(tmp_path, "SELECT max(id) FROM entries")
     store = await open_store(tmp_path)
     assert await answers(store) == expected
-    await store.commit("s", contents=[made(b"one more tide")])
+    await store.commit("s", contents=[sample_content(b"one more tide")])
     await store.close()
     assert asked(tmp_path, "SELECT max(id) FROM entries") == last + 1
     assert asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 0") == 1
     store = await open_store(tmp_path)
     try:
-        assert (await found_by(store, "more tide")) == [digest_of(b"one more tide")], "before it is indexed"
+        assert (await search_digests(store, "more tide")) == [digest_of(b"one more tide")], (
+            "before it is indexed"
+        )
         await store.indexed()
-        assert (await found_by(store, "more tide")) == [digest_of(b"one more tide")]
+        assert (await search_digests(store, "more tide")) == [digest_of(b"one more tide")]
     finally:
         await store.close()
 
@@ -191,14 +201,14 @@ async def test_an_index_that_is_spoiled_while_open_loses_nothing(
     twin = MemoryStore(TickingClock())
     store = await open_store(tmp_path)
     for one in (store, twin):
-        await fill(one, DATAS[:60])
+        await fill_store(one, DATAS[:60])
     await store.indexed()
     spoil(tmp_path / "search.db")
     for one in (store, twin):
-        await fill(one, DATAS[60:])
-    assert await found_by(store, "tide wave", 50) == await found_by(twin, "tide wave", 50)
+        await fill_store(one, DATAS[60:])
+    assert await search_digests(store, "tide wave", 50) == await search_digests(twin, "tide wave", 50)
     await store.indexed()
-    assert await found_by(store, "tide wave", 50) == await found_by(twin, "tide wave", 50)
+    assert await search_digests(store, "tide wave", 50) == await search_digests(twin, "tide wave", 50)
     for order in (EntrySort("size"), EntrySort("tool", True)):
         assert await store.digests(order) == await twin.digests(order)
     await store.close()
@@ -210,7 +220,7 @@ async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) 
     older = (tmp_path / "a" / "search.db").read_bytes()
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     store = await open_store(tmp_path / "a")
-    more = [made(b"later tide %d" % number, number) for number in range(30)]
+    more = [sample_content(b"later tide %d" % number, number) for number in range(30)]
     await store.commit("s", contents=more, recalls=[digest_of(DATAS[5])] * 3)
     await store.indexed()
     expected = await answers(store)
@@ -232,7 +242,7 @@ async def test_the_index_of_another_workspace_is_thrown_away(tmp_path: Path) -> 
     theirs = await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE, TickingClock(), index_after_s=None)
     try:
         assert await theirs.digests(EntrySort("size")) == b""
-        assert await found_by(theirs, "tide") == []
+        assert await search_digests(theirs, "tide") == []
         assert await theirs.tools() == ()
     finally:
         await theirs.close()
@@ -246,15 +256,15 @@ async def test_a_store_is_found_whole_while_its_index_is_made(
     monkeypatch.setattr(indexer, "_RECORDS_AT_ONCE", 3)
     store = await open_store(tmp_path)
     twin = MemoryStore(TickingClock())
-    await fill(twin, DATAS)
+    await fill_store(twin, DATAS)
     try:
         for number in range(30):
             for one in (store, twin):
-                await one.commit("t", contents=[made(b"meanwhile %d" % number, number)])
+                await one.commit("t", contents=[sample_content(b"meanwhile %d" % number, number)])
             assert await store.digests(EntrySort("size")) == await twin.digests(EntrySort("size"))
         await store.indexed()
         assert await store.digests(EntrySort("line")) == await twin.digests(EntrySort("line"))
-        assert len(await found_by(store, "meanwhile")) == 30
+        assert len(await search_digests(store, "meanwhile")) == 30
         assert len((await answers(store))[0]) == len(expected[0]) + 30
     finally:
         await store.close()
@@ -279,21 +289,23 @@ async def test_what_the_index_says_is_read_in_the_store_before_it_is_shown(tmp_p
     assert asked(tmp_path, "SELECT count(*) FROM words WHERE words MATCH 'xyl'") == len(DATAS)
     store = await open_store(tmp_path)
     try:
-        assert await found_by(store, "xylophone") == []
+        assert await search_digests(store, "xylophone") == []
     finally:
         await store.close()
 
 
 async def test_what_is_forgotten_leaves_the_index_too(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
-    await fill(store, DATAS[:9])
-    await store.commit("s", contents=[made(b"the key is xylophone-42 here"), made(b"nothing of it")])
+    await fill_store(store, DATAS[:9])
+    await store.commit(
+        "s", contents=[sample_content(b"the key is xylophone-42 here"), sample_content(b"nothing of it")]
+    )
     await store.indexed()
-    assert len(await found_by(store, "xylophone")) == 1
+    assert len(await search_digests(store, "xylophone")) == 1
     await store.redaction.carry_out(RedactionRequest("xylophone-42"))
-    assert await found_by(store, "xylophone") == []
+    assert await search_digests(store, "xylophone") == []
     await store.indexed()
-    assert len(await found_by(store, "nothing")) == 1
+    assert len(await search_digests(store, "nothing")) == 1
     await store.close()
     for word in ("xyl", "ylo", "pho"):
         assert asked(tmp_path, f"SELECT count(*) FROM words WHERE words MATCH '\"{word}\"'") == 0
@@ -301,7 +313,7 @@ async def test_what_is_forgotten_leaves_the_index_too(tmp_path: Path) -> None:
 
 async def test_texts_are_indexed_when_the_store_is_left_alone(tmp_path: Path) -> None:
     store = await open_store(tmp_path, index_after=0.0)
-    await fill(store, DATAS)
+    await fill_store(store, DATAS)
     with closing(sqlite3.connect(tmp_path / "search.db")) as db:
         for _ in range(20_000):
             await store.totals()
@@ -316,7 +328,7 @@ async def test_texts_are_indexed_when_the_store_is_left_alone(tmp_path: Path) ->
 async def test_closing_does_not_wait_for_the_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_texts, "_MAX_BATCH_BYTES", 1)
     store = await open_store(tmp_path, index_after=0.0)
-    await fill(store, DATAS)
+    await fill_store(store, DATAS)
     await store.close()
     waiting = asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 0")
     assert waiting > 0

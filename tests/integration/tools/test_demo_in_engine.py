@@ -28,9 +28,9 @@ from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.sample_workspaces import DEMO_POLICY
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.tools.workspace_tools import WorkspaceTools
-from tests.support.tool_demo import DEMO, sample
+from tests.support.demo_loop import DEMO_DIR, copy_sample_project
 
-RESOURCES = DEMO.parent
+RESOURCES = DEMO_DIR.parent
 
 
 class NoRules:
@@ -62,9 +62,9 @@ async def worked_through(root: Path, policy: ContextPolicy) -> list[Event]:
     tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", counter.count)
     clock = itertools.count(1_750_000_000_000, 1_000)
     parts = SessionServices(store, tools, counter, NoRules(), lambda: next(clock), load_prompts(), Willing())
-    room = OpenWorkspace("w", parts, policy, DemoModel(DEMO, pause_s=0))
+    room = OpenWorkspace("w", parts, policy, DemoModel(DEMO_DIR, pause_s=0))
     talk = await room.create_session()
-    for ask in read_scripts(DEMO)[0].user_messages:
+    for ask in read_scripts(DEMO_DIR)[0].user_messages:
         ended = await talk.run(ask)
         assert ended.how == "done", ended
         await talk.wait_for_background_work()
@@ -88,7 +88,7 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
     policy = msgspec.structs.replace(
         wide, handover_cooldown_s=5, sweep_min=10_000, fold_after_steps=0, observe_at=0.0
     )
-    log = await worked_through(sample("tidewatch", tmp_path), policy)
+    log = await worked_through(copy_sample_project("tidewatch", tmp_path), policy)
     made = [event for event in log if isinstance(event, HandoverMade)]
     said = [event.text for event in log if isinstance(event, AssistantSpoke)]
     answers = [event for event in log if isinstance(event, ToolAnswered)]
@@ -102,7 +102,7 @@ async def test_facts_from_two_handovers_ago_are_recalled(tmp_path: Path) -> None
 
 
 async def test_with_the_samples_own_numbers_every_mechanism_is_seen(tmp_path: Path) -> None:
-    log = await worked_through(sample("tidewatch", tmp_path), DEMO_POLICY)
+    log = await worked_through(copy_sample_project("tidewatch", tmp_path), DEMO_POLICY)
     count = Counter(type(event) for event in log)
     assert count[SweepMade] >= 2
     assert count[FoldMade] >= 2

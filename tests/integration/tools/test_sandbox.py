@@ -22,9 +22,9 @@ from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandb
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock, readable_paths
 from helix_desktop.tools.shell.scratch import temporary_base
 from helix_desktop.tools.workspace_tools import WorkspaceTools
-from tests.support.hearing import Heard
-from tests.support.processes import LONG, alive, gone
-from tests.support.tool_cache import call_of, make_toolbox
+from tests.support.output_recorder import OutputRecorder
+from tests.support.processes import UNIQUE_SLEEP_S, is_process_running, wait_for_exit
+from tests.support.tool_rig import make_call, make_tools
 
 FOUND = {"bubblewrap": find_bwrap(), "landlock": find_landlock()}
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="sandboxes are for POSIX systems")
@@ -60,11 +60,11 @@ class Yard:
 
     def tools(self, root: Path) -> WorkspaceTools:
         """The tools of a workspace in this home."""
-        return make_toolbox(root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants)
+        return make_tools(root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants)
 
     async def run(self, command: str, **more: object) -> ToolResult:
         """Run a command."""
-        return await self.box.run(call_of("run_command", command=command, **more))
+        return await self.box.run(make_call("run_command", command=command, **more))
 
     async def text(self, command: str, **more: object) -> str:
         """What a command put out, below the first line."""
@@ -172,7 +172,7 @@ async def test_another_workspace_does_not_see_them(yard: Yard) -> None:
     assert (await yard.run(f'echo secret > "$TMPDIR/{name}"')).ok
     assert len(list(temporary_base().glob(f"*/{name}"))) == 1
     for path in (f'"$TMPDIR/{name}"', f"{temporary_base()}/*/{name}"):
-        assert not (await box.run(call_of("run_command", command=f"cat {path}"))).ok
+        assert not (await box.run(make_call("run_command", command=f"cat {path}"))).ok
 
 
 async def test_the_folder_is_the_one_asked_for(yard: Yard) -> None:
@@ -186,24 +186,24 @@ async def test_the_folder_is_the_one_asked_for(yard: Yard) -> None:
 @pytest.mark.parametrize("way", ["", "setsid ", "nohup setsid "])
 async def test_what_stays_behind_is_named_and_ended(yard: Yard, way: str) -> None:
     begun = "until [ $(cat /proc/$!/comm) = sleep ]; do sleep 0.01; done"  # until then it is named setsid
-    text = await yard.text(f"{way}sleep {LONG} >/dev/null 2>&1 </dev/null & {begun}; echo done")
-    assert text.startswith(f"(left in the background, and ended: sleep {LONG})\n")
-    await gone("sleep", LONG)
+    text = await yard.text(f"{way}sleep {UNIQUE_SLEEP_S} >/dev/null 2>&1 </dev/null & {begun}; echo done")
+    assert text.startswith(f"(left in the background, and ended: sleep {UNIQUE_SLEEP_S})\n")
+    await wait_for_exit("sleep", UNIQUE_SLEEP_S)
 
 
 @pytest.mark.parametrize("way", ["setsid ", "env -i setsid -f "])
 async def test_stopping_ends_even_those_that_changed_their_group(walled: Yard, way: str) -> None:
-    heard = Heard()
-    command = f"{way}sleep {LONG} >/dev/null 2>&1 & echo begun; sleep {LONG}"
+    heard = OutputRecorder()
+    command = f"{way}sleep {UNIQUE_SLEEP_S} >/dev/null 2>&1 & echo begun; sleep {UNIQUE_SLEEP_S}"
     task = asyncio.get_running_loop().create_task(
-        walled.box.run(call_of("run_command", command=command), heard)
+        walled.box.run(make_call("run_command", command=command), heard)
     )
-    await heard.until("begun")
+    await heard.wait_for("begun")
     task.cancel(STOPPED)
     result = await task
     assert result.content.decode().startswith("no exit code: the user stopped it")
     assert "begun" in result.content.decode()
-    assert not alive("sleep", LONG)
+    assert not is_process_running("sleep", UNIQUE_SLEEP_S)
 
 
 async def test_git_obeys_nothing_that_a_command_wrote(walled: Yard) -> None:
@@ -242,7 +242,7 @@ async def test_only_what_really_holds_counts_as_confined(yard: Yard) -> None:
 
 async def test_the_question_says_what_holds_the_command_back(walled: Yard, home: Path) -> None:
     async def asked(box: WorkspaceTools, **more: object) -> tuple[bool, str, str]:
-        ask = await box.approval(call_of("run_command", command="make", **more))
+        ask = await box.approval(make_call("run_command", command="make", **more))
         assert ask is not None
         assert ask.detail == "make"
         return ask.confined, ask.subject, ask.summary
@@ -255,7 +255,7 @@ async def test_the_question_says_what_holds_the_command_back(walled: Yard, home:
     assert (await asked(walled.box, network=True))[:2] == (False, "make  # with network")
     walled.grants = ToolGrants(sandbox=False)
     assert (await asked(walled.box, folder="sub dir"))[:2] == (False, "cd 'sub dir' && make")
-    bare = make_toolbox(home / "work", sandbox_provider=no_sandbox_provider())
+    bare = make_tools(home / "work", sandbox_provider=no_sandbox_provider())
     assert (await asked(bare))[2].endswith(
         "Not sandboxed: it can do whatever you can, on this computer and on the network."
     )

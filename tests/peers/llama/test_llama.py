@@ -21,8 +21,8 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import list_models
-from tests.support.peer_rig import PeerRig, peer_rig, small
-from tests.support.peers import PEERS, Running, served
+from tests.support.peer_processes import PEERS, PeerServer, run_peer
+from tests.support.peer_rig import PeerRig, peer_rig, small_model_info
 
 pytestmark = [pytest.mark.needs_peer(module="xllamacpp"), pytest.mark.needs_peer(module="gguf")]
 
@@ -46,15 +46,15 @@ def model_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @contextmanager
-def llama(model_file: Path, folder: Path, context: int) -> Iterator[Running]:
+def llama(model_file: Path, folder: Path, context: int) -> Iterator[PeerServer]:
     """A llama.cpp server with a window of so many tokens."""
     serve = [str(PEERS.python), str(HERE / "serve.py"), str(model_file), str(context), KEY]
-    with served(serve, folder / "llama.log") as running:
+    with run_peer(serve, folder / "llama.log") as running:
         yield running
 
 
 @pytest.fixture(scope="module")
-def server(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+def server(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[PeerServer]:
     """A server with room."""
     with llama(model_file, tmp_path_factory.mktemp("llama"), ROOMY) as running:
         yield running
@@ -62,13 +62,13 @@ def server(model_file: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterat
 
 @asynccontextmanager
 async def at_work(
-    server: Running, folder: Path, key: str = KEY, window: int = ROOMY
+    server: PeerServer, folder: Path, key: str = KEY, window: int = ROOMY
 ) -> AsyncIterator[PeerRig]:
     """A rig over a folder with one file. `window` is what we believe the server's to be."""
 
     def make(http: HttpClient) -> Model:
         return create_model(
-            "openai-chat", small("made-by-hand", window), f"{server.address}/v1", key, http=http
+            "openai-chat", small_model_info("made-by-hand", window), f"{server.address}/v1", key, http=http
         )
 
     async with peer_rig(folder, make) as rig:
@@ -76,10 +76,10 @@ async def at_work(
         yield rig
 
 
-async def test_a_whole_turn(server: Running, tmp_path: Path) -> None:
+async def test_a_whole_turn(server: PeerServer, tmp_path: Path) -> None:
     """Two calls that llama.cpp read out of what the model said; their outputs go back; it speaks."""
     async with at_work(server, tmp_path) as rig:
-        assert await rig.turn("What does the readme say?") == TurnEnded("done")
+        assert await rig.run_turn("What does the readme say?") == TurnEnded("done")
         calling, spoken = rig.events(AssistantSpoke)
         assert [(one.name, json.loads(one.arguments)) for one in calling.calls] == [
             (one["name"], one["arguments"]) for one in CALLS
@@ -88,30 +88,30 @@ async def test_a_whole_turn(server: Running, tmp_path: Path) -> None:
         assert (read, "readme.txt" in listed) == ("héllo 😀\n", True)
         assert (spoken.text, spoken.stop) == (SAID, "end")
         assert "".join(one.text for one in rig.updates if isinstance(one, ResponseDelta)) == SAID
-        await rig.sound()
+        await rig.assert_consistent()
 
 
-async def test_what_was_sent_before_is_read_from_its_cache(server: Running, tmp_path: Path) -> None:
+async def test_what_was_sent_before_is_read_from_its_cache(server: PeerServer, tmp_path: Path) -> None:
     """Between two rewrites a request begins with the former one's bytes: the server need not read them."""
     async with at_work(server, tmp_path) as rig:
         for _ in range(3):
-            assert await rig.turn("What does the readme say?") == TurnEnded("done")
+            assert await rig.run_turn("What does the readme say?") == TurnEnded("done")
         assert not rig.events(SweepMade)
         assert not rig.events(FoldMade)
         used = [one.usage for one in rig.events(AssistantSpoke)]
         for former, later in pairwise(used):
             assert 0.95 * former.input < later.cached < later.input
-        await rig.sound()
+        await rig.assert_consistent()
 
 
-async def test_its_count_becomes_ours(server: Running, tmp_path: Path) -> None:
+async def test_its_count_becomes_ours(server: PeerServer, tmp_path: Path) -> None:
     """Its tokens are bytes, ours are words: after one answer the gauge counts as the server does."""
     async with at_work(server, tmp_path) as rig:
-        await rig.turn("What does the readme say?")
+        await rig.run_turn("What does the readme say?")
         used = rig.events(AssistantSpoke)[-1].usage
         assert rig.model.requests
-        assert rig.talk.session.ratios[rig.model.info.label] > 2
-        assert rig.talk.measure()[1].used == pytest.approx(used.input + used.output, rel=0.1)
+        assert rig.conversation.session.ratios[rig.model.info.label] > 2
+        assert rig.conversation.measure()[1].used == pytest.approx(used.input + used.output, rel=0.1)
 
 
 async def test_a_window_smaller_than_we_believe(model_file: Path, tmp_path: Path) -> None:
@@ -120,8 +120,8 @@ async def test_a_window_smaller_than_we_believe(model_file: Path, tmp_path: Path
         async with at_work(server, tmp_path, window=200_000) as rig:
             (rig.root / "readme.txt").write_text("a line of the file\n" * 90, encoding="utf-8")
             for number in range(5):
-                assert await rig.turn(f"What does the readme say, number {number}?") == TurnEnded("done")
-            await rig.sound()
+                assert await rig.run_turn(f"What does the readme say, number {number}?") == TurnEnded("done")
+            await rig.assert_consistent()
             assert max(one.usage.input for one in rig.events(AssistantSpoke)) < TIGHT
             made = [*rig.events(SweepMade), *rig.events(HandoverMade)]
             assert made
@@ -136,24 +136,24 @@ async def test_a_window_that_nothing_fits_into(model_file: Path, tmp_path: Path)
     """Not even the tools fit: the turn ends with the server's own figures, and what to do."""
     with llama(model_file, tmp_path, TINY) as server:
         async with at_work(server, tmp_path) as rig:
-            ended = await rig.turn("What does the readme say?")
+            ended = await rig.run_turn("What does the readme say?")
             assert ended.how == "failed"
             assert "context size" in f"{ended.what} {ended.why}"
             assert ended.fix
-            await rig.sound()
+            await rig.assert_consistent()
 
 
-async def test_a_wrong_key_is_told(server: Running, tmp_path: Path) -> None:
+async def test_a_wrong_key_is_told(server: PeerServer, tmp_path: Path) -> None:
     """Once, and the key does not stand in what is told."""
     async with at_work(server, tmp_path, key="sk-wrong") as rig:
-        ended = await rig.turn("Hello?")
+        ended = await rig.run_turn("Hello?")
         assert ended.how == "failed"
         assert "key" in f"{ended.what} {ended.fix}"
         assert "sk-wrong" not in f"{ended}"
-        assert rig.retries() == []
+        assert rig.response_resets() == []
 
 
-async def test_a_stopped_turn_leaves_the_server_free(server: Running, tmp_path: Path) -> None:
+async def test_a_stopped_turn_leaves_the_server_free(server: PeerServer, tmp_path: Path) -> None:
     """Stopped at the first piece; the server's only seat is free for the next turn."""
     async with at_work(server, tmp_path) as rig:
         came = asyncio.Event()
@@ -162,18 +162,18 @@ async def test_a_stopped_turn_leaves_the_server_free(server: Running, tmp_path: 
             if isinstance(update, ResponseDelta):
                 came.set()
 
-        leave = rig.room.listen(hear)
-        await rig.talk.send("What does the readme say?")
+        leave = rig.workspace.listen(hear)
+        await rig.conversation.send("What does the readme say?")
         await came.wait()
-        await rig.talk.stop()
+        await rig.conversation.stop()
         leave()
         assert rig.events(TurnEnded) == [TurnEnded("stopped")]
         assert SAID.startswith(rig.events(AssistantSpoke)[-1].text)
-        assert await rig.turn("And now?") == TurnEnded("done")
-        await rig.sound()
+        assert await rig.run_turn("And now?") == TurnEnded("done")
+        await rig.assert_consistent()
 
 
-async def test_its_models_can_be_listed(server: Running) -> None:
+async def test_its_models_can_be_listed(server: PeerServer) -> None:
     """As Settings does it."""
     http = HttpClient()
     try:

@@ -13,8 +13,8 @@ import pytest
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.mcp_server import McpServerConfig
-from tests.support.mcp_rig import McpRig, agreed
-from tests.support.peers import PEERS
+from tests.support.mcp.mcp_rig import McpRig, approved_server
+from tests.support.peer_processes import PEERS
 
 EVERYTHING, FILES = "@modelcontextprotocol/server-everything", "@modelcontextprotocol/server-filesystem"
 
@@ -32,7 +32,7 @@ def npm(name: str, package: str, *args: str) -> McpServerConfig:
     found = json.loads((PEERS.node / "node_modules" / package / "package.json").read_text(encoding="utf-8"))
     script = next(iter(found["bin"].values()))
     path = PEERS.node / "node_modules" / package / script
-    return agreed(name, str(path), *args, command=shutil.which("node") or "node")
+    return approved_server(name, str(path), *args, command=shutil.which("node") or "node")
 
 
 def make_history(folder: Path) -> None:
@@ -45,19 +45,19 @@ def make_history(folder: Path) -> None:
 @pytest.mark.needs_peer(package=EVERYTHING)
 async def test_everything(rig: McpRig) -> None:
     """Text, images, progress, structured content and resources of the reference server arrive."""
-    await rig.use(npm("every", EVERYTHING))
+    await rig.start_servers(npm("every", EVERYTHING))
     actor = rig.actor("every")
     assert actor.status.state == "ready", actor.stderr_log.text
     assert all(not one.rejection for one in actor.tools), [one for one in actor.tools if one.rejection]
-    assert "hello" in await rig.text("mcp__every__echo", message="hello")
+    assert "hello" in await rig.call_text("mcp__every__echo", message="hello")
     image = await rig.call("mcp__every__get-tiny-image")
     assert len(image.image_data) == 1
     heard: list[str] = []
     await rig.call("mcp__every__trigger-long-running-operation", heard.append, duration=1, steps=4)
     assert len(heard) >= 3
-    structured = await rig.text("mcp__every__get-structured-content", location="New York")
+    structured = await rig.call_text("mcp__every__get-structured-content", location="New York")
     assert "temperature" in structured
-    assert "resource" in (await rig.text("mcp__every__get-resource-reference")).lower()
+    assert "resource" in (await rig.call_text("mcp__every__get-resource-reference")).lower()
     wrong = await rig.call("mcp__every__get-sum", a="x", b=2)
     assert not wrong.ok
     assert "mcp__every__echo" in [spec.name for spec in Toolset(rig.hub).specs]
@@ -67,8 +67,8 @@ async def test_everything(rig: McpRig) -> None:
 async def test_filesystem(rig: McpRig, tmp_path: Path) -> None:
     """It reads what it may and refuses the rest; both come back as what they are."""
     (tmp_path / "note.txt").write_text("A note.", encoding="utf-8")
-    await rig.use(npm("files", FILES, str(tmp_path)))
-    assert "A note." in await rig.text("mcp__files__read_text_file", path=str(tmp_path / "note.txt"))
+    await rig.start_servers(npm("files", FILES, str(tmp_path)))
+    assert "A note." in await rig.call_text("mcp__files__read_text_file", path=str(tmp_path / "note.txt"))
     outside = await rig.call("mcp__files__read_text_file", path="/etc/passwd")
     assert not outside.ok
     assert "denied" in outside.content.decode().lower()
@@ -81,11 +81,13 @@ async def test_filesystem(rig: McpRig, tmp_path: Path) -> None:
 async def test_git(rig: McpRig, tmp_path: Path) -> None:
     """A server in Python, of an older protocol."""
     make_history(tmp_path)
-    await rig.use(
-        agreed("git", "-m", "mcp_server_git", "--repository", str(tmp_path), command=str(PEERS.python))
+    await rig.start_servers(
+        approved_server(
+            "git", "-m", "mcp_server_git", "--repository", str(tmp_path), command=str(PEERS.python)
+        )
     )
     actor = rig.actor("git")
     assert actor.status.state == "ready", actor.stderr_log.text
-    assert "First" in await rig.text("mcp__git__git_log", repo_path=str(tmp_path))
+    assert "First" in await rig.call_text("mcp__git__git_log", repo_path=str(tmp_path))
     with pytest.raises(ToolError, match="There is no tool"):
         await rig.call("mcp__git__no_such_tool")

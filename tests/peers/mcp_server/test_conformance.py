@@ -27,14 +27,14 @@ from helix_desktop.services.cache_server.lazy_store import LazyStore
 from helix_desktop.services.cache_server.tools import CacheServerTools
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
-from tests.support.peers import PEERS
-from tests.support.store_making import WORKSPACE, content
-from tests.support.tool_cache import count_quarters
+from tests.support.peer_processes import PEERS
+from tests.support.store.builders import WORKSPACE, make_content
+from tests.support.tool_rig import estimate_tokens
 
 CONFORMANCE, INSPECTOR = "@modelcontextprotocol/conformance", "@modelcontextprotocol/inspector"
 SCENARIOS = ("server-initialize", "ping", "tools-list", "dns-rebinding-protection")
 TOKEN = "a-token-of-this-test-0123456789"
-ONE = content(b"one line\n")
+ONE = make_content(b"one line\n")
 ROOT = Path(__file__).resolve().parents[3]
 
 
@@ -78,7 +78,7 @@ async def address(tmp_path: Path) -> AsyncIterator[str]:
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
     app = WithToken(
-        guarded_app(cache_server(CacheServerTools(held, count_quarters), "proj", "1.0"), TOKEN, port)
+        guarded_app(cache_server(CacheServerTools(held, estimate_tokens), "proj", "1.0"), TOKEN, port)
     )
     server = uvicorn.Server(uvicorn.Config(app, log_config=None, timeout_graceful_shutdown=1))
     async with asyncio.TaskGroup() as group:

@@ -23,8 +23,8 @@ from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.openai_chat.request import request_body as chat_body
 from helix_desktop.providers.openai_chat.variants import RequestVariant
 from helix_desktop.providers.openai_responses.request import request_body as responses_body
-from tests.support.histories import Maker, histories
-from tests.support.verbatims import as_spoken
+from tests.support.histories import SessionSimulator, histories
+from tests.support.verbatim_messages import with_verbatim_messages
 
 ROOT = Path(__file__).resolve().parents[3]
 JUDGE = Path(__file__).with_name("oracle.py")
@@ -80,41 +80,44 @@ def judge() -> Iterator[Judge]:
         process.stdin.close()
 
 
-def requests_of(maker: Maker, name: DialectName) -> list[ModelRequest]:
+def requests_of(simulator: SessionSimulator, name: DialectName) -> list[ModelRequest]:
     """Requests of one session, with their images: the first, one from the middle, the newest."""
-    sent = [one.request for one in maker.sent]
+    sent = [one.request for one in simulator.sent_requests]
     chosen = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
-    return [as_spoken(msgspec.structs.replace(one, image_data=maker.contents), name, INFO) for one in chosen]
+    return [
+        with_verbatim_messages(msgspec.structs.replace(one, image_data=simulator.contents), name, INFO)
+        for one in chosen
+    ]
 
 
 @generated
 @given(histories())
-def test_the_shape_of_chat_completions(judge: Judge, maker: Maker) -> None:
-    for request in requests_of(maker, "openai-chat"):
+def test_the_shape_of_chat_completions(judge: Judge, simulator: SessionSimulator) -> None:
+    for request in requests_of(simulator, "openai-chat"):
         body = _without(json.loads(chat_body(INFO, request)), COMPATIBLE)
         assert judge.problems("openai-chat", body) == []
 
 
 @generated
 @given(histories())
-def test_the_shape_of_responses(judge: Judge, maker: Maker) -> None:
-    for request in requests_of(maker, "openai-responses"):
+def test_the_shape_of_responses(judge: Judge, simulator: SessionSimulator) -> None:
+    for request in requests_of(simulator, "openai-responses"):
         assert judge.problems("openai-responses", json.loads(responses_body(INFO, request))) == []
 
 
 @generated
 @given(histories())
-def test_the_shape_of_messages(judge: Judge, maker: Maker) -> None:
-    for request in requests_of(maker, "anthropic"):
+def test_the_shape_of_messages(judge: Judge, simulator: SessionSimulator) -> None:
+    for request in requests_of(simulator, "anthropic"):
         body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("anthropic", body) == []
 
 
 @generated
 @given(histories())
-def test_the_order_of_chat_completions(judge: Judge, maker: Maker) -> None:
+def test_the_order_of_chat_completions(judge: Judge, simulator: SessionSimulator) -> None:
     """In the form that Mistral's own server asks for, with its ids of nine signs."""
-    for request in requests_of(maker, "openai-chat"):
+    for request in requests_of(simulator, "openai-chat"):
         body = json.loads(
             chat_body(INFO, request, RequestVariant(uses_short_ids=True, sends_server_fields=False))
         )
@@ -123,12 +126,12 @@ def test_the_order_of_chat_completions(judge: Judge, maker: Maker) -> None:
 
 @generated
 @given(histories())
-def test_the_order_of_the_other_dialects(judge: Judge, maker: Maker) -> None:
+def test_the_order_of_the_other_dialects(judge: Judge, simulator: SessionSimulator) -> None:
     """Their requests said again as Chat Completions: the rules for calls and answers are the same."""
-    for request in requests_of(maker, "anthropic"):
+    for request in requests_of(simulator, "anthropic"):
         body = json.loads(encode_request(INFO, request, max_output_tokens=1_000).body)
         assert judge.problems("order", {"messages": _from_anthropic(body["messages"])}) == []
-    for request in requests_of(maker, "openai-responses"):
+    for request in requests_of(simulator, "openai-responses"):
         body = json.loads(responses_body(INFO, request))
         assert judge.problems("order", {"messages": _from_responses(body["input"])}) == []
 

@@ -21,8 +21,8 @@ from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeStat
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, WorkspaceRow
 from helix_desktop.ui.shell.top_bar import DEMO_BADGE, TopBar
-from tests.support.bare_window import make_window
-from tests.support.buttons import find_button
+from tests.support.window.bare_window import make_window
+from tests.support.window.buttons import find_button
 
 _CONTROL = Qt.KeyboardModifier.ControlModifier
 HEADER = SessionHeader("s1", "Streaming cache for handovers", False, "opus", demo=False, messages=412)

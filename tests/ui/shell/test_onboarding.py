@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QLabel
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.ui.shell.main_window import MainWindow
-from tests.support.buttons import press
+from tests.support.window.buttons import press
 
 
 @pytest.mark.parametrize(

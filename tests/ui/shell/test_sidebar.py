@@ -27,7 +27,7 @@ from helix_desktop.ui.shell.sidebar.rows import (
     matches_query,
 )
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
-from tests.support.buttons import find_button, find_buttons
+from tests.support.window.buttons import find_button, find_buttons
 
 _NONE = Qt.KeyboardModifier.NoModifier
 NOW = datetime(2026, 11, 20, 15, 4)

@@ -23,20 +23,27 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.entries import Content
-from tests.support.agent_rig import GatedStore, Rig
-from tests.support.linter import lint
-from tests.support.scripted_model import ScriptedModel, called, in_turn, said
+from tests.support.agent_rig import AgentRig, GatedStore
+from tests.support.message_linter import lint
+from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply, tool_call_reply
 
 POLICY = msgspec.structs.replace(PROFILES["plain"], protect_steps=2)
 NEVER = 10**9
 
 
-async def a_rich_session() -> Rig:
+async def a_rich_session() -> AgentRig:
     """Calls side by side, a question, sweeps, a handover that is undone, a stop, a message that waited."""
     words = {"text": "words " * 10, "times": 30}
-    steps = [called(("say", words), ("ask", {}), text="thinking " * 450, key=f"k{n}") for n in range(9)]
-    rig = Rig(
-        ScriptedModel(in_turn(*steps, said("Done."), said("Yes."), called(("wait", {}), ("say", {})))),
+    steps = [
+        tool_call_reply(("say", words), ("ask", {}), text="thinking " * 450, id_prefix=f"k{n}")
+        for n in range(9)
+    ]
+    rig = AgentRig(
+        ScriptedModel(
+            replies_in_order(
+                *steps, text_reply("Done."), text_reply("Yes."), tool_call_reply(("wait", {}), ("say", {}))
+            )
+        ),
         POLICY,
         approver=FixedApprover("once"),
     )
@@ -50,15 +57,15 @@ async def a_rich_session() -> Rig:
     await rig.tools.started.wait()
     await talk.send("Later.")
     await talk.stop()
-    await rig.sound()
+    await rig.assert_consistent()
     for kind in (SweepMade, HandoverMade, Undone):
         assert rig.events(kind)
     return rig
 
 
-async def cut_at(rig: Rig, length: int) -> GatedStore:
+async def cut_at(rig: AgentRig, length: int) -> GatedStore:
     """A store that holds the session's first events only, as if the app had been killed then."""
-    log = rig.talk.session.log[:length]
+    log = rig.conversation.session.log[:length]
     store = GatedStore()
     for digest in {digest for one in log for digest in digests_in(one.event)}:
         await store.commit("s", contents=[Content(digest, await rig.store.get(digest))])
@@ -69,11 +76,11 @@ async def cut_at(rig: Rig, length: int) -> GatedStore:
 async def test_a_session_cut_off_anywhere_opens_and_goes_on() -> None:
     """After every single event: mended, marked as interrupted, and the next request is valid."""
     rig = await a_rich_session()
-    log = rig.talk.session.log
+    log = rig.conversation.session.log
     for length in range(1, len(log) + 1):
         store = await cut_at(rig, length)
-        rig.model.script = in_turn()
-        room = rig.new_room(store, POLICY)
+        rig.model.script = replies_in_order()
+        room = rig.create_workspace(store, POLICY)
         talk = await room.open_session("s")
         assert await room.open_session("s") is talk
         assert talk.session.log[:length] == log[:length]
@@ -91,10 +98,10 @@ async def test_the_list_keeps_its_figures_over_a_crash() -> None:
     """Marking a turn as interrupted must not take model and use from the session's line in the list."""
     rig = await a_rich_session()
     (before,) = await rig.store.sessions()
-    length = max(one.seq for one in rig.talk.session.log if isinstance(one.event, AssistantSpoke))
+    length = max(one.seq for one in rig.conversation.session.log if isinstance(one.event, AssistantSpoke))
     store = await cut_at(rig, length)
     await store.commit("s", summary=msgspec.structs.replace(before, id="s"))
-    talk = await rig.new_room(store, POLICY).open_session("s")
+    talk = await rig.create_workspace(store, POLICY).open_session("s")
     (after,) = await store.sessions()
     assert (after.used, after.window, after.model) == (talk.measure()[1].used, before.window, before.model)
     assert before.used > 0
@@ -106,7 +113,7 @@ def _in_a_turn(log: list[RecordedEvent]) -> bool:
     return bool(bounds) and isinstance(bounds[-1], UserSpoke)
 
 
-async def _goes_on(rig: Rig, room: OpenWorkspace) -> None:
+async def _goes_on(rig: AgentRig, room: OpenWorkspace) -> None:
     (talk,) = room.conversations
     ended = await talk.run("Go on.")
     assert ended.how == "done"
@@ -116,21 +123,21 @@ async def _goes_on(rig: Rig, room: OpenWorkspace) -> None:
     await room.close()
 
 
-async def a_turn_on_a_full_disk(refused: int) -> tuple[Rig, int]:
+async def a_turn_on_a_full_disk(refused: int) -> tuple[AgentRig, int]:
     """A turn whose write number `refused` and all later ones fail; the rig, and the writes tried."""
-    script = in_turn(
-        called(("say", {"text": "words", "times": 300}), ("ask", {}), text="I look."),
-        called(("say", {"text": "more", "times": 300}), ("fail", {}), key="d"),
-        called(("say", {}), key="e"),
-        called(("say", {}), key="f"),
+    script = replies_in_order(
+        tool_call_reply(("say", {"text": "words", "times": 300}), ("ask", {}), text="I look."),
+        tool_call_reply(("say", {"text": "more", "times": 300}), ("fail", {}), id_prefix="d"),
+        tool_call_reply(("say", {}), id_prefix="e"),
+        tool_call_reply(("say", {}), id_prefix="f"),
     )
-    rig = Rig(ScriptedModel(script), POLICY, approver=FixedApprover("once"))
+    rig = AgentRig(ScriptedModel(script), POLICY, approver=FixedApprover("once"))
     talk = await rig.begin()
-    first = rig.store.writes
-    rig.store.full_from = first + refused
+    first = rig.store.write_count
+    rig.store.first_failing_write = first + refused
     await talk.send("Go.")
-    await rig.idle()
-    return rig, rig.store.writes - first
+    await rig.wait_until_idle()
+    return rig, rig.store.write_count - first
 
 
 @pytest.mark.expect_errors("task record .* failed")
@@ -140,14 +147,14 @@ async def test_a_full_disk_is_told_and_nothing_is_half_applied() -> None:
     assert writes > 8
     for refused in range(1, writes + 1):
         rig, _ = await a_turn_on_a_full_disk(refused)
-        session = rig.talk.session
+        session = rig.conversation.session
         assert await rig.store.events(session.id) == session.log
         assert any(isinstance(one, ErrorRaised) and "disk is full" in one.what for one in rig.updates)
-        assert [one.recorded for one in rig.told(EventRecorded)] == session.log
-        rig.store.full_from = NEVER
-        rig.model.script = in_turn()
-        assert (await rig.talk.run("Go on.")).how == "done"
-        await rig.sound()
+        assert [one.recorded for one in rig.updates_of(EventRecorded)] == session.log
+        rig.store.first_failing_write = NEVER
+        rig.model.script = replies_in_order()
+        assert (await rig.conversation.run("Go on.")).how == "done"
+        await rig.assert_consistent()
         calls = [call.id for spoken in rig.events(AssistantSpoke) for call in spoken.calls]
         assert sorted(calls) == sorted(one.call_id for one in rig.events(ToolAnswered))
 
@@ -155,35 +162,35 @@ async def test_a_full_disk_is_told_and_nothing_is_half_applied() -> None:
 @pytest.mark.expect_errors("task record .* failed")
 async def test_a_full_disk_during_a_handover() -> None:
     """The handover is told to have failed; the window stays as it was."""
-    steps = [called(("say", {}), text="thinking " * 400, key=f"k{n}") for n in range(9)]
-    rig = Rig(ScriptedModel(in_turn(*steps)), POLICY)
+    steps = [tool_call_reply(("say", {}), text="thinking " * 400, id_prefix=f"k{n}") for n in range(9)]
+    rig = AgentRig(ScriptedModel(replies_in_order(*steps)), POLICY)
     talk = await rig.begin()
     await talk.run("Work.")
     await talk.run("And now?")
     before, _ = talk.measure()
-    rig.store.full_from = 0
+    rig.store.first_failing_write = 0
     talk.compact()
     await talk.wait_for_background_work()
-    assert [one.what for one in rig.told(ErrorRaised)] == ["The disk is full."]
+    assert [one.what for one in rig.updates_of(ErrorRaised)] == ["The disk is full."]
     assert talk.measure()[0] == before
-    rig.store.full_from = NEVER
+    rig.store.first_failing_write = NEVER
     talk.compact()
     await talk.wait_for_background_work()
     assert len(rig.events(HandoverMade)) == 1
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 @pytest.mark.expect_errors("task record .* failed")
 async def test_a_message_that_could_not_wait_is_refused_to_its_sender() -> None:
     """While a turn runs on a full disk, sending says so: the words can be kept where they were typed."""
-    rig = Rig(ScriptedModel(in_turn(called(("wait", {})))))
+    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
     talk = await rig.begin()
     await talk.send("Go.")
     await rig.tools.started.wait()
-    rig.store.full_from = 0
+    rig.store.first_failing_write = 0
     with pytest.raises(Exception, match="disk is full"):
         await talk.send("Later.")
-    rig.store.full_from = NEVER
+    rig.store.first_failing_write = NEVER
     rig.tools.gate.set()
-    await rig.idle()
-    await rig.sound()
+    await rig.wait_until_idle()
+    await rig.assert_consistent()

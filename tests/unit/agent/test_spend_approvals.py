@@ -15,9 +15,9 @@ from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, ObservationsMade
 from helix_desktop.domain.messages import ModelInfo
-from tests.support.agent_rig import Rig
-from tests.support.observing_rig import AT_ONCE, working
-from tests.support.scripted_model import ScriptedModel, thinking_aloud
+from tests.support.agent_rig import AgentRig
+from tests.support.observation_rig import PLACE_AT_ONCE, thinking_turn_script
+from tests.support.scripted_model import ScriptedModel, thinking_script
 
 PRICED = ModelInfo("test", "priced", 8_000, 400, price_in=2.0, price_out=10.0)
 UNPRICED = ModelInfo("test", "unpriced", 8_000, 400)
@@ -32,48 +32,51 @@ NO_SWEEP = msgspec.structs.replace(
 )
 
 
-class Asking(Rig):
+class Asking(AgentRig):
     """A session whose background work asks."""
 
-    asks_spending = True
+    requires_spend_approval = True
 
 
 async def filled(info: ModelInfo = PRICED, steps: int = 6, policy: ContextPolicy = NO_SWEEP) -> Asking:
     """A session of two turns whose window passes 85 % in the second, which has so many steps."""
-    rig = Asking(ScriptedModel(thinking_aloud(6), info), policy)
+    rig = Asking(ScriptedModel(thinking_script(6), info), policy)
     await rig.begin()
     for left in (steps, 0):
-        assert (await rig.talk.run("Think.")).how == "done"
-        await rig.idle()
-        rig.model.script = thinking_aloud(left)
+        assert (await rig.conversation.run("Think.")).how == "done"
+        await rig.wait_until_idle()
+        rig.model.script = thinking_script(left)
     return rig
 
 
 async def observable(ask_above: int) -> Asking:
     """A session with more unobserved turns than its policy leaves unobserved."""
-    rig = Asking(ScriptedModel(working(), UNPRICED), msgspec.structs.replace(AT_ONCE, ask_above=ask_above))
+    rig = Asking(
+        ScriptedModel(thinking_turn_script(), UNPRICED),
+        msgspec.structs.replace(PLACE_AT_ONCE, ask_above=ask_above),
+    )
     await rig.begin()
     for _ in range(5):
-        await rig.talk.run("Think. Never touch main.")
-        await rig.idle()
+        await rig.conversation.run("Think. Never touch main.")
+        await rig.wait_until_idle()
     return rig
 
 
 async def test_a_large_handover_waits_for_a_yes() -> None:
     """Nothing is sent to write it; the question names tokens, money and the model; a yes begins it."""
     rig = await filled()
-    (ask,) = rig.talk.spend_asks
+    (ask,) = rig.conversation.spend_asks
     assert rig.model.summary_requests == []
     assert (ask.work, ask.limit, ask.estimate.model) == ("handover", 1_000, "test/priced")
     assert ask.estimate.tokens > 1_000
     assert ask.estimate.cost == pytest.approx((ask.estimate.tokens * 2 + 1_200 * 10) / 1_000_000)
-    rig.talk.answer_spend_ask("handover", "allow")
-    assert rig.talk.spend_asks == ()
-    await rig.idle()
+    rig.conversation.answer_spend_ask("handover", "allow")
+    assert rig.conversation.spend_asks == ()
+    await rig.wait_until_idle()
     assert len(rig.model.summary_requests) == len(rig.events(HandoverMade)) == 1
-    shown = {one.estimate for one in rig.told(CompactionProgress) if one.phase == "summarise"}
+    shown = {one.estimate for one in rig.updates_of(CompactionProgress) if one.phase == "summarise"}
     assert shown == {ask.estimate}
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid() -> None:
@@ -82,30 +85,30 @@ async def test_an_open_question_blocks_no_turn_and_a_full_window_is_kept_valid()
     assert rig.model.summary_requests == []
     (made,) = rig.events(HandoverMade)
     assert (made.model, made.trigger) == (NO_MODEL, HandoverTrigger.OVERFLOW)
-    assert rig.told(SpendAsksChanged)[0].asks
-    assert rig.talk.measure()[1].fits
-    await rig.sound()
+    assert rig.updates_of(SpendAsksChanged)[0].asks
+    assert rig.conversation.measure()[1].fits
+    await rig.assert_consistent()
 
 
 async def test_a_refusal_leaves_the_context_as_it_is_and_is_not_asked_about_again() -> None:
     """Neither by the next turns: only when the history is another one."""
     rig = await filled()
-    before = rig.talk.measure()[0]
-    rig.talk.answer_spend_ask("handover", "refuse")
-    await rig.idle()
-    assert rig.talk.measure()[0] == before
-    rig.clock.pass_s(10_000)
-    await rig.talk.run("A word.")
-    await rig.idle()
-    assert rig.talk.spend_asks == ()
+    before = rig.conversation.measure()[0]
+    rig.conversation.answer_spend_ask("handover", "refuse")
+    await rig.wait_until_idle()
+    assert rig.conversation.measure()[0] == before
+    rig.clock.advance_s(10_000)
+    await rig.conversation.run("A word.")
+    await rig.wait_until_idle()
+    assert rig.conversation.spend_asks == ()
     assert rig.model.summary_requests == rig.events(HandoverMade) == rig.events(HandoverFailed) == []
 
 
 async def test_it_can_be_done_without_a_model() -> None:
     """The window becomes smaller at once, and nothing is sent."""
     rig = await filled()
-    rig.talk.answer_spend_ask("handover", "no model")
-    await rig.idle()
+    rig.conversation.answer_spend_ask("handover", "no model")
+    await rig.wait_until_idle()
     (made,) = rig.events(HandoverMade)
     assert (made.model, made.spent) == (NO_MODEL, 0)
     assert rig.model.summary_requests == []
@@ -114,29 +117,29 @@ async def test_it_can_be_done_without_a_model() -> None:
 async def test_observations_ask_too_and_say_that_a_price_is_not_known() -> None:
     """As much as is unobserved, also of a history that came from elsewhere; a yes makes them."""
     rig = await observable(ask_above=500)
-    (ask,) = rig.talk.spend_asks
+    (ask,) = rig.conversation.spend_asks
     assert (ask.work, ask.limit, ask.estimate.cost) == ("observations", 500, None)
     assert ask.estimate.price_text == "price unknown"
-    assert rig.model.observing_requests == []
-    rig.talk.answer_spend_ask("observations", "allow")
-    await rig.idle()
+    assert rig.model.observation_requests == []
+    rig.conversation.answer_spend_ask("observations", "allow")
+    await rig.wait_until_idle()
     assert len(rig.events(ObservationsMade)) == 1
 
 
 async def test_an_imported_history_is_read_by_nobody_unasked() -> None:
     """Opening it asks nothing of a model, and the first turn there ends with the question."""
     rig = await observable(ask_above=0)
-    rig.room.policy = msgspec.structs.replace(rig.room.policy, observe_at=0.0, observe_place_at=0.0)
-    known = len(rig.model.observing_requests)
+    rig.workspace.policy = msgspec.structs.replace(rig.workspace.policy, observe_at=0.0, observe_place_at=0.0)
+    known = len(rig.model.observation_requests)
     for _ in range(4):
-        await rig.talk.run("Think. Never touch main.")
-    await rig.talk.close()
-    room = rig.new_room(rig.store, msgspec.structs.replace(AT_ONCE, ask_above=500))
-    talk = await room.open_session(rig.talk.session.id)
+        await rig.conversation.run("Think. Never touch main.")
+    await rig.conversation.close()
+    room = rig.create_workspace(rig.store, msgspec.structs.replace(PLACE_AT_ONCE, ask_above=500))
+    talk = await room.open_session(rig.conversation.session.id)
     assert not talk.spend_asks
     await talk.run("Go on.")
     await talk.wait_for_background_work()
-    assert len(rig.model.observing_requests) == known
+    assert len(rig.model.observation_requests) == known
     assert [one.work for one in talk.spend_asks] == ["observations"]
     await talk.close()
 
@@ -153,14 +156,14 @@ async def test_the_policy_says_from_where_it_asks(
 ) -> None:
     """0 turns the questions off."""
     rig = await filled(policy=change(NO_SWEEP))
-    assert bool(rig.talk.spend_asks) is asked
+    assert bool(rig.conversation.spend_asks) is asked
     assert bool(rig.model.summary_requests) is not asked
 
 
 async def test_the_demo_model_never_asks() -> None:
     """It sends nothing anywhere."""
     rig = await filled(msgspec.structs.replace(PRICED, demo=True))
-    assert rig.talk.spend_asks == ()
+    assert rig.conversation.spend_asks == ()
     assert rig.model.summary_requests
 
 
@@ -176,13 +179,13 @@ async def test_the_demo_model_never_asks() -> None:
 )
 async def test_with_nobody_there_the_budget_decides(info: ModelInfo, budget: Budget, allowed: bool) -> None:
     """What no budget covers does not begin, and what was decided is said once."""
-    rig = Asking(ScriptedModel(thinking_aloud(12), info), NO_SWEEP, approver=FixedApprover("deny"))
+    rig = Asking(ScriptedModel(thinking_script(12), info), NO_SWEEP, approver=FixedApprover("deny"))
     await rig.begin()
     if budget != Budget():
-        await rig.talk.budget.set_limit(budget)
-    await rig.talk.run("Think.")
-    await rig.idle()
-    (decided,) = rig.told(SpendDecided)
+        await rig.conversation.budget.set_limit(budget)
+    await rig.conversation.run("Think.")
+    await rig.wait_until_idle()
+    (decided,) = rig.updates_of(SpendDecided)
     assert decided.allowed is allowed
-    assert rig.talk.spend_asks == ()
+    assert rig.conversation.spend_asks == ()
     assert bool(rig.model.summary_requests) is allowed

@@ -27,29 +27,39 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ModelResponse, RetryScheduled, TextDelta
 from helix_desktop.domain.redaction.redaction import RedactionRequest
-from tests.support.agent_rig import Rig
-from tests.support.scripted_model import VOIDED, Play, ScriptedModel, answers_of, called, in_turn, said
+from tests.support.agent_rig import AgentRig
+from tests.support.scripted_model import (
+    HALF_REPLY_THEN_RETRY,
+    ScriptedModel,
+    ScriptedReply,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+    tool_result_texts,
+)
 
 
 async def test_parallel_calls_are_answered_in_the_order_of_the_calls() -> None:
     """Whichever ends first, the model reads the answers as it asked; the log keeps the order of ending."""
-    script = in_turn(called(("wait", {"text": "slow"}), ("say", {"text": "quick"})), said("Both read."))
-    rig = Rig(ScriptedModel(script))
+    script = replies_in_order(
+        tool_call_reply(("wait", {"text": "slow"}), ("say", {"text": "quick"})), text_reply("Both read.")
+    )
+    rig = AgentRig(ScriptedModel(script))
     talk = await rig.begin()
     await talk.send("Go.")
-    await rig.when(lambda: len(rig.events(ToolAnswered)) == 1)
+    await rig.wait_until(lambda: len(rig.events(ToolAnswered)) == 1)
     rig.tools.gate.set()
-    await rig.idle()
+    await rig.wait_until_idle()
     assert [one.call_id for one in rig.events(ToolAnswered)] == ["c1", "c0"]
-    assert answers_of(rig.model.requests[1]) == ["slow c0", "quick c1"]
+    assert tool_result_texts(rig.model.requests[1]) == ["slow c0", "quick c1"]
     assert [one.how for one in rig.events(TurnEnded)] == ["done"]
-    assert rig.told(TurnChanged) == [TurnChanged(True), TurnChanged(False)]
-    await rig.sound()
+    assert rig.updates_of(TurnChanged) == [TurnChanged(True), TurnChanged(False)]
+    await rig.assert_consistent()
 
 
 async def test_outputs_are_stored_before_they_are_shown() -> None:
     """The bytes of each output can be read back by the digest in its event."""
-    rig = Rig(ScriptedModel(in_turn(called(("say", {"text": "words", "times": 40})))))
+    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("say", {"text": "words", "times": 40})))))
     talk = await rig.begin()
     await talk.run("Go.")
     (answer,) = rig.events(ToolAnswered)
@@ -57,20 +67,22 @@ async def test_outputs_are_stored_before_they_are_shown() -> None:
     assert digest_of(data) == answer.digest
     assert data.decode() == answer.text
     assert answer.whole
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_a_huge_output_is_previewed() -> None:
     """Above its share of the window an output is shown as a preview of bounded size, and stored whole."""
-    rig = Rig(ScriptedModel(in_turn(called(("say", {"text": "a b c d e f g", "times": 3_000})))))
+    rig = AgentRig(
+        ScriptedModel(replies_in_order(tool_call_reply(("say", {"text": "a b c d e f g", "times": 3_000}))))
+    )
     talk = await rig.begin()
     await talk.run("Go.")
     (answer,) = rig.events(ToolAnswered)
     assert not answer.whole
-    assert answer.tokens <= rig.room.policy.preview_tokens
+    assert answer.tokens <= rig.workspace.policy.preview_tokens
     assert answer.digest in answer.text
     assert len(await rig.store.get(answer.digest)) == answer.size > 20_000
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
@@ -84,45 +96,56 @@ async def test_a_huge_output_is_previewed() -> None:
 )
 async def test_a_failing_tool_is_told_to_the_agent(name: str, shown: str) -> None:
     """Whatever goes wrong in a tool, the turn goes on with what was said."""
-    rig = Rig(ScriptedModel(in_turn(called((name, {}), ("say", {})), said("I see."))))
+    rig = AgentRig(
+        ScriptedModel(replies_in_order(tool_call_reply((name, {}), ("say", {})), text_reply("I see.")))
+    )
     talk = await rig.begin()
     ended = await talk.run("Go.")
     assert ended.how == "done"
-    assert answers_of(rig.model.requests[1]) == [shown, "ok c1"]
+    assert tool_result_texts(rig.model.requests[1]) == [shown, "ok c1"]
     assert sorted(one.ok for one in rig.events(ToolAnswered)) == [False, True]
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_a_denied_call_does_not_run() -> None:
     """The person's no is the answer of the call."""
-    rig = Rig(ScriptedModel(in_turn(called(("ask", {})), said("Then not."))), approver=FixedApprover("deny"))
+    rig = AgentRig(
+        ScriptedModel(replies_in_order(tool_call_reply(("ask", {})), text_reply("Then not."))),
+        approver=FixedApprover("deny"),
+    )
     talk = await rig.begin()
     await talk.run("Go.")
-    assert rig.tools.ran == []
-    assert answers_of(rig.model.requests[1]) == [DENIED]
+    assert rig.tools.executed_calls == []
+    assert tool_result_texts(rig.model.requests[1]) == [DENIED]
     assert [one.decision for one in rig.events(ApprovalGiven)] == ["deny"]
     assert [one.outcome for one in rig.events(ToolAnswered)] == ["denied"]
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_always_is_asked_once() -> None:
     """Of several calls the first is asked; the saved rule answers the others and those of later turns."""
-    rig = Rig(ScriptedModel(in_turn(called(("ask", {}), ("ask", {})), called(("ask", {}), key="d"))))
+    rig = AgentRig(
+        ScriptedModel(
+            replies_in_order(
+                tool_call_reply(("ask", {}), ("ask", {})), tool_call_reply(("ask", {}), id_prefix="d")
+            )
+        )
+    )
     talk = await rig.begin()
     await talk.send("Go.")
-    await rig.until(ApprovalRequested)
+    await rig.wait_for_updates(ApprovalRequested)
     assert [one.call_id for one in talk.asks] == ["c0", "c1"]
     assert talk.decide("c0", "always")
     assert not talk.decide("c0", "deny")
-    await rig.idle()
-    assert [one.ask.call_id for one in rig.told(ApprovalRequested)] == ["c0", "c1"]
+    await rig.wait_until_idle()
+    assert [one.ask.call_id for one in rig.updates_of(ApprovalRequested)] == ["c0", "c1"]
     assert [(one.decision, one.rule) for one in rig.events(ApprovalGiven)] == [
         ("always", ""),
         ("always", "Use ask, whatever it is asked"),
         ("always", "Use ask, whatever it is asked"),
     ]
-    assert rig.tools.ran == ["c0", "c1", "d0"]
-    await rig.sound()
+    assert rig.tools.executed_calls == ["c0", "c1", "d0"]
+    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize(
@@ -138,8 +161,12 @@ async def test_always_is_asked_once() -> None:
 @pytest.mark.parametrize("pieces", [0, 1])
 async def test_a_model_error_ends_the_turn(error: ModelRequestRejected, step: int, pieces: int) -> None:
     """At any step, before or amid an answer: it is told, what was said stays, work goes on."""
-    broken: Play = [*([TextDelta("I think")] * pieces), error]
-    rig = Rig(ScriptedModel(in_turn(*([called(("say", {}))] * step), broken, said("Here again."))))
+    broken: ScriptedReply = [*([TextDelta("I think")] * pieces), error]
+    rig = AgentRig(
+        ScriptedModel(
+            replies_in_order(*([tool_call_reply(("say", {}))] * step), broken, text_reply("Here again."))
+        )
+    )
     talk = await rig.begin()
     ended = await talk.run("Go.")
     assert ended == TurnEnded("failed", error.what, error.why, error.fix, remedies=error.remedies)
@@ -147,22 +174,22 @@ async def test_a_model_error_ends_the_turn(error: ModelRequestRejected, step: in
     assert [one.text for one in rig.events(AssistantSpoke)][step:] == ["I think"] * pieces
     assert (await talk.run("Again.")).how == "done"
     assert rig.events(AssistantSpoke)[-1].text == "Here again."
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 @pytest.mark.parametrize("play", [[], [ModelResponse("  \n")], [TextDelta("Half.")]])
-async def test_an_answer_of_nothing_is_an_error(play: Play) -> None:
+async def test_an_answer_of_nothing_is_an_error(play: ScriptedReply) -> None:
     """A model that says nothing, or breaks off without an end, fails the turn."""
-    rig = Rig(ScriptedModel(in_turn(play)))
+    rig = AgentRig(ScriptedModel(replies_in_order(play)))
     talk = await rig.begin()
     assert (await talk.run("Go.")).how == "failed"
     assert (await talk.run("Again.")).how == "done"
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_what_a_retry_voids_is_not_kept() -> None:
     """Only what came after the retry is the answer."""
-    rig = Rig(ScriptedModel(in_turn([*VOIDED, *said("Whole.")])))
+    rig = AgentRig(ScriptedModel(replies_in_order([*HALF_REPLY_THEN_RETRY, *text_reply("Whole.")])))
     talk = await rig.begin()
     await talk.run("Go.")
     assert [one.text for one in rig.events(AssistantSpoke)] == ["Whole."]
@@ -174,7 +201,7 @@ async def test_what_a_retry_voids_is_not_kept() -> None:
 
 async def test_what_is_typed_meanwhile_is_sent_afterwards() -> None:
     """Messages sent during a turn wait on record, in order, and each gets its own turn."""
-    rig = Rig(ScriptedModel(in_turn(called(("wait", {})))))
+    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
     talk = await rig.begin()
     await talk.send("First.")
     await rig.tools.started.wait()
@@ -183,16 +210,16 @@ async def test_what_is_typed_meanwhile_is_sent_afterwards() -> None:
     assert [one.text for one in rig.events(MessageQueued)] == ["Second.", "Third."]
     assert list(talk.session.transcript.queued_messages.values()) == rig.events(MessageQueued)
     rig.tools.gate.set()
-    await rig.idle()
+    await rig.wait_until_idle()
     assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
     assert not talk.session.transcript.queued_messages
     assert len(rig.events(TurnEnded)) == 3
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_what_waited_is_sent_before_what_is_typed_later() -> None:
     """After a stop the waiting messages go first, as soon as the person sends again."""
-    rig = Rig(ScriptedModel(in_turn(called(("wait", {})))))
+    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})))))
     talk = await rig.begin()
     await talk.send("First.")
     await rig.tools.started.wait()
@@ -200,26 +227,26 @@ async def test_what_waited_is_sent_before_what_is_typed_later() -> None:
     await talk.stop()
     assert not talk.is_running
     await talk.send("Third.")
-    await rig.idle()
+    await rig.wait_until_idle()
     assert [one.text for one in rig.events(UserSpoke)] == ["First.", "Second.", "Third."]
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_two_sends_at_once_are_two_turns() -> None:
     """Nothing typed is dropped, and no two turns run side by side."""
-    rig = Rig(ScriptedModel(in_turn()))
+    rig = AgentRig(ScriptedModel(replies_in_order()))
     talk = await rig.begin()
     await asyncio.gather(*(talk.send(f"Message {number}.") for number in range(4)))
-    await rig.idle()
+    await rig.wait_until_idle()
     assert [one.text for one in rig.events(UserSpoke)] == [f"Message {number}." for number in range(4)]
     assert [len(request.messages) for request in rig.model.requests] == [2, 4, 6, 8]
-    await rig.sound()
+    await rig.assert_consistent()
 
 
 async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -> None:
     """The same call again shows and stores a placeholder, and the model is told not to go around it."""
     words = ("say", {"text": "the secret", "times": 3})
-    rig = Rig(ScriptedModel(in_turn(*(called(words), said("Done.")) * 3)))
+    rig = AgentRig(ScriptedModel(replies_in_order(*(tool_call_reply(words), text_reply("Done.")) * 3)))
     talk = await rig.begin()
     await talk.run("Go.")
     (first,) = rig.events(ToolAnswered)
@@ -237,23 +264,27 @@ async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -
 
 
 async def test_a_session_is_named_after_the_whole_first_line_of_its_first_message() -> None:
-    rig = Rig(ScriptedModel(in_turn(said("Done."))))
+    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Done."))))
     talk = await rig.begin()
     line = "Go through every module, one after the other, and write down which of them reach the network"
     await talk.send(f"{line}\nThen stop.")
-    await rig.when(lambda: rig.events(TurnEnded))
+    await rig.wait_until(lambda: rig.events(TurnEnded))
     assert talk.session.transcript.title == line
 
 
 async def test_a_wait_for_the_server_is_skipped_on_demand() -> None:
     """The call is made at once, and listeners hear that nothing is waited for any more."""
     back = asyncio.Event()
-    rig = Rig(ScriptedModel(in_turn([RetryScheduled(2, 3_600.0, "down", back.set), back, *said("Here.")])))
+    rig = AgentRig(
+        ScriptedModel(
+            replies_in_order([RetryScheduled(2, 3_600.0, "down", back.set), back, *text_reply("Here.")])
+        )
+    )
     talk = await rig.begin()
     talk.retry_now()  # nothing waits yet
     await talk.send("Go.")
-    await rig.until(ResponseReset)
+    await rig.wait_for_updates(ResponseReset)
     talk.retry_now()
-    await rig.idle()
-    assert [one.wait_s for one in rig.retries()] == [3_600.0, 0.0]
+    await rig.wait_until_idle()
+    assert [one.wait_s for one in rig.response_resets()] == [3_600.0, 0.0]
     assert rig.events(TurnEnded) == [TurnEnded("done")]

@@ -33,9 +33,16 @@ from helix_desktop.domain.events.rewrite_kinds import SweepReason
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import ModelRequest
-from tests.support.histories import UNFOLDED, WORK, Maker, histories, policies, unfolded
-from tests.support.linter import lint, lint_alternating, lint_items
-from tests.support.reach import indexes_of, lost, read_index
+from tests.support.histories import (
+    SESSION_ACTIONS,
+    SWEEP_AND_HANDOVER_ACTIONS,
+    SessionSimulator,
+    disable_folding,
+    histories,
+    policies,
+)
+from tests.support.message_linter import lint, lint_alternating, lint_items
+from tests.support.reachability import index_digests, parse_index_entry, unreachable_content
 
 REWRITES = (
     SweepMade,
@@ -57,19 +64,21 @@ def raw(request: ModelRequest) -> list[bytes]:
 
 
 @given(histories())
-def test_1_nothing_is_lost(maker: Maker) -> None:
+def test_1_nothing_is_lost(simulator: SessionSimulator) -> None:
     """Each output, argument and word can be read back from the window, byte for byte, by its handles."""
-    assert lost(maker) == []
+    assert unreachable_content(simulator) == []
 
 
 @given(histories())
-def test_1_an_index_names_nothing_but_what_was_stored(maker: Maker) -> None:
+def test_1_an_index_names_nothing_but_what_was_stored(simulator: SessionSimulator) -> None:
     """Whatever the words in it look like: a name is that of a content, and each word is where it was said."""
-    said = {one.seq: one.event for one in maker.log}  # an attempt that was retried is not in the transcript
-    for digest in indexes_of(maker):
-        index = read_index(maker.contents[digest])
-        assert set(index.digests) <= set(maker.contents)
-        for (seq, kind), words in index.words.items():
+    said = {
+        one.seq: one.event for one in simulator.log
+    }  # an attempt that was retried is not in the transcript
+    for digest in index_digests(simulator):
+        index = parse_index_entry(simulator.contents[digest])
+        assert set(index.digests) <= set(simulator.contents)
+        for (seq, kind), words in index.texts.items():
             event = said[seq]
             if kind != "call":
                 assert isinstance(event, UserSpoke if kind == "user:" else AssistantSpoke)
@@ -77,33 +86,33 @@ def test_1_an_index_names_nothing_but_what_was_stored(maker: Maker) -> None:
 
 
 @given(histories())
-def test_2_the_window_is_a_pure_function(maker: Maker) -> None:
+def test_2_the_window_is_a_pure_function(simulator: SessionSimulator) -> None:
     """A transcript grown event by event, one built at once, and one from stored bytes give the same bytes."""
-    stored = msgspec.json.encode(maker.log)
+    stored = msgspec.json.encode(simulator.log)
     again = Transcript(msgspec.json.decode(stored, type=list[RecordedEvent]))
-    assert project(again, maker.policy, maker.frame) == maker.window()
-    assert raw(project(again, maker.policy, maker.frame).request) == raw(maker.window().request)
-    for sent in maker.sent:
-        prefix = Transcript(maker.log[: sent.seq])
-        assert project(prefix, maker.policy, maker.frame) == sent.window
+    assert project(again, simulator.policy, simulator.frame) == simulator.window()
+    assert raw(project(again, simulator.policy, simulator.frame).request) == raw(simulator.window().request)
+    for sent in simulator.sent_requests:
+        prefix = Transcript(simulator.log[: sent.seq])
+        assert project(prefix, simulator.policy, simulator.frame) == sent.window
 
 
 @given(histories())
-def test_2_a_projector_shows_what_a_new_one_shows(maker: Maker) -> None:
+def test_2_a_projector_shows_what_a_new_one_shows(simulator: SessionSimulator) -> None:
     """After every event, whatever it projected before."""
     transcript, kept = Transcript(), Projector()
-    for recorded in maker.log:
+    for recorded in simulator.log:
         transcript.apply(recorded)
-        assert kept.project(transcript, maker.policy, maker.frame) == project(
-            transcript, maker.policy, maker.frame
+        assert kept.project(transcript, simulator.policy, simulator.frame) == project(
+            transcript, simulator.policy, simulator.frame
         )
 
 
 @given(histories())
-def test_2_a_layout_that_grew_is_one_made_afresh(maker: Maker) -> None:
+def test_2_a_layout_that_grew_is_one_made_afresh(simulator: SessionSimulator) -> None:
     """After every event: what is taken in bit by bit is what is found out again from all rewrites."""
     transcript = Transcript()
-    for recorded in maker.log:
+    for recorded in simulator.log:
         transcript.apply(recorded)
         if isinstance(recorded.event, REWRITES):
             twin = transcript.fork()
@@ -112,27 +121,27 @@ def test_2_a_layout_that_grew_is_one_made_afresh(maker: Maker) -> None:
 
 
 @given(histories())
-def test_3_every_request_is_valid(maker: Maker) -> None:
+def test_3_every_request_is_valid(simulator: SessionSimulator) -> None:
     """No request needs a repair in any wire format, whatever was stopped, folded or undone before it."""
-    for sent in maker.sent:
+    for sent in simulator.sent_requests:
         messages = sent.request.messages
         assert (lint(messages), lint_alternating(messages), lint_items(messages)) == ([], [], [])
         assert problems(messages) == []
 
 
 @given(histories())
-def test_3_a_cut_off_turn_becomes_valid(maker: Maker) -> None:
+def test_3_a_cut_off_turn_becomes_valid(simulator: SessionSimulator) -> None:
     """At any moment, closing the open calls and speaking again gives a valid request."""
-    maker.end("stopped", "half an answ")
-    maker.user("Go on.")
-    messages = maker.window().request.messages
+    simulator.end_turn("stopped", "half an answ")
+    simulator.send_message("Go on.")
+    messages = simulator.window().request.messages
     assert (lint(messages), lint_alternating(messages), lint_items(messages)) == ([], [], [])
 
 
 @given(histories())
-def test_3_what_is_unanswered_can_be_repaired(maker: Maker) -> None:
+def test_3_what_is_unanswered_can_be_repaired(simulator: SessionSimulator) -> None:
     """Also the window with calls still open is repaired into a valid one, that keeps everything said."""
-    before = maker.window().request.messages
+    before = simulator.window().request.messages
     mended = repair_request(before)
     if before[-1].role != "assistant" or before[-1].calls:
         assert lint(mended) == []
@@ -140,9 +149,9 @@ def test_3_what_is_unanswered_can_be_repaired(maker: Maker) -> None:
 
 
 @given(histories())
-def test_3_what_a_model_thought_is_untouched(maker: Maker) -> None:
+def test_3_what_a_model_thought_is_untouched(simulator: SessionSimulator) -> None:
     """A message that stands in the window carries the provider's own form of it, and every call once."""
-    window = maker.window()
+    window = simulator.window()
     spoken = [
         one for one in window.entries if isinstance(one, LogItem) and isinstance(one.event, AssistantSpoke)
     ]
@@ -154,10 +163,10 @@ def test_3_what_a_model_thought_is_untouched(maker: Maker) -> None:
 
 
 @given(histories())
-def test_4_the_prefix_holds(maker: Maker) -> None:
+def test_4_the_prefix_holds(simulator: SessionSimulator) -> None:
     """A request is a prefix of the next, unless a rewrite lies between them."""
-    for former, later in pairwise(maker.sent):
-        between = maker.log[former.seq : later.seq]
+    for former, later in pairwise(simulator.sent_requests):
+        between = simulator.log[former.seq : later.seq]
         if not any(isinstance(one.event, REWRITES) for one in between):
             assert raw(later.request)[: len(former.request.messages)] == raw(former.request)
 
@@ -179,16 +188,16 @@ def pictured(item: LogItem) -> bool:
 
 
 @given(histories())
-def test_5_masked_is_a_state(maker: Maker) -> None:
+def test_5_masked_is_a_state(simulator: SessionSimulator) -> None:
     """Nothing is swept while it is a marker or pinned; each marker saves enough; a sweep says how much."""
     transcript = Transcript()
-    for recorded in maker.log:
+    for recorded in simulator.log:
         if isinstance(recorded.event, SweepMade):
             masked = set(recorded.event.masked)
             assert masked
             assert not masked & (transcript.masked | transcript.rewrites.pinned)
             items = [item for seq in masked if (item := transcript.item(seq))]
-            least = max(1, maker.policy.least_saving)
+            least = max(1, simulator.policy.least_saving)
             assert all(saving(transcript, one) >= (1 if pictured(one) else least) for one in items)
             assert sum(saving(transcript, one) for one in items) == recorded.event.saved
             if recorded.event.reason in BY_THE_PROGRAM:
@@ -199,20 +208,22 @@ def test_5_masked_is_a_state(maker: Maker) -> None:
 
 
 @given(histories())
-def test_5_what_is_pinned_or_recalled_often_stays(maker: Maker) -> None:
+def test_5_what_is_pinned_or_recalled_often_stays(simulator: SessionSimulator) -> None:
     """A pin shows the output whole; of what was recalled often the program leaves the newest copy."""
-    transcript = maker.transcript
+    transcript = simulator.transcript
     kept = {}
     for item in transcript.items:
         if isinstance(item.event, ToolAnswered) and item.event.recalled:
             kept[item.event.recalled] = item.seq
     often = {
-        seq for one, seq in kept.items() if transcript.recall_counts[one] >= maker.policy.protect_recalls > 0
+        seq
+        for one, seq in kept.items()
+        if transcript.recall_counts[one] >= simulator.policy.protect_recalls > 0
     }
-    eager = msgspec.structs.replace(maker.policy, sweep="at once")
+    eager = msgspec.structs.replace(simulator.policy, sweep="at once")
     due = planner.sweep_due(transcript, eager)
     assert not often & set(due.masked if due else ())
-    texts = [message.text for message in maker.window().request.messages]
+    texts = [message.text for message in simulator.window().request.messages]
     for seq in transcript.rewrites.pinned:
         output = transcript.item(seq)
         assert output is not None
@@ -222,9 +233,9 @@ def test_5_what_is_pinned_or_recalled_often_stays(maker: Maker) -> None:
 
 
 @given(histories())
-def test_5_the_tail_is_protected(maker: Maker) -> None:
+def test_5_the_tail_is_protected(simulator: SessionSimulator) -> None:
     """A sweep by the policy leaves what is young in model calls and near in tokens."""
-    policy, transcript = maker.policy, maker.transcript
+    policy, transcript = simulator.policy, simulator.transcript
     for one in sweep.sweep_candidates(transcript, policy):
         item = transcript.item(one.seq)
         assert item is not None
@@ -238,28 +249,30 @@ def test_5_the_tail_is_protected(maker: Maker) -> None:
             assert age >= policy.protect_steps or behind >= policy.protect_tokens
 
 
-@given(histories(UNFOLDED, policies().map(unfolded)))
-def test_5_what_the_person_took_back_stays_out(maker: Maker) -> None:
+@given(histories(SWEEP_AND_HANDOVER_ACTIONS, policies().map(disable_folding)))
+def test_5_what_the_person_took_back_stays_out(simulator: SessionSimulator) -> None:
     """An undone sweep is not made again by the program: only by the person, or when nothing else fits."""
     transcript = Transcript()
-    for recorded in maker.log:
+    for recorded in simulator.log:
         if isinstance(recorded.event, SweepMade) and recorded.event.reason in BY_THE_PROGRAM:
             assert not transcript.sweep_exempt & set(recorded.event.masked)
         transcript.apply(recorded)
-    undone = [seq for seq in maker.transcript.rewrites.sweeps if seq in maker.transcript.rewrites.undone]
-    taken_back = {seq for made in undone for seq in maker.transcript.rewrites.sweeps[made].masked}
-    due = planner.sweep_due(maker.transcript, msgspec.structs.replace(maker.policy, sweep="at once"))
+    undone = [
+        seq for seq in simulator.transcript.rewrites.sweeps if seq in simulator.transcript.rewrites.undone
+    ]
+    taken_back = {seq for made in undone for seq in simulator.transcript.rewrites.sweeps[made].masked}
+    due = planner.sweep_due(simulator.transcript, msgspec.structs.replace(simulator.policy, sweep="at once"))
     assert not taken_back & set(due.masked if due else ())
 
 
 @given(histories())
-def test_6_no_rewrite_of_the_program_makes_the_window_larger(maker: Maker) -> None:
+def test_6_no_rewrite_of_the_program_makes_the_window_larger(simulator: SessionSimulator) -> None:
     """Sweeps, folds and shorter notes free what they say they free."""
     transcript, kept = Transcript(), Projector()
     before = 0
-    for recorded in maker.log:
+    for recorded in simulator.log:
         transcript.apply(recorded)
-        after = kept.project(transcript, maker.policy, maker.frame).estimate
+        after = kept.project(transcript, simulator.policy, simulator.frame).estimate
         if isinstance(recorded.event, FoldMade | ObservationsPlaced | SweepMade):
             assert after < before, recorded.event
             assert before - after == recorded.event.saved, recorded.event
@@ -267,31 +280,31 @@ def test_6_no_rewrite_of_the_program_makes_the_window_larger(maker: Maker) -> No
 
 
 @given(histories())
-def test_9_gauge_rows_and_trigger_use_one_number(maker: Maker) -> None:
+def test_9_gauge_rows_and_trigger_use_one_number(simulator: SessionSimulator) -> None:
     """The rows name each message once and add up to the estimate; gauge and trigger share a window."""
-    window = maker.window()
-    rows = break_down_window(window, maker.transcript, maker.frame)
+    window = simulator.window()
+    rows = break_down_window(window, simulator.transcript, simulator.frame)
     assert window.estimate == sum(row.tokens for row in rows)
     assert len(rows) == len(window.request.messages) + 1  # the tools are no message
     assert all(row.tokens >= 0 for row in rows)
-    now = measure_usage(window, maker.transcript, maker.policy, maker.frame)
-    assert now.window == maker.frame.info.window
-    assert now.handover_threshold == int(now.window * maker.policy.handover_at)
+    now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
+    assert now.window == simulator.frame.info.window
+    assert now.handover_threshold == int(now.window * simulator.policy.handover_at)
     assert (now.share >= now.handover_threshold / now.window) == (now.used >= now.handover_threshold)
     if (
         now.ratio == 1.0
         and not now.is_reported
-        and maker.transcript.last_rewrite_seq == maker.transcript.last_seq
+        and simulator.transcript.last_rewrite_seq == simulator.transcript.last_seq
     ):
         assert now.used == window.estimate
-    due = planner.handover_due(maker.transcript, maker.policy, now, 10**12)
+    due = planner.handover_due(simulator.transcript, simulator.policy, now, 10**12)
     assert due is None or now.used >= now.handover_threshold
 
 
 @given(histories())
-def test_9_the_estimate_counts_what_is_sent(maker: Maker) -> None:
+def test_9_the_estimate_counts_what_is_sent(simulator: SessionSimulator) -> None:
     """Each row's tokens are the tokens of its message as it is sent, plus what the wire format adds."""
-    window = maker.window()
+    window = simulator.window()
     for entry, tokens, message in zip(
         window.entries, window.entry_tokens, window.request.messages[1:], strict=True
     ):
@@ -304,13 +317,17 @@ def test_9_the_estimate_counts_what_is_sent(maker: Maker) -> None:
 
 
 @given(histories())
-def test_9_a_model_that_sees_no_images_gets_text(maker: Maker) -> None:
+def test_9_a_model_that_sees_no_images_gets_text(simulator: SessionSimulator) -> None:
     """The same conversation for it: valid, without images, each still named, and fewer tokens."""
-    blind = msgspec.structs.replace(maker.frame.info, images=False)
-    seen = maker.window()
-    told = project(maker.transcript, maker.policy, msgspec.structs.replace(maker.frame, info=blind))
+    blind = msgspec.structs.replace(simulator.frame.info, images=False)
+    seen = simulator.window()
+    told = project(
+        simulator.transcript, simulator.policy, msgspec.structs.replace(simulator.frame, info=blind)
+    )
     assert problems(told.request.messages) == problems(seen.request.messages)
-    assert told.estimate == sum(one.tokens for one in break_down_window(told, maker.transcript, maker.frame))
+    assert told.estimate == sum(
+        one.tokens for one in break_down_window(told, simulator.transcript, simulator.frame)
+    )
     images = 0
     for one, other in zip(seen.request.messages, told.request.messages, strict=True):
         assert not other.images
@@ -319,11 +336,11 @@ def test_9_a_model_that_sees_no_images_gets_text(maker: Maker) -> None:
     assert told.estimate == seen.estimate - images
 
 
-@given(histories(actions=WORK))
-def test_off_changes_nothing(maker: Maker) -> None:
+@given(histories(actions=SESSION_ACTIONS))
+def test_off_changes_nothing(simulator: SessionSimulator) -> None:
     """With the policy off nothing is ever due."""
-    off = msgspec.structs.replace(maker.policy, enabled=False, sweep="at once")
-    assert planner.sweep_due(maker.transcript, off) is None
+    off = msgspec.structs.replace(simulator.policy, enabled=False, sweep="at once")
+    assert planner.sweep_due(simulator.transcript, off) is None
 
 
 def test_an_event_must_follow_the_last() -> None:

@@ -14,10 +14,10 @@ from helix_desktop.providers.anthropic.request import ThinkingScope, encode_requ
 from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.openai_chat.request import request_body as chat_body
 from helix_desktop.providers.openai_responses.request import request_body as responses_body
-from tests.support.bound_thinking import unmarked
-from tests.support.histories import Maker, histories
-from tests.support.verbatims import as_spoken
-from tests.support.wire_rules import anthropic_problems, responses_problems
+from tests.support.histories import SessionSimulator, histories
+from tests.support.model_servers.request_rules import anthropic_problems, responses_problems
+from tests.support.model_servers.signed_thinking import strip_cache_breakpoints
+from tests.support.verbatim_messages import with_verbatim_messages
 
 INFO = ModelInfo("here", "m", output=1_000)
 NAMES: tuple[DialectName, ...] = ("openai-chat", "openai-responses", "anthropic")
@@ -29,20 +29,20 @@ def body_of(name: DialectName, request: ModelRequest) -> bytes:
     return chat_body(INFO, request) if name == "openai-chat" else responses_body(INFO, request)
 
 
-def requests_of(maker: Maker, name: DialectName) -> list[ModelRequest]:
+def requests_of(simulator: SessionSimulator, name: DialectName) -> list[ModelRequest]:
     """Some of the requests that were sent, with their images, the newest among them."""
-    sent = [one.request for one in maker.sent]
+    sent = [one.request for one in simulator.sent_requests]
     chosen = [*sent[:1], *sent[len(sent) // 2 : len(sent) // 2 + 1], *sent[-1:]]
     return [
-        as_spoken(msgspec.structs.replace(one, image_data=maker.contents), name, INFO)
+        with_verbatim_messages(msgspec.structs.replace(one, image_data=simulator.contents), name, INFO)
         for one in chosen
         if one
     ]
 
 
 @given(histories(), st.sampled_from(("all", "bound", "none")))
-def test_anthropic(maker: Maker, thoughts: ThinkingScope) -> None:
-    for request in requests_of(maker, "anthropic"):
+def test_anthropic(simulator: SessionSimulator, thoughts: ThinkingScope) -> None:
+    for request in requests_of(simulator, "anthropic"):
         body = json.loads(
             encode_request(INFO, request, max_output_tokens=1_000, thinking_scope=thoughts).body
         )
@@ -52,8 +52,8 @@ def test_anthropic(maker: Maker, thoughts: ThinkingScope) -> None:
 
 
 @given(histories(), st.booleans())
-def test_responses(maker: Maker, reasoning: bool) -> None:
-    for request in requests_of(maker, "openai-responses"):
+def test_responses(simulator: SessionSimulator, reasoning: bool) -> None:
+    for request in requests_of(simulator, "openai-responses"):
         body = json.loads(responses_body(INFO, request, send_reasoning=reasoning))
         assert responses_problems(body) == []
         assert any(item.get("type") == "reasoning" for item in body["input"]) <= reasoning
@@ -62,15 +62,15 @@ def test_responses(maker: Maker, reasoning: bool) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @given(histories(), st.sampled_from(("And now?", "☃")))
 def test_earlier_messages_keep_their_bytes_when_more_follow(
-    name: DialectName, maker: Maker, more: str
+    name: DialectName, simulator: SessionSimulator, more: str
 ) -> None:
     """What a provider's cache goes by; breakpoints move, and are no part of it."""
-    for request in requests_of(maker, name):
+    for request in requests_of(simulator, name):
         longer = msgspec.structs.replace(
             request, messages=(*request.messages, Message("assistant", "So."), Message("user", more))
         )
         assert body_of(name, request) == body_of(name, request)
-        short, long = (unmarked(json.loads(body_of(name, one))) for one in (request, longer))
+        short, long = (strip_cache_breakpoints(json.loads(body_of(name, one))) for one in (request, longer))
         before, after = (
             one.pop("input" if name == "openai-responses" else "messages") for one in (short, long)
         )

@@ -16,21 +16,30 @@ from helix_desktop.replay.ports import Counts
 from helix_desktop.replay.results import InvalidRequests, MeasuredRecording, Timing
 from helix_desktop.replay.simulated_recalls import Recalls
 from helix_desktop.replay.totals import group_by_source, totals_of
-from tests.support.replays import Folding, MarkersAtOnce, Unmanaged, asks, gives, reads, says, user
+from tests.support.replay_fakes import (
+    FoldingReplay,
+    MarkerReplay,
+    UnmanagedReplay,
+    assistant_message,
+    file_read_step,
+    tool_call_message,
+    tool_message,
+    user_message,
+)
 
 # 6 tokens, then per step 4 + 4 + 4 + 13 = 25 for the call and 1,004 for the output.
 LONG = [
-    user("Go"),
-    *reads("1", "a", "A" * 1000),
-    *reads("2", "b", "B" * 1000),
-    *reads("3", "c", "C" * 1000),
-    says("ok"),
+    user_message("Go"),
+    *file_read_step("1", "a", "A" * 1000),
+    *file_read_step("2", "b", "B" * 1000),
+    *file_read_step("3", "c", "C" * 1000),
+    assistant_message("ok"),
 ]
 MARKER = len('[CACHED] recall_cached_content("")') + 64
 
 
 def measure(
-    folder: Path, session: list[dict[str, Any]], make: Callable[[], Unmanaged], **options: int
+    folder: Path, session: list[dict[str, Any]], make: Callable[[], UnmanagedReplay], **options: int
 ) -> MeasuredRecording:
     folder.mkdir(exist_ok=True, parents=True)
     path = folder / "session.jsonl"
@@ -39,7 +48,7 @@ def measure(
 
 
 def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
-    one = measure(tmp_path / "here", LONG, Unmanaged, window=3000).result
+    one = measure(tmp_path / "here", LONG, UnmanagedReplay, window=3000).result
     sizes = [6, 6 + 1029, 6 + 2 * 1029, 6 + 3 * 1029]
     assert (one.source, one.window) == ("here", 3000)
     assert one.managed == one.unmanaged
@@ -53,7 +62,7 @@ def test_an_unmanaged_replay_is_the_baseline(tmp_path: Path) -> None:
 
 
 def test_markers_at_once(tmp_path: Path) -> None:
-    one = measure(tmp_path, LONG, MarkersAtOnce).result
+    one = measure(tmp_path, LONG, MarkerReplay).result
     step = 25 + 4 + MARKER
     sizes = [6, 6 + 1029, 6 + step + 1029, 6 + 2 * step + 1029]
     known = [0, 6, 6 + 25, 6 + step + 25]
@@ -66,12 +75,12 @@ def test_markers_at_once(tmp_path: Path) -> None:
 
 
 def test_reach_is_taken_at_the_last_request_and_on_the_way(tmp_path: Path) -> None:
-    class Forgetful(MarkersAtOnce):
+    class Forgetful(MarkerReplay):
         def recall(self, digest: str) -> bytes:
-            self.stored.pop(next(iter(self.stored)))
+            self.contents.pop(next(iter(self.contents)))
             return super().recall(digest)
 
-    assert measure(tmp_path, LONG, Folding, reach_every=1).result.least_reachable == 1
+    assert measure(tmp_path, LONG, FoldingReplay, reach_every=1).result.least_reachable == 1
     lossy = measure(tmp_path, LONG, Forgetful, reach_every=3).result
     assert (lossy.reach_checks, lossy.reach.request) == (2, 4)
     assert lossy.least_reachable == lossy.reach.reachable_share
@@ -79,20 +88,27 @@ def test_reach_is_taken_at_the_last_request_and_on_the_way(tmp_path: Path) -> No
 
 
 def test_an_output_that_no_request_held_is_not_looked_for(tmp_path: Path) -> None:
-    one = measure(tmp_path, LONG[:-3], MarkersAtOnce).result
+    one = measure(tmp_path, LONG[:-3], MarkerReplay).result
     assert (one.reach.outputs, one.reach.request) == (1, 2)
 
 
 def test_broken_requests_are_counted_with_reasons(tmp_path: Path) -> None:
-    session = [user("Go"), *reads("1", "a", ""), says("One"), says("Two"), user("More"), says("Three")]
-    one = measure(tmp_path, session, Unmanaged).result
+    session = [
+        user_message("Go"),
+        *file_read_step("1", "a", ""),
+        assistant_message("One"),
+        assistant_message("Two"),
+        user_message("More"),
+        assistant_message("Three"),
+    ]
+    one = measure(tmp_path, session, UnmanagedReplay).result
     assert (one.faults.by_rules, one.faults.by_grammar) == (3, 3)
     assert one.faults.reasons[0] == "request 2: message 2: empty text"
     assert any("the last message is the assistant's" in reason for reason in one.faults.reasons)
 
 
 def test_requests_that_are_not_made_are_counted_and_the_replay_goes_on(tmp_path: Path) -> None:
-    class Full(MarkersAtOnce):
+    class Full(MarkerReplay):
         def request(self) -> list[dict[str, Any]]:
             if len(self.messages) == 5:
                 raise RequestTooLarge("It does not fit.", "Too much.")
@@ -110,32 +126,32 @@ def test_requests_that_are_not_made_are_counted_and_the_replay_goes_on(tmp_path:
 
 def test_turns_end_where_a_person_speaks_or_the_recording_ends() -> None:
     session = [
-        user("a"),
-        user("b"),
-        *reads("1", "p", "x"),
-        says("c"),
-        says("d"),
-        user("e"),
-        *reads("2", "p", "y"),
+        user_message("a"),
+        user_message("b"),
+        *file_read_step("1", "p", "x"),
+        assistant_message("c"),
+        assistant_message("d"),
+        user_message("e"),
+        *file_read_step("2", "p", "y"),
     ]
-    session += [user("stop"), says("f")]
+    session += [user_message("stop"), assistant_message("f")]
     ends = [message for message, over in with_turn_ends(session) if over]
     assert [one["content"] for one in ends] == ["d", "y", "f"]
     assert [message for message, _ in with_turn_ends(session)] == session
 
 
 def test_the_replay_is_fed_everything_and_closed_also_after_a_failure(tmp_path: Path) -> None:
-    made: list[Unmanaged] = []
+    made: list[UnmanagedReplay] = []
 
-    class Failing(Unmanaged):
+    class Failing(UnmanagedReplay):
         def end_turn(self) -> None:
             raise ZeroDivisionError
 
-    def make(kind: type[Unmanaged]) -> Unmanaged:
+    def make(kind: type[UnmanagedReplay]) -> UnmanagedReplay:
         made.append(kind())
         return made[-1]
 
-    measure(tmp_path, LONG, lambda: make(Unmanaged))
+    measure(tmp_path, LONG, lambda: make(UnmanagedReplay))
     assert made[0].messages == LONG
     assert (made[0].turns, made[0].closed) == (1, True)
     with pytest.raises(ZeroDivisionError):
@@ -144,15 +160,15 @@ def test_the_replay_is_fed_everything_and_closed_also_after_a_failure(tmp_path: 
 
 
 def test_a_bad_recording_makes_no_replay(tmp_path: Path) -> None:
-    def never() -> Unmanaged:
+    def never() -> UnmanagedReplay:
         raise AssertionError
 
     with pytest.raises(InvalidRecording):
-        measure(tmp_path, [user("Go")], never)
+        measure(tmp_path, [user_message("Go")], never)
 
 
 def test_summaries_are_paid_and_counted(tmp_path: Path) -> None:
-    class Summing(Unmanaged):
+    class Summing(UnmanagedReplay):
         def end_turn(self) -> None:
             self.summaries += [40, 2]
             self.counts = Counts(handovers=1, observations=3, reflections=1, sweeps=9)
@@ -171,14 +187,14 @@ def test_timing_is_by_nearest_rank() -> None:
 
 
 def test_every_request_and_every_message_is_timed(tmp_path: Path) -> None:
-    one = measure(tmp_path, LONG, Unmanaged)
+    one = measure(tmp_path, LONG, UnmanagedReplay)
     assert (len(one.request_s), len(one.feed_s)) == (4, len(LONG) + 1)  # one more for the turn's end
 
 
 def test_totals(tmp_path: Path) -> None:
-    short = [user("Go"), *reads("1", "a", "A" * 10), says("ok")]
-    heavy = measure(tmp_path / "one", LONG, MarkersAtOnce, window=3000)
-    light = measure(tmp_path / "two", short, Unmanaged, window=3000)
+    short = [user_message("Go"), *file_read_step("1", "a", "A" * 10), assistant_message("ok")]
+    heavy = measure(tmp_path / "one", LONG, MarkerReplay, window=3000)
+    light = measure(tmp_path / "two", short, UnmanagedReplay, window=3000)
     sources = group_by_source([heavy, light])
     assert {name: len(files) for name, files in sources.items()} == {"one": 1, "two": 1}
     both = totals_of([heavy, light])
@@ -204,7 +220,7 @@ def test_totals(tmp_path: Path) -> None:
 
 
 def test_totals_add_counts(tmp_path: Path) -> None:
-    class Counting(Unmanaged):
+    class Counting(UnmanagedReplay):
         def __init__(self) -> None:
             super().__init__()
             self.counts = Counts(1, 2, 3, 4, 5, 6, 7)
@@ -220,12 +236,12 @@ def test_totals_add_counts(tmp_path: Path) -> None:
 
 def test_calls_side_by_side_are_one_step(tmp_path: Path) -> None:
     session = [
-        user("Go"),
-        asks(("1", "read", "{}"), ("2", "read", "{}")),
-        gives("1", "A"),
-        gives("2", "B"),
-        says("ok"),
+        user_message("Go"),
+        tool_call_message(("1", "read", "{}"), ("2", "read", "{}")),
+        tool_message("1", "A"),
+        tool_message("2", "B"),
+        assistant_message("ok"),
     ]
-    one = measure(tmp_path, session, MarkersAtOnce).result
+    one = measure(tmp_path, session, MarkerReplay).result
     assert one.managed.requests == 2
     assert one.reach.window_bytes == one.reach.output_bytes > 0

@@ -13,12 +13,14 @@ from helix_desktop.replay.parallel import ReplayFactory, measure_all
 from helix_desktop.replay.report import format_table, to_document, totals_by_column, warning_lines
 from helix_desktop.replay.results import MeasuredRecording
 from helix_desktop.replay.totals import totals_of
-from tests.support.recordings import session, write
-from tests.support.replays import MarkersAtOnce, Unmanaged
+from tests.support.replay_fakes import MarkerReplay, UnmanagedReplay
+from tests.support.synthetic_recordings import make_session, write_recordings
 
 
-def measured(folder: Path, make: ReplayFactory = MarkersAtOnce) -> list[MeasuredRecording]:
-    paths = write(folder / "one", [session(1, 12), session(2, 4)]) + write(folder / "two", [session(3, 8)])
+def measured(folder: Path, make: ReplayFactory = MarkerReplay) -> list[MeasuredRecording]:
+    paths = write_recordings(folder / "one", [make_session(1, 12), make_session(2, 4)]) + write_recordings(
+        folder / "two", [make_session(3, 8)]
+    )
     return measure_all(paths, make, MeasureOptions(window=9_000), 1, lambda _: None)
 
 
@@ -58,15 +60,15 @@ def test_the_table_has_a_column_for_each_source(tmp_path: Path) -> None:
 
 
 def test_a_table_without_heavy_recordings_has_no_figures_of_them(tmp_path: Path) -> None:
-    (path,) = write(tmp_path, [session(1, 3)])
-    light = measure_all([path], MarkersAtOnce, MeasureOptions(), 1, lambda _: None)
+    (path,) = write_recordings(tmp_path, [make_session(1, 3)])
+    light = measure_all([path], MarkerReplay, MeasureOptions(), 1, lambda _: None)
     assert "heavy recordings" in format_table({"all": totals_of(light)})
     assert format_table({"all": totals_of(light)}).splitlines()[12].split() == ["heavy", "recordings", "-"]
 
 
 def test_only_what_misses_nothing_is_reachable_to_the_full(tmp_path: Path) -> None:
-    (path,) = write(tmp_path, [session(1, 3)])
-    total = totals_of(measure_all([path], MarkersAtOnce, MeasureOptions(), 1, lambda _: None))
+    (path,) = write_recordings(tmp_path, [make_session(1, 3)])
+    total = totals_of(measure_all([path], MarkerReplay, MeasureOptions(), 1, lambda _: None))
     short = msgspec.structs.replace(total, reachable=0.99999)
     (row,) = [
         line
@@ -77,7 +79,7 @@ def test_only_what_misses_nothing_is_reachable_to_the_full(tmp_path: Path) -> No
 
 
 def test_remarks_name_what_should_not_be(tmp_path: Path) -> None:
-    class Losing(Unmanaged):
+    class Losing(UnmanagedReplay):
         def request(self) -> list[dict[str, object]]:
             return [one for one in self.messages if one["role"] != "tool"]
 

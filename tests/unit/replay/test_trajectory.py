@@ -15,15 +15,21 @@ from hypothesis import strategies as st
 from helix_desktop.domain.errors import InvalidRecording
 from helix_desktop.domain.messages import Message, ToolCall
 from helix_desktop.replay import recording
-from tests.support.replays import asks, gives, reads, says, user
+from tests.support.replay_fakes import (
+    assistant_message,
+    file_read_step,
+    tool_call_message,
+    tool_message,
+    user_message,
+)
 
 SESSION = [
     {"role": "system", "content": "Be brief."},
-    user("Look at a.py\u2028please."),
-    asks(("c1", "read", '{"path": "a.py"}'), ("c2", "shell", "not json"), text="I look."),
-    gives("c1", "ein\nzwei é"),
-    gives("c2", "", "shell"),
-    says("Done."),
+    user_message("Look at a.py\u2028please."),
+    tool_call_message(("c1", "read", '{"path": "a.py"}'), ("c2", "shell", "not json"), text="I look."),
+    tool_message("c1", "ein\nzwei é"),
+    tool_message("c2", "", "shell"),
+    assistant_message("Done."),
 ]
 LINES = [json.dumps(one) for one in SESSION]
 
@@ -73,15 +79,31 @@ def test_a_message_of_a_recording_is_one_of_the_engine() -> None:
         (2, '{"content": "a"}', "Line 2: Object missing required field `role`"),
         (2, '{"role": "user", "content": "\\ud800"}', "Line 2: "),
         (4, '{"role": "tool", "content": "a", "name": "b"}', "missing required field `tool_call_id`"),
-        (4, json.dumps(gives("c9", "x")), "Line 4: an answer to 'c9', which no call before it asks for"),
-        (5, json.dumps(gives("c1", "again")), "Line 5: an answer to 'c1'"),
-        (5, json.dumps(user("And?")), "Line 5: a message of the user stands before the answers to c2"),
-        (5, json.dumps(says("So.")), "Line 5: a message of the assistant stands before the answers to c2"),
-        (6, json.dumps(asks(("c1", "read", "{}"))), "Line 6: the call id 'c1' is used twice"),
-        (6, json.dumps(asks(("", "read", "{}"))), "Line 6: the call id '' is empty"),
-        (3, json.dumps(asks(("c", "r", "{}"), ("c", "r", "{}"))), "Line 3: the call id 'c' is used twice"),
+        (
+            4,
+            json.dumps(tool_message("c9", "x")),
+            "Line 4: an answer to 'c9', which no call before it asks for",
+        ),
+        (5, json.dumps(tool_message("c1", "again")), "Line 5: an answer to 'c1'"),
+        (
+            5,
+            json.dumps(user_message("And?")),
+            "Line 5: a message of the user stands before the answers to c2",
+        ),
+        (
+            5,
+            json.dumps(assistant_message("So.")),
+            "Line 5: a message of the assistant stands before the answers to c2",
+        ),
+        (6, json.dumps(tool_call_message(("c1", "read", "{}"))), "Line 6: the call id 'c1' is used twice"),
+        (6, json.dumps(tool_call_message(("", "read", "{}"))), "Line 6: the call id '' is empty"),
+        (
+            3,
+            json.dumps(tool_call_message(("c", "r", "{}"), ("c", "r", "{}"))),
+            "Line 3: the call id 'c' is used twice",
+        ),
         (6, json.dumps({"role": "system", "content": "New rules"}), "Line 6: a system message stands behind"),
-        (2, json.dumps(says("Hello")), "Line 2: the assistant speaks before the user"),
+        (2, json.dumps(assistant_message("Hello")), "Line 2: the assistant speaks before the user"),
     ],
 )
 def test_a_wrong_line_is_named_with_its_reason(tmp_path: Path, line: int, text: str, words: str) -> None:
@@ -120,7 +142,7 @@ def test_text_that_is_not_utf8_is_refused(tmp_path: Path) -> None:
 
 def test_an_overlong_line_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "MAX_LINE_BYTES", 200)
-    path = written(tmp_path / "long.jsonl", [LINES[1], json.dumps(says("x" * 200))])
+    path = written(tmp_path / "long.jsonl", [LINES[1], json.dumps(assistant_message("x" * 200))])
     assert refusal(path) == "Line 2: the line is longer than 200 bytes."
 
 
@@ -142,13 +164,13 @@ texts = st.text(st.characters(codec="utf-8"), max_size=30)
 
 @given(st.lists(st.tuples(texts, texts, texts), min_size=1, max_size=5))
 def test_whatever_a_session_says_comes_back(tmp_path_factory: pytest.TempPathFactory, steps: Any) -> None:
-    session = [user("Begin.")]
+    session = [user_message("Begin.")]
     for number, (said, path, output) in enumerate(steps):
         session += [
-            asks((f"c{number}", "read", json.dumps({"path": path})), text=said),
-            gives(f"c{number}", output),
+            tool_call_message((f"c{number}", "read", json.dumps({"path": path})), text=said),
+            tool_message(f"c{number}", output),
         ]
-    session += reads("last", "a", "b")
+    session += file_read_step("last", "a", "b")
     path = tmp_path_factory.mktemp("any") / "any.jsonl"
     written(path, [json.dumps(one, ensure_ascii=False) for one in session])
     assert list(recording.read_messages(path)) == session

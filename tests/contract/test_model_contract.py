@@ -1,0 +1,72 @@
+"""A streaming model over HTTP keeps the promises of every model, in each dialect."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from itertools import product
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.ports import Model
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.retry import RetryPolicy
+from tests.support.model_contract import ModelContract
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Disconnect,
+    OpaqueReasoning,
+    Reasoning,
+    Reply,
+    Script,
+    StreamedReply,
+    Text,
+)
+from tests.support.model_servers.dialects import DIALECTS, DialectCase
+
+
+def answers(dialect: DialectCase) -> Script:
+    """Look first, when there is a tool to look with; then speak."""
+
+    def answer(request: dict[str, Any]) -> Reply:
+        thought = (Reasoning("Let me think. "), Reasoning("So."), OpaqueReasoning("seal"))
+        if request.get("tools") and dialect.ends_with_user_message(request):
+            calls = (Call("list_directory", '{"path": "."}'), Call("list_directory"))
+            return StreamedReply(*thought, Text("Let me look."), *calls)
+        return StreamedReply(*thought, Text("A readme "), Text("and sources."))
+
+    return answer
+
+
+class Flaky:
+    """Cuts the first streams short, and answers from then on."""
+
+    def __init__(self, answer: Script) -> None:
+        self.cuts, self.answer = 2, answer
+
+    def __call__(self, request: dict[str, Any]) -> Any:
+        """Cut twice, then answer."""
+        self.cuts -= 1
+        return StreamedReply(Text("A rea"), Disconnect()) if self.cuts >= 0 else self.answer(request)
+
+
+async def _no_wait(_seconds: float, _skip: asyncio.Event) -> None:
+    return
+
+
+class TestDialects(ModelContract):
+    """Against a server without faults, and one that cuts its first streams."""
+
+    @pytest.fixture(
+        params=product(DIALECTS, ("steady", "flaky")), ids=lambda pair: f"{pair[0].name}-{pair[1]}"
+    )
+    async def model(self, request: pytest.FixtureRequest) -> AsyncIterator[Model]:
+        dialect, habit = request.param
+        script = Flaky(answers(dialect)) if habit == "flaky" else answers(dialect)
+        http = HttpClient()
+        async with ChatServer(script, wire_format=dialect.wire_format) as server:
+            yield dialect.model(server, http, RetryPolicy(pause=_no_wait), ModelInfo("local", "small"))
+            await http.aclose()

@@ -1,0 +1,234 @@
+"""No sequence of puts, events, pins, clean-ups and restores loses what is named or leaves wrong totals."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from pathlib import Path
+from typing import Literal, get_args
+
+import msgspec
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.agent.ports import Store
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentRedacted
+from helix_desktop.domain.events.session import digests_in
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.entries import CacheEntry, Content
+from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS, RetentionRule, indexed_digests
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
+from tests.support.store.builders import (
+    WORKSPACE,
+    TickingClock,
+    handover_event,
+    make_content,
+    make_summary,
+    tool_answer_event,
+)
+
+PLAIN = [b"", b"a", b"b" * 700, bytes(range(256)) * 5000]
+INDEXES = [
+    f"head\n{digest_of(PLAIN[1])} e1 read_file\n{digest_of(PLAIN[3])} e2 read_file".encode(),
+    f"head\n{digest_of(PLAIN[0])} e1".encode(),
+]
+INDEXES.append(f"head\n{digest_of(INDEXES[0])} the index of everything before this one".encode())
+BODIES = PLAIN + INDEXES
+FORGETTABLE = {digest_of(PLAIN[0]), digest_of(PLAIN[2])}
+SESSIONS = ["s", "s1", "child of s"]
+
+Deed = Literal[
+    "put",
+    "name",
+    "recall",
+    "pin",
+    "unpin",
+    "collect",
+    "quota",
+    "restore",
+    "empty",
+    "hide",
+    "show",
+    "wait",
+    "forget",
+    "lift",
+]
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One call; `bodies` and `session` mean something to most of them."""
+
+    deed: Deed
+    session: str
+    bodies: tuple[int, ...]
+
+
+steps = st.builds(
+    Step,
+    deed=st.sampled_from((*get_args(Deed), "name", "name", "hide", "collect", "empty", "empty")),
+    session=st.sampled_from(SESSIONS),
+    bodies=st.lists(st.integers(0, len(BODIES) - 1), min_size=1, max_size=3).map(tuple),
+)
+
+
+async def do(store: Store, step: Step, clock: TickingClock) -> object:
+    """Do a step; what can be compared of its answer."""
+    digests = [digest_of(BODIES[one]) for one in step.bodies]
+    match step.deed:
+        case "put":
+            await store.commit(step.session, contents=[_content(one) for one in step.bodies])
+        case "name":
+            await name(store, step)
+        case "wait":
+            clock.now += 13 * HOUR_MS
+        case "hide":
+            return await store.retention.trash_session(step.session)
+        case "show":
+            return await store.retention.restore_session(step.session)
+        case "recall" | "pin" | "unpin":
+            await use(store, step, [one for one in digests if await store.find(one)])
+        case "forget":
+            chosen = tuple(one for one in digests if one in FORGETTABLE)
+            finds = await store.redaction.carry_out(RedactionRequest(digests=chosen or tuple(digests[:1])))
+            return {one.digest for one in finds.contents}, finds.events
+        case "lift":
+            return await store.redaction.lift(digests[0])
+        case _:
+            return await clean(store, step, digests, clock)
+    return None
+
+
+async def name(store: Store, step: Step) -> None:
+    """Let events name contents that are stored with them."""
+    last = len(await store.events(step.session))
+    log = [
+        (handover_event if one >= len(PLAIN) else tool_answer_event)(last + place, BODIES[one])
+        for place, one in enumerate(step.bodies, 1)
+    ]
+    parent = "s" if step.session == "child of s" else ""
+    line = msgspec.structs.replace(make_summary(step.session, last), parent=parent)
+    await store.commit(step.session, log, [_content(one) for one in step.bodies], summary=line)
+
+
+async def use(store: Store, step: Step, held: list[str]) -> None:
+    """Recall, pin or unpin what is there."""
+    if step.deed == "recall":
+        await store.commit(step.session, recalls=held)
+    elif held:
+        await store.retention.pin(held[0], step.deed == "pin")
+
+
+async def clean(store: Store, step: Step, digests: list[str], clock: TickingClock) -> object:
+    """Collect, restore, or empty the trash."""
+    if step.deed == "restore":
+        return (await store.retention.restore(digests)).digests
+    if step.bodies[0] % 4:  # most of the time as much later as makes a difference
+        clock.now += 2 * DAY_MS
+    if step.deed == "empty":
+        swept = await store.retention.empty_trash(clock.now - DAY_MS)
+        return sorted(swept.digests), swept.sessions
+    plan = await store.retention.plan(RetentionRule())
+    going = [one.digest for one in plan.going]
+    assert sorted((await store.retention.collect(going)).digests) == sorted(going)
+    parts = (plan.named, plan.indexed, plan.pinned, plan.young, plan.spared, plan.trashed)
+    return going, [one.entries for one in parts]
+
+
+def _content(body: int) -> Content:
+    return make_content(BODIES[body], kind="index" if body >= len(PLAIN) else "output")
+
+
+async def everything(store: Store) -> list[CacheEntry]:
+    """All entries, those in the trash too."""
+    return [*(await store.page()).entries, *(await store.retention.trash()).entries]
+
+
+async def check(store: Store, forgotten: set[str]) -> None:
+    """What must hold after every step; `forgotten` may be gone, nothing else that is named."""
+    entries = await everything(store)
+    totals = await store.totals()
+    assert totals.entries == len({one.digest for one in entries}) == len(entries)
+    assert totals.size == sum(one.size for one in entries)
+    assert totals.stored_size == sum(one.stored_size for one in entries)
+    named: dict[str, int] = {}
+    for session in SESSIONS:
+        found: set[str] = set()
+        for recorded in await store.events(session):
+            for digest in digests_in(recorded.event):
+                named[digest] = named.get(digest, 0) + 1
+                found.add(digest)
+        assert set(await store.retention.named(session)) == found
+    reached = list(named)
+    for digest in reached:
+        try:
+            data = await store.get(digest)
+        except ContentRedacted:
+            assert digest in forgotten
+            continue
+        assert digest_of(data) == digest
+        if (await store.entry(digest)).kind == "index":
+            reached += indexed_digests(data) - set(reached)
+    for entry in entries:
+        references = await store.retention.references(entry.digest)
+        assert len(references) == entry.references == named.get(entry.digest, 0)
+        assert not (entry.trashed and entry.references)
+
+
+async def state(store: Store) -> object:
+    """Everything that can be compared between the stores."""
+    entries = [msgspec.structs.replace(one, stored_size=0) for one in await everything(store)]
+    return entries, await store.sessions(), (await store.retention.trash()).sessions
+
+
+async def compare(script: list[Step], folder: Path) -> None:
+    clock, other, forgotten = TickingClock(), TickingClock(), set[str]()
+    durable: Store = await LevelDbStore.open(folder, WORKSPACE, clock)
+    twin: Store = MemoryStore(other)
+    try:
+        for step in script:
+            if step.deed == "quota":  # bytes on disk differ: each is only checked
+                plan = [one.digest for one in (await durable.retention.plan(RetentionRule(quota=4000))).going]
+                await durable.retention.collect(plan)
+                await twin.retention.collect(plan)
+            elif step.deed == "name" and not await _led(durable, step):
+                continue
+            else:
+                assert await do(durable, step, clock) == await do(twin, step, other)
+            if step.deed == "forget":
+                forgotten |= {digest_of(BODIES[one]) for one in step.bodies}
+            other.now = clock.now = max(clock.now, other.now)
+            await check(durable, forgotten)
+            await check(twin, forgotten)
+            other.now = clock.now = max(clock.now, other.now)
+        assert await state(durable) == await state(twin)
+    finally:
+        await durable.close()
+    again = await LevelDbStore.open(folder, WORKSPACE, clock)
+    try:
+        assert again.health.report is None
+        await check(again, forgotten)
+        assert await state(again) == await state(twin)
+    finally:
+        await again.close()
+
+
+async def _led(store: Store, step: Step) -> bool:
+    """Whether all that the step's index entries lead to is stored: the agent makes no others."""
+    wanted = [BODIES[one] for one in step.bodies if one >= len(PLAIN)]
+    for index in wanted:
+        for digest in indexed_digests(index):
+            if not await store.find(digest):
+                return False
+            data = await store.get(digest)
+            if data in INDEXES:
+                wanted.append(data)
+    return True
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(steps, min_size=15, max_size=30))
+def test_nothing_named_is_ever_lost(script: list[Step]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(compare(script, Path(folder)))

@@ -1,0 +1,356 @@
+"""What every store must find, in every order and through every filter; indexed or not makes no difference."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import InvalidInput, StoreClosed
+from helix_desktop.domain.store.entries import (
+    CacheEntry,
+    Content,
+    EntryFilter,
+    EntryOrder,
+    EntrySort,
+    SortColumn,
+)
+from helix_desktop.domain.store.entry_order import matches_filter, sort_position
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.open_store import connect
+from helix_desktop.store.remote.shared_store import SharedStore
+from tests.support.store.builders import WORKSPACE, TickingClock
+from tests.support.store.search_samples import (
+    COLUMNS,
+    collect_entries,
+    fill_store,
+    filters,
+    handover_with_bullets,
+    open_store,
+    orders,
+    sample_content,
+    search_digests,
+)
+
+Store = LevelDbStore | MemoryStore | RemoteStore
+
+DATAS = [f"number {one} {'x' * (one * one)}\nTide {one % 7} Straße\n".encode() for one in range(40)]
+
+
+@pytest.fixture(params=["leveldb", "indexed", "memory", "guest"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    """Each store with forty entries; the durable one with its texts indexed, without, and from outside."""
+    owner: LevelDbStore | None = None
+    if request.param == "memory":
+        store: Store = MemoryStore(TickingClock())
+    elif request.param == "guest":
+        owner = await SharedStore.open(tmp_path / "s", WORKSPACE, TickingClock(), index_after_s=None)
+        store = await connect(tmp_path / "s", WORKSPACE)
+    else:
+        store = await open_store(tmp_path / "s")
+    await fill_store(store, DATAS)
+    if request.param == "indexed":
+        await store.indexed()
+    yield store
+    await store.close()
+    if owner is not None:
+        await owner.close()
+
+
+@pytest.mark.parametrize("column", COLUMNS)
+async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: SortColumn) -> None:
+    for descending in (False, True):
+        sort = EntrySort(column, descending)
+        found = await collect_entries(store, 7, sort)
+        assert len(found) == len(DATAS)
+        places = [sort_position(one, sort.column) for one in found]
+        assert places == sorted(places, reverse=descending)
+        assert b"".join(bytes.fromhex(one.digest) for one in found) == await store.digests(sort)
+
+
+async def test_equal_entries_come_newest_first_when_descending(store: Store) -> None:
+    found = await collect_entries(store, 9, EntrySort("tool", True), EntryFilter(tool="read_file"))
+    assert [one.created for one in found] == sorted((one.created for one in found), reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "count"),
+    [
+        (EntryFilter(tool="run_command"), 13),
+        (EntryFilter(besides=("run_command",)), 27),
+        (EntryFilter(kinds=("index",)), 8),
+        (EntryFilter(target="SRC/APP"), 10),
+        (EntryFilter(target="ÜNÏ"), 10),
+        (EntryFilter(least_size=1000), 8),
+        (EntryFilter(most_size=27), 2),
+        (EntryFilter(unused=True), 36),
+        (EntryFilter(orphan=True), 33),
+        (EntryFilter(session="t"), 0),
+        (EntryFilter(pinned=True), 0),
+        (EntryFilter(pinned=False, trashed=False), 40),
+        (EntryFilter(trashed=True), 0),
+    ],
+)
+async def test_a_filter_lets_through_what_it_says(store: Store, wanted: EntryFilter, count: int) -> None:
+    everything = await collect_entries(store, 50)
+    found = await collect_entries(store, 4, "newest", wanted)
+    assert found == [one for one in everything if matches_filter(one, wanted)]
+    assert len(found) == count
+
+
+async def test_the_session_that_stored_it_first_stays(store: Store) -> None:
+    again = sample_content(DATAS[0])
+    before = await store.entry(again.digest)
+    assert before.session == "s"
+    await store.commit("other", contents=[again])
+    assert (await store.entry(again.digest)).session == "s"
+    await store.commit("other", contents=[sample_content(b"its own")])
+    assert [
+        one.digest for one in await collect_entries(store, 5, entry_filter=EntryFilter(session="other"))
+    ] == [digest_of(b"its own")]
+
+
+async def test_a_hash_prefix_goes_with_any_order(store: Store) -> None:
+    everything = await collect_entries(store, 50, EntrySort("size"))
+    for prefix in "0123456789abcdef":
+        found = await collect_entries(store, 2, EntrySort("size"), EntryFilter(prefix=prefix))
+        assert found == [one for one in everything if one.digest.startswith(prefix)]
+    one = everything[3].digest
+    assert [
+        found.digest for found in await collect_entries(store, 2, entry_filter=EntryFilter(prefix=one))
+    ] == [one]
+    for wrong in ("xy", "A", "0" * 65):
+        with pytest.raises(ValueError, match="hex digits"):
+            await store.page(entry_filter=EntryFilter(prefix=wrong))
+
+
+async def test_the_cursor_of_another_order_is_refused(store: Store) -> None:
+    by_size = (await store.page(limit=2, order=EntrySort("size"))).cursor
+    newest = (await store.page(limit=2)).cursor
+    wrong: list[tuple[str, EntryOrder]] = [
+        (by_size, "newest"),
+        (newest, EntrySort("size")),
+        (by_size, EntrySort("size", True)),
+        (by_size, EntrySort("tool")),
+        (by_size[:-4], EntrySort("size")),
+        ("zz", EntrySort("size")),
+        ("93", EntrySort("size")),
+    ]
+    for cursor, order in wrong:
+        with pytest.raises(ValueError, match="cursor"):
+            await store.page(cursor, order=order)
+
+
+@pytest.mark.parametrize(
+    "order", ["newest", "oldest", EntrySort("size", True), EntrySort("tool"), EntrySort("digest")]
+)
+async def test_what_is_written_between_two_pages_moves_nothing(store: Store, order: EntryOrder) -> None:
+    before = await collect_entries(store, 50, order)
+    found: list[CacheEntry] = []
+    cursor = ""
+    for number in range(100):
+        page = await store.page(cursor, 7, order)
+        found += page.entries
+        await store.commit("s", contents=[sample_content(b"later %d" % number, number)])
+        cursor = page.cursor
+        if not cursor or len(found) > 3 * len(before):
+            break
+    known = {one.digest for one in before}
+    assert [one.digest for one in found if one.digest in known] == [one.digest for one in before][
+        : len(found)
+    ]
+
+
+async def test_a_page_sees_what_was_committed_before_it(store: Store) -> None:
+    for number in range(20):
+        one = sample_content(b"fresh %d %s" % (number, b"y" * 9000), number)
+        await store.commit("s", contents=[one], recalls=[one.digest])
+        (found,) = (
+            await store.page(
+                limit=1, order=EntrySort("created", True), entry_filter=EntryFilter(least_size=9000)
+            )
+        ).entries
+        assert (found.digest, found.recalls) == (one.digest, 1)
+
+
+async def test_words_are_found_with_their_lines(store: Store) -> None:
+    found = await store.search("TIDE strasse", limit=50)
+    assert len(found.hits) == 40
+    assert found.cursor == ""
+    hit = (await store.search('"number 12"')).hits[0]
+    assert [(spot.line, spot.excerpt[:9]) for spot in hit.sighting.best] == [(1, "number 12")]
+    assert hit.entry.digest == digest_of(DATAS[12])
+    assert (await store.search("number zebra")).hits == ()
+
+
+async def test_short_words_and_names_are_found(store: Store) -> None:
+    assert len(await search_digests(store, "x 12")) == 1
+    assert len(await search_digests(store, "ß")) == 40
+    assert len(await search_digests(store, "pytest unit")) == 10
+    assert await search_digests(store, "1", 7) == await search_digests(store, "1", 50)
+
+
+async def test_a_search_keeps_to_its_filter(store: Store) -> None:
+    wanted = EntryFilter(tool="run_command", least_size=500)
+    found = await search_digests(store, "tide", 2, wanted)
+    assert found == [one.digest for one in await collect_entries(store, 50, entry_filter=wanted)]
+    assert len(found) > 3
+
+
+async def test_a_search_goes_on_behind_its_cursor_and_every_hits(store: Store) -> None:
+    everything = await search_digests(store, "tide", 50)
+    part = await store.search("tide", limit=5)
+    assert [hit.entry.digest for hit in part.hits] == everything[:5]
+    rest = await store.search("tide", limit=50, cursor=part.hits[2].cursor)
+    assert [hit.entry.digest for hit in rest.hits] == everything[3:]
+    for cursor in ("x", "6d00", (await store.page(limit=1, order=EntrySort("size"))).cursor):
+        with pytest.raises(ValueError, match="cursor"):
+            await store.search("tide", cursor=cursor)
+
+
+async def test_a_search_stops_when_it_is_told(store: Store) -> None:
+    sizes: list[int] = []
+
+    def going(size: int) -> bool:
+        sizes.append(size)
+        return len(sizes) < 4
+
+    found = await store.search("tide", should_continue=going)
+    assert len(found.hits) == 4
+    assert found.cursor
+    assert sizes == [hit.entry.size for hit in (await store.search("tide", limit=5)).hits][1:]
+    assert len((await store.search("tide", should_continue=lambda _: False)).hits) == 1, (
+        "it always goes on by one"
+    )
+
+
+async def test_a_query_without_words_is_refused(store: Store) -> None:
+    for query in ("", "  ", "x" * 201):
+        with pytest.raises(InvalidInput):
+            await store.search(query)
+        with pytest.raises(InvalidInput):
+            await store.search_handovers(query)
+
+
+async def test_large_and_binary_contents_are_found(store: Store) -> None:
+    large = b"a line of it\n" * 100_000 + b"the Needle\n"
+    binary = b"\0\1\2 Needle \0"
+    await store.commit("s", contents=[sample_content(large), sample_content(binary, 1)])
+    await store.indexed()
+    assert await search_digests(store, "needle") == sorted([digest_of(large), digest_of(binary)])
+    assert (await store.search('"the needle"')).hits[0].sighting.best[0].line == 100_001
+
+
+async def test_nul_and_signs_of_other_planes_are_found(store: Store) -> None:
+    odd = 'a\0b 🌊🌊🌊 \ufffe\uffff "quoted" it\'s 100%_\n'.encode() * 700
+    data = b"x" * 8192 + odd
+    await store.commit("s", contents=[sample_content(data)])
+    for query in ("🌊🌊🌊", "\ufffe\uffff", "it's", "100%_", "a\0b"):
+        assert await search_digests(store, query) == [digest_of(data)], query
+
+
+async def test_pins_and_trash_are_filters(store: Store) -> None:
+    everything = await collect_entries(store, 50)
+    pinned = everything[3].digest
+    away = [one.digest for one in everything if not one.references and one.digest != pinned][:2]
+    await store.retention.pin(pinned, True)
+    assert [
+        one.digest for one in await collect_entries(store, 5, EntrySort("size"), EntryFilter(pinned=True))
+    ] == [pinned]
+    assert len(await collect_entries(store, 9, "newest", EntryFilter(pinned=False))) == 39
+    await store.retention.collect(away, 0)
+    orders: list[EntryOrder] = ["newest", EntrySort("size")]
+    for order in orders:
+        left = await collect_entries(store, 9, order)
+        assert {one.digest for one in everything} - {one.digest for one in left} == set(away)
+        gone = await collect_entries(store, 1, order, EntryFilter(trashed=True))
+        assert {one.digest for one in gone} == set(away)
+    assert not set(away) & set(await search_digests(store, "tide"))
+    await store.retention.restore(away)
+    assert len(await search_digests(store, "tide", 50)) == 40
+
+
+async def test_the_tools_are_known(store: Store) -> None:
+    assert await store.tools() == ("read_file", "run_command", "search_cached_content")
+
+
+async def test_handovers_are_found_newest_first(store: Store) -> None:
+    await store.commit(
+        "h",
+        [
+            handover_with_bullets(1, "The Tide gauge is broken."),
+            handover_with_bullets(2, "All is well.", ledger="src/tide.py w"),
+        ],
+        [Content(digest_of(b"index"), b"index", kind="index")],
+    )
+    found = await store.search_handovers("tide")
+    assert [(one.session, one.seq) for one in found] == [("h", 2), ("h", 1)]
+    assert found[1].sighting.best[0].excerpt == "- The Tide gauge is broken."
+    assert [one.seq for one in await store.search_handovers("tide", limit=1)] == [2]
+    assert await store.search_handovers("zebra") == ()
+
+
+async def test_a_closed_store_finds_nothing(store: Store) -> None:
+    await store.close()
+    calls = (
+        store.page(order=EntrySort("size")),
+        store.digests(),
+        store.tools(),
+        store.search("tide"),
+        store.search_handovers("tide"),
+    )
+    for call in calls:
+        with pytest.raises(StoreClosed):
+            await call
+
+
+texts = st.lists(
+    st.text(st.sampled_from('aAbß\u0301İ\0\n "ﬁé日x'), max_size=24).map(str.encode) | st.binary(max_size=9),
+    unique=True,
+    max_size=12,
+)
+queries = st.text(st.sampled_from('aAbßé\u0301İ\0" ﬁ日x'), min_size=1, max_size=6)
+
+
+async def _same(
+    datas: list[bytes], order: EntryOrder, wanted: EntryFilter, query: str, limit: int, at: int
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        durable, twin = await open_store(Path(folder)), MemoryStore(TickingClock())
+        try:
+            for part in (datas[:at], datas[at:]):
+                for store in (durable, twin):
+                    await fill_store(store, part)
+                if part is datas[:at]:
+                    await durable.indexed()
+            found = [await search_digests(one, query, limit, wanted) for one in (durable, twin)]
+            assert found[0] == found[1]
+            for listed in (EntryFilter(), wanted):
+                pages = [
+                    [one.digest for one in await collect_entries(store, limit, order, listed)]
+                    for store in (durable, twin)
+                ]
+                if isinstance(order, EntrySort) and order.column == "stored":
+                    pages = [sorted(page) for page in pages]  # only one of them compresses
+                assert pages[0] == pages[1]
+            assert await durable.tools() == await twin.tools()
+        finally:
+            await durable.close()
+
+
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(texts, orders, filters, queries, st.integers(1, 5), st.integers(0, 12))
+def test_index_scan_and_twin_find_the_same(
+    datas: list[bytes], order: EntryOrder, wanted: EntryFilter, query: str, limit: int, at: int
+) -> None:
+    if not query.split() or not query.replace('"', "").strip():
+        return
+    asyncio.run(_same(datas, order, wanted, query, limit, at))

@@ -1,0 +1,147 @@
+"""Workspaces carried into files and back by the command line, also beside an owner."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.cli.main import main
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+from tests.support.cli_rig import Cli
+from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event
+
+ONE = make_content(b"some words")
+
+
+@dataclass
+class Here:
+    """The commands, run in this process: quicker, with the same grammar, output and exit code."""
+
+    folder: Path
+    capture: pytest.CaptureFixture[str]
+
+    def __call__(self, *words: str) -> tuple[int, str, str]:
+        """Run a command; its code, output and errors."""
+        code = main([*words[:1], "--data-dir", str(self.folder / "data"), *words[1:]])
+        told = self.capture.readouterr()
+        return code, told.out, told.err
+
+    def cache(self, verb: str, *words: str) -> tuple[int, str, str]:
+        """Run a verb of `cache`."""
+        code = main(["cache", verb, "--data-dir", str(self.folder / "data"), *words])
+        told = self.capture.readouterr()
+        return code, told.out, told.err
+
+    def json(self, verb: str, workspace: str, *words: str) -> Any:
+        """What a verb of `cache` prints as JSON when all went well."""
+        code, out, err = self.cache(verb, "--workspace", str(self.folder / workspace), "--json", *words)
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+
+@pytest.fixture
+def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
+    """A workspace with a session and two contents."""
+    data = DataDir(tmp_path / "data")
+    data.ensure()
+    (tmp_path / "ws").mkdir()
+    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    record = registry.add(tmp_path / "ws")
+
+    async def fill() -> None:
+        store = await SharedStore.open(registry.store_folder(record.id), record.id, TickingClock())
+        await store.commit(
+            "s", [tool_answer_event(1, ONE.data)], [ONE, make_content(b"2")], summary=make_summary("s")
+        )
+        await store.close()
+
+    asyncio.run(fill())
+    return Here(tmp_path, capsys)
+
+
+def test_a_workspace_goes_into_a_file_and_comes_back_elsewhere(here: Here, tmp_path: Path) -> None:
+    file, other = str(tmp_path / "out.helix"), tmp_path / "other"
+    written = here.json("export", "ws", file)
+    assert (written["path"], written["held"]["entries"], written["held"]["sessions"]) == (file, 2, 1)
+    assert (tmp_path / "out.helix").stat().st_mode & 0o077 == 0
+    code, _, err = here.cache("import", file, "--workspace", str(other))
+    assert (code, "is not a folder" in err) == (2, True)
+    other.mkdir()
+    taken = here.json("import", "other", file)
+    assert (taken["added"], taken["new"]) == (2, ["s"])
+    assert here.json("list", "other") == here.json("list", "ws")
+    assert here.json("export", "ws", str(tmp_path / "without"))["path"] == str(tmp_path / "without.helix")
+    told = here.cache("import", file, "--workspace", str(other))
+    assert told == (0, "0 entries added, 2 known. Sessions: 1 known.\n", "")
+    verified = here.json("verify", "other")
+    assert (verified["verified"], verified["damaged"]) == (2, [])
+
+
+def test_a_file_that_cannot_be_used_is_named_and_changes_nothing(here: Here, tmp_path: Path) -> None:
+    here.json("export", "ws", str(tmp_path / "out.helix"))
+    data = (tmp_path / "out.helix").read_bytes()
+    (tmp_path / "cut.helix").write_bytes(data[:-30])
+    before = here.json("list", "ws")
+    for verb, name, code, words in (
+        ("import", "cut.helix", 2, "ends early: a part of it is missing. Nothing was changed."),
+        ("import", "none.helix", 2, "none.helix cannot be read."),
+        ("export", "no/where.helix", 1, "where.helix was not written."),
+        ("export", "out.tar", 2, "out.tar does not end in .helix."),
+    ):
+        ended, out, err = here.cache(verb, str(tmp_path / name), "--workspace", str(tmp_path / "ws"))
+        assert (ended, out, len(err.splitlines())) == (code, "", 1)
+        assert words in err
+    assert here.json("list", "ws") == before
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes among its files")
+def test_a_pipe_is_refused_at_once(here: Here, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.helix")
+    code, out, err = here.cache("import", str(tmp_path / "pipe.helix"), "--workspace", str(tmp_path / "ws"))
+    assert (code, out) == (2, "")
+    assert "It is a pipe or a device" in err
+
+
+def test_a_backup_holds_every_workspace(here: Here, tmp_path: Path) -> None:
+    assert here("backup", str(tmp_path / "saved"), "--workspace", str(tmp_path))[0] == 2
+    code, out, err = here("backup", str(tmp_path / "saved"))
+    (file,) = (tmp_path / "saved").iterdir()
+    assert (code, out.split()[0]) == (0, str(file))
+    assert err == "2 entries, 1 session. Verified.\n"
+    (tmp_path / "empty").mkdir()
+    here.folder = tmp_path / "empty"
+    code, _, err = here("backup", str(tmp_path / "saved"))
+    assert (code, "nothing to back up" in err) == (2, True)
+
+
+async def test_all_of_it_is_done_beside_an_owner(tmp_path: Path) -> None:
+    cli = Cli.create(tmp_path)
+    data = DataDir(cli.data)
+    data.ensure()
+    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    record = registry.add(cli.project)
+    owner = await SharedStore.open(registry.store_folder(record.id), record.id)
+    owner.set_open_sessions(lambda session: session == "open")
+    await owner.commit("open", [tool_answer_event(1, ONE.data)], [ONE], summary=make_summary("open"))
+    refused = await cli.run("And here", "--session", "open")
+    assert refused.code == 1
+    assert "is open in the window" in refused.err
+    assert (await cli.run("Hello")).code == 0
+    assert len(await owner.sessions()) == 2
+    saved = await cli("backup", "saved", "--json")
+    assert (saved.code, len(saved.json), saved.json[0]["held"]["sessions"]) == (0, 1, 2)
+    await owner.close()
+    shutil.rmtree(cli.store)
+    restored = await cli("cache", "import", saved.json[0]["path"], "--workspace", "ws", "--json")
+    assert (restored.code, len(restored.json["new"])) == (0, 2)

@@ -1,0 +1,71 @@
+"""Commands that go on when the process that they reached the store through has ended."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.store.remote.shared_store import SharedStore
+from tests.support.cli_rig import Cli, wait_for_exit
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    Wait,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.store.builders import make_content
+
+
+async def owned(cli: Cli) -> SharedStore:
+    """The workspace's store, owned by this process as by a command that ends soon."""
+    form = msgspec.json.decode((cli.store / "format").read_bytes())
+    return await SharedStore.open(cli.store, form["workspace"])
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Cli:
+    made = Cli.create(tmp_path)
+    (made.project / "plain.txt").write_text("plain words\n")
+    return made
+
+
+async def test_a_turn_outlives_the_command_that_owned_the_store_when_it_began(cli: Cli) -> None:
+    async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
+        assert (await cli.run_with_server(server.base_url, "Hi.")).code == 0
+    owner = await owned(cli)
+    go_on = asyncio.Event()
+    reading = StreamedReply(Wait(go_on), Call("read_file", '{"path": "plain.txt"}'))
+    async with ChatServer(replies_in_order(reading, text_reply("It says plain words."))) as server:
+        words = ("--workspace", "ws", "--trust", "--message", "Look.", "--model", "local/small", "--json")
+        turn = await cli.start("run", *words, "--base-url", server.base_url)
+        await server.waiting.wait()
+        await owner.close()
+        go_on.set()
+        ran = await wait_for_exit(turn)
+    assert (ran.code, ran.err) == (0, "")
+    told = [one.event for one in ran.lines]
+    store = await owned(cli)
+    kept = [one.event for one in await store.events(ran.lines[0].session)]
+    assert kept == told
+    assert (await store.totals()).entries == 1
+    await store.close()
+
+
+async def test_commands_that_come_and_go_at_once_all_end_well(cli: Cli) -> None:
+    async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
+        assert (await cli.run_with_server(server.base_url, "Hi.")).code == 0
+    store = await owned(cli)
+    await store.commit("s", contents=[make_content(bytes([n]) * 200_000) for n in range(200)])
+    await store.close()
+    here = ("--workspace", "ws", "--json")
+    assert (await cli("cache", "export", "all.helix", *here)).code == 0
+    verbs = (("list",), ("verify",), ("import", "all.helix"), ("export", "again"), ("trash",), ("repair",))
+    for _ in range(2):
+        ran = await asyncio.gather(*(cli("cache", *verb, *here) for verb in verbs))
+        assert [one.code for one in ran] == [0] * len(verbs), ran
+        assert all(one.json is not None for one in ran)

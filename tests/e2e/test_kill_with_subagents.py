@@ -1,0 +1,164 @@
+"""kill -9 in a turn with subagents, with messages that wait and one that steers: one click goes on."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.events.session import (
+    RecordedEvent,
+    SubagentStarted,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.ui.session.controller import CONTINUE
+from tests.support import kill_target
+from tests.support.cli_rig import COMMAND_TIMEOUT_S, ROOT
+from tests.support.loop_rig import lint_wire
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    Text,
+    Wait,
+    text_reply,
+)
+
+TASKS = ("Read the first half", "Read the second half")
+
+
+class Slow:
+    """Gives out two tasks that read a file each and then never come to an end; later it only answers."""
+
+    def __init__(self) -> None:
+        self.never, self.killed = asyncio.Event(), False
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Give out, do, or answer."""
+        messages = request["messages"]
+        if self.killed:
+            return text_reply("Going on.")
+        if messages[1]["content"] == "Go":
+            tasks = [json.dumps({"task": one, "title": one}) for one in TASKS]
+            return StreamedReply(*(Call("delegate", one, id=f"c{n}") for n, one in enumerate(tasks)))
+        if messages[-1]["role"] == "user":
+            return StreamedReply(Text("I look."), Call("read_file", '{"path": "a.txt"}', id="r1"))
+        return StreamedReply(Text("It begins with "), Wait(self.never))
+
+
+async def killed_after(folder: Path, server: ChatServer, *signs: str) -> str:
+    """Run the person's process until each of these signs was told, and kill it; the session."""
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(ROOT / "tests" / "support" / "kill_target.py")),
+        *(str(folder / "data"), str(folder / "ws"), server.base_url),
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=asyncio.subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    session, missing = "", list(signs)
+    async with asyncio.timeout(COMMAND_TIMEOUT_S):
+        while missing:
+            line = (await process.stdout.readline()).decode()
+            assert line, "it ended by itself"
+            session = line.split()[0]
+            missing = [one for one in missing if one not in line]
+    process.kill()
+    await process.communicate()
+    return session
+
+
+def facts(log: list[RecordedEvent], kind: type[Any]) -> list[Any]:
+    """The events of one kind, in order."""
+    return [one.event for one in log if isinstance(one.event, kind)]
+
+
+async def at_rest(talk: Conversation) -> None:
+    """Wait until nothing runs and nothing waits."""
+    told = asyncio.Event()
+    leave = talk.session.listen(lambda _: told.set())
+    async with asyncio.timeout(COMMAND_TIMEOUT_S):
+        while talk.is_running or talk.session.transcript.queued_messages:
+            told.clear()
+            await asyncio.sleep(0)  # the turn's own end comes right after it was told
+            if talk.is_running:
+                await told.wait()
+    leave()
+    await talk.wait_for_background_work()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+@pytest.mark.parametrize(
+    "signs",
+    [
+        ("subagent thinking after 0", "And the changelog."),
+        ("subagent-started", "And the changelog."),
+        ("subagent thinking after 1", "And the changelog."),
+    ],
+    ids=["before its first step", "as it begins", "between its steps"],
+)
+async def test_a_turn_with_subagents_is_gone_on_with(tmp_path: Path, signs: tuple[str, ...]) -> None:
+    """It is marked, its calls name their subagents, nothing typed is lost, and all of it is sent in order."""
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "ws" / "a.txt").write_text("words\n")
+    slow = Slow()
+    async with ChatServer(slow) as server:
+        session = await killed_after(tmp_path, server, *signs)
+        slow.killed = True
+        desk = AppServices(DataDir(tmp_path / "data"), {})
+        room = await kill_target.open_project_workspace(desk, tmp_path / "ws", server.base_url)
+        talk = await room.open_session(session)
+        log = talk.session.log
+        assert facts(log, TurnEnded) == [TurnEnded("interrupted")]
+        began = {one.call_id: one.session for one in facts(log, SubagentStarted)}
+        answers = facts(log, ToolAnswered)
+        assert {one.call_id for one in answers} == {"c0", "c1"}
+        assert all(one.outcome == "interrupted" for one in answers)
+        assert all(one.subagent == began.get(one.call_id, "") for one in answers)
+        assert began
+        waiting = [(one.text, one.steer) for one in talk.queue.pending]
+        assert waiting == [
+            ("Then the tests.", False),
+            ("Only the headers.", True),
+            ("And the changelog.", False),
+        ]
+        for child in began.values():
+            opened = await room.open_session(child)
+            assert not opened.session.transcript.turn_open
+            assert facts(opened.session.log, TurnEnded) in ([], [TurnEnded("interrupted")])
+
+        await talk.continue_turn(CONTINUE)
+        await at_rest(talk)
+        said = [(one.text, one.steered) for one in facts(talk.session.log, UserSpoke)]
+        assert said == [
+            ("Go", False),
+            (CONTINUE, False),
+            ("Only the headers.", True),
+            ("Then the tests.", False),
+            ("And the changelog.", False),
+        ]
+        assert [one.how for one in facts(talk.session.log, TurnEnded)] == [
+            "interrupted",
+            "done",
+            "done",
+            "done",
+        ]
+        for child in began.values():
+            opened = await room.open_session(child)
+            await opened.continue_turn(CONTINUE)
+            await at_rest(opened)
+            assert opened.session.log[-1].event == TurnEnded("done")
+        assert all(lint_wire(body["messages"]) == [] for body in server.bodies)
+        await desk.close()

@@ -1,0 +1,156 @@
+"""`helix-desktop mcp` as other programs have it: a process of its own, over pipes and over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import httpx2
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp_types import CallToolResult, TextContent
+
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.services.app_services import now_ms
+from helix_desktop.store.remote.open_store import open_as_owner
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+from tests.support.cli_rig import Cli, wait_for_exit
+from tests.support.store.builders import make_content
+
+ONE = make_content(b"one line\n")
+TOKEN = "a-token-of-this-test-0123456789"
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-06-18",
+        "capabilities": {},
+        "clientInfo": {"name": "test", "version": "1"},
+    },
+}
+ACCEPT = {"Accept": "application/json, text/event-stream"}
+
+
+def said(result: CallToolResult) -> str:
+    (block,) = result.content
+    assert isinstance(block, TextContent)
+    return block.text
+
+
+@pytest.fixture
+async def cli(tmp_path: Path) -> Cli:
+    """A workspace that holds one content."""
+    cli = Cli.create(tmp_path)
+    registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), now_ms)
+    record = registry.add(cli.project)
+    store = await open_as_owner(registry.store_folder(record.id), record.id)
+    await store.commit("s1", contents=[ONE])
+    await store.close()
+    return cli
+
+
+@asynccontextmanager
+async def http(cli: Cli, *words: str) -> AsyncIterator[tuple[str, asyncio.subprocess.Process]]:
+    """The endpoint's address, and the process behind it."""
+    process = await cli.start(
+        "mcp", "--workspace", "ws", "--http", *words, environ={"HELIX_MCP_TOKEN": TOKEN}
+    )
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(60):
+            told = json.loads(await process.stdout.readline())
+        assert set(told) == {"url"}  # a token that was given is not said back
+        yield told["url"], process
+    finally:
+        if process.returncode is None:
+            process.send_signal(signal.SIGTERM)
+        await wait_for_exit(process)
+
+
+async def test_a_program_recalls_through_pipes(cli: Cli) -> None:
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2]), "HELIX_DATA_DIR": str(cli.data)}
+    words = ["-m", "helix_desktop", "mcp", "--workspace", str(cli.project)]
+    server = StdioServerParameters(command=sys.executable, args=words, env=environment)
+    async with Client(server) as client:
+        assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
+        assert ONE.digest in said(await client.call_tool("search_cached_content", {"query": "one line"}))
+        owner = await open_as_owner(cli.store, cli.store.parent.name)  # as the window opens it, meanwhile
+        try:
+            assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
+            assert (await owner.entry(ONE.digest)).recalls == 2
+        finally:
+            await owner.close()
+        # The owner went away while its guest still held on: the next call finds the store by itself.
+        assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
+
+
+async def test_what_is_no_message_is_answered_and_the_next_one_served(cli: Cli) -> None:
+    process = await cli.start("mcp", "--workspace", "ws", stdin=asyncio.subprocess.PIPE)
+    typed = b"this is no JSON\n\n" + json.dumps(INITIALIZE).encode() + b"\n"
+    ran = await wait_for_exit(process, typed)
+    told = [json.loads(line) for line in ran.out.splitlines()]
+    assert ran.code == 0, ran.err
+    assert told[-1]["result"]["serverInfo"]["name"] == "builtin_context_cache"
+
+
+async def test_a_signal_ends_it_while_it_waits_for_input(cli: Cli) -> None:
+    process = await cli.start("mcp", "--workspace", "ws", stdin=asyncio.subprocess.PIPE)
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(json.dumps(INITIALIZE).encode() + b"\n")
+    async with asyncio.timeout(60):
+        await process.stdout.readline()  # it runs
+    process.send_signal(signal.SIGTERM)
+    async with asyncio.timeout(60):
+        assert await process.wait() == 143
+
+
+async def test_a_program_with_the_token_recalls_over_http(cli: Cli) -> None:
+    async with (
+        http(cli) as (url, _),
+        httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"}) as carrying,
+        Client(streamable_http_client(url, http_client=carrying)) as client,
+    ):
+        assert said(await client.call_tool("recall_cached_content", {"hash": ONE.digest})) == "one line\n"
+
+
+async def test_only_who_holds_the_token_and_means_this_address_passes(cli: Cli) -> None:
+    right = f"Bearer {TOKEN}"
+    gates: list[tuple[dict[str, str], int]] = [
+        ({}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": TOKEN}, 401),
+        ({"Authorization": right, "Host": "evil.example"}, 421),
+        ({"Authorization": right, "Origin": "http://evil.example"}, 403),
+        ({"Authorization": right.lower().replace(TOKEN.lower(), TOKEN)}, 200),
+    ]
+    big = {**INITIALIZE, "params": {"clientInfo": "x" * 5_000_000}}
+    async with http(cli) as (url, _), httpx2.AsyncClient() as client:
+        assert url.startswith("http://127.0.0.1:")
+        for headers, status in gates:
+            answer = await client.post(url, json=INITIALIZE, headers={**ACCEPT, **headers})
+            assert answer.status_code == status, headers
+        carrying = {**ACCEPT, "Authorization": right}
+        assert (await client.post(url, json=big, headers=carrying)).status_code == 413
+        text = {**carrying, "Content-Type": "text/plain"}
+        assert (await client.post(url, content=b"x", headers=text)).status_code in (400, 415)
+        port = url.removesuffix("/mcp").rpartition(":")[2]
+        taken = await cli("mcp", "--workspace", "ws", "--http", "--port", port)
+        taken.assert_refused(2, f"Port {port}", "Choose another one")
+
+
+async def test_a_weak_token_is_refused(cli: Cli) -> None:
+    ran = await cli("mcp", "--workspace", "ws", "--http", HELIX_MCP_TOKEN="1234")
+    ran.assert_refused(2, "too weak")
+
+
+async def test_a_folder_that_is_no_workspace_is_refused(cli: Cli) -> None:
+    (await cli("mcp", "--workspace", "elsewhere")).assert_refused(2, "is no workspace")

@@ -1,0 +1,234 @@
+"""The data directory moves: whole, or not at all, whenever it is cut off."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QLockFile
+
+from helix_desktop.app import data_move
+from helix_desktop.app.data_move import move_data_dir
+from helix_desktop.app.single_instance import LOCK_FILE
+from helix_desktop.cli.main import main
+from helix_desktop.config import data_dir_move as moves
+from helix_desktop.config.data_dir_move import MARK_FILE, plan_move
+from helix_desktop.config.data_dir_pointer import POINTER_FILE
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
+from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.workspaces.registry import WorkspaceRegistry
+from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event
+
+ONE = make_content(b"kept" * 1000)
+
+
+class Stop(Exception):
+    """Cuts a move off."""
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> DataDir:
+    """A data directory with a workspace, the guided sample, settings and logs."""
+    made = DataDir(tmp_path / "old")
+    made.ensure()
+    made.settings_file.write_text('theme = "dark"\n')
+    (made.logs_dir / "app.log").write_text("said\n")
+    (tmp_path / "ws").mkdir()
+    registry = WorkspaceRegistry(made.workspaces_dir, TomlFiles(), TickingClock())
+    record = registry.add(tmp_path / "ws")
+    add_sample(registry, made.root / "samples", SAMPLES[0])
+
+    async def fill() -> None:
+        store = await SharedStore.open(registry.store_folder(record.id), record.id, TickingClock())
+        await store.commit("s", [tool_answer_event(1, ONE.data)], [ONE], summary=make_summary("s"))
+        await store.close()
+
+    asyncio.run(fill())
+    return made
+
+
+def located(place: Path) -> DataDir:
+    """The data directory as a start finds it."""
+    return DataDir.locate(place, {})
+
+
+def held(root: Path) -> dict[str, bytes]:
+    """Every file that is data, by its relative path."""
+    paths = (Path(folder) / name for folder, _, names in os.walk(root) for name in names)
+    return {
+        str(path.relative_to(root)): path.read_bytes()
+        for path in paths
+        if path.name not in moves._LOCKS and not path.name.endswith(".toml")
+    }
+
+
+def is_whole(data: DataDir) -> bool:
+    """Whether the workspace's content can be read, and the sample lies in this data directory."""
+    data.ensure()
+    registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), TickingClock())
+    sample, ours = sorted(registry.list_workspaces(), key=lambda one: not one.demo)
+
+    async def read() -> bytes:
+        store = await SharedStore.open(registry.store_folder(ours.id), ours.id)
+        try:
+            return await store.get(ONE.digest)
+        finally:
+            await store.close()
+
+    there = Path(sample.path).is_relative_to(data.root.resolve()) and Path(sample.path).is_dir()
+    return there and asyncio.run(read()) == ONE.data and data.settings_file.read_text() == 'theme = "dark"\n'
+
+
+def quiet(done: int, size: int) -> None:
+    """Nobody listens."""
+
+
+@pytest.mark.parametrize("remove", [False, True])
+def test_it_moves_and_is_found_there(
+    data: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str], remove: bool
+) -> None:
+    before = held(data.root)
+    options = ["--remove-old"] if remove else []
+    words = ["move-data", str(tmp_path / "new" / "place"), "--data-dir", str(data.root), "--json", *options]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["to"], told["removed"]) == (str(tmp_path / "new" / "place"), remove)
+    moved = located(data.root)
+    assert moved.root == tmp_path / "new" / "place"
+    assert held(moved.root) == before
+    assert is_whole(moved)
+    assert (moved.root.stat().st_mode & 0o077) == 0
+    left = {path.name for path in data.root.iterdir()}
+    assert left == {POINTER_FILE} if remove else {"settings.toml", "workspaces"} < left
+
+
+def test_it_moves_back(data: DataDir, tmp_path: Path) -> None:
+    move_data_dir(data, tmp_path / "new", quiet).remove_old()
+    back = move_data_dir(located(data.root), data.root, quiet)
+    assert located(data.root).root == data.root
+    assert located(tmp_path / "new").root == data.root
+    assert is_whole(located(data.root))
+    back.remove_old()
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {POINTER_FILE}
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 0.49, 0.51, 0.9, 1.0])
+def test_cut_off_anywhere_the_old_one_is_used_and_it_can_begin_again(
+    data: DataDir, tmp_path: Path, share: float
+) -> None:
+    def cut(done: int, size: int) -> None:
+        if done >= share * size:
+            raise Stop
+
+    with pytest.raises(Stop):
+        move_data_dir(data, tmp_path / "new", cut)
+    assert located(data.root) == data
+    assert is_whole(data)
+    move_data_dir(data, tmp_path / "new", quiet)
+    assert located(data.root).root == tmp_path / "new"
+    assert is_whole(located(data.root))
+
+
+@pytest.mark.parametrize("step", ["_relocate_samples", "write_pointer", "unlink"])
+def test_cut_off_around_the_switch_one_of_both_is_whole(
+    data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def stop(*_: object, **__: object) -> None:
+        raise Stop
+
+    if step == "_relocate_samples":
+        monkeypatch.setattr(data_move, step, stop)
+    elif step == "write_pointer":
+        monkeypatch.setattr(moves, step, stop)
+    else:
+        whole: Callable[..., None] = Path.unlink
+
+        def unlink(path: Path, missing_ok: bool = False) -> None:
+            if path.name == MARK_FILE and (data.root / POINTER_FILE).exists():
+                raise Stop
+            whole(path, missing_ok)
+
+        monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(Stop):
+        move_data_dir(data, tmp_path / "new", quiet)
+    monkeypatch.undo()
+    used = located(data.root)
+    assert used.root == (tmp_path / "new" if step == "unlink" else data.root)
+    assert is_whole(used)
+    if step != "unlink":
+        move_data_dir(used, tmp_path / "new", quiet)
+        assert is_whole(located(data.root))
+
+
+def test_not_while_somebody_uses_it(
+    data: DataDir, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = next(data.workspaces_dir.glob("*/store"))
+
+    async def try_beside() -> None:
+        owner = await SharedStore.open(store, store.parent.name)
+        with pytest.raises(StoreLocked):
+            await asyncio.to_thread(move_data_dir, data, tmp_path / "new", quiet)
+        await owner.close()
+
+    asyncio.run(try_beside())
+    window = QLockFile(str(data.root / LOCK_FILE))
+    assert window.tryLock(0)
+    assert main(["move-data", str(tmp_path / "new"), "--data-dir", str(data.root)]) == 3
+    assert "The window of Helix Desktop is open." in capsys.readouterr().err
+    window.unlock()
+    assert not (tmp_path / "new").exists()
+    assert is_whole(data)
+
+
+def test_places_that_will_not_do_are_named_before_anything_happens(
+    data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").write_text("mine")
+    (tmp_path / "file").write_text("mine")
+    for place, words in (
+        (data.root, "may not be the same"),
+        (data.root / "inside", "may not be the same"),
+        (tmp_path, "may not be the same"),
+        (tmp_path / "full", "is not empty"),
+        (tmp_path / "file", "is not empty"),
+    ):
+        with pytest.raises(InvalidInput, match=words):
+            plan_move(data.root, place)
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1000))
+    with pytest.raises(InvalidInput, match="not enough room"):
+        move_data_dir(data, tmp_path / "new", quiet)
+    assert not (tmp_path / "new").exists()
+    assert (tmp_path / "full" / "mine.txt").read_text() == "mine"
+
+
+def test_a_copy_that_reads_otherwise_is_not_used(
+    data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = moves._hash_file
+    monkeypatch.setattr(moves, "_hash_file", lambda path, *rest: (b"other", whole(path, *rest)[1]))
+    with pytest.raises(DataDirUnavailable, match="reads otherwise"):
+        move_data_dir(data, tmp_path / "new", quiet)
+    monkeypatch.undo()
+    assert located(data.root) == data
+    assert is_whole(data)
+
+
+def test_a_new_place_that_is_gone_is_told_not_made_anew(data: DataDir, tmp_path: Path) -> None:
+    move_data_dir(data, tmp_path / "new", quiet).remove_old()
+    (tmp_path / "new").rename(tmp_path / "unplugged")
+    with pytest.raises(DataDirUnavailable, match=r"was moved to .*new, and is not there"):
+        located(data.root).ensure()
+    assert not (tmp_path / "new").exists()
+    (tmp_path / "unplugged").rename(tmp_path / "new")
+    assert is_whole(located(data.root))

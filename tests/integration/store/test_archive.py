@@ -1,0 +1,462 @@
+"""A workspace as one file: what comes back, what is merged, and what is refused."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import json
+import os
+import random
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidArchive, StoreClosed
+from helix_desktop.domain.events.session import AssistantSpoke, Attachment, RecordedEvent
+from helix_desktop.domain.store.archive_report import ArchiveTotals
+from helix_desktop.domain.store.entries import CacheEntry
+from helix_desktop.store.archive.archive_format import ArchiveManifest, SessionHeader
+from helix_desktop.store.archive.reader import Stopped, check_archive
+from helix_desktop.store.archive.tar_stream import TarStreamWriter
+from helix_desktop.store.archive.transfer import export_store, import_store
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.threads.bulk_access import StageRows
+from tests.support.store.builders import (
+    OTHER_WORKSPACE,
+    START_MS,
+    WORKSPACE,
+    TickingClock,
+    handover_event,
+    make_content,
+    make_summary,
+    tool_answer_event,
+    user_message_event,
+)
+from tests.support.store.damage import compact_tables, flip_bit_near
+
+BODIES = [b"", b"a", b"b" * 700, bytes(range(256)) * 5000]
+SESSIONS = ["s", "s1/x", "ß"]
+
+
+class Said(msgspec.Struct, frozen=True):
+    """One commit to some session: which bodies are stored and named, with or without a summary and draft."""
+
+    session: int
+    named: tuple[int, ...]
+    recalled: bool
+    summary: bool
+    draft: str
+
+
+said = st.builds(
+    Said,
+    session=st.integers(0, len(SESSIONS) - 1),
+    named=st.lists(st.integers(0, len(BODIES) - 1), max_size=3).map(tuple),
+    recalled=st.booleans(),
+    summary=st.booleans(),
+    draft=st.text(max_size=5),
+)
+
+
+async def speak(store: LevelDbStore, one: Said) -> None:
+    session = SESSIONS[one.session]
+    last = len(await store.events(session))
+    log = [
+        (handover_event if place == 1 else tool_answer_event)(last + 1 + place, BODIES[body])
+        for place, body in enumerate(one.named)
+    ]
+    log.append(
+        RecordedEvent(last + 1 + len(log), START_MS, AssistantSpoke("ok", "m", 3, verbatim={"id": 10**30}))
+    )
+    stored = [make_content(BODIES[body]) for body in one.named]
+    recalls = [digest_of(BODIES[one.named[0]])] if one.named and one.recalled else []
+    await store.commit(session, log, stored, recalls, make_summary(session, last) if one.summary else None)
+    along = [Attachment(digest_of(BODIES[body]), "along", "", 1, 1) for body in one.named]
+    await store.save_draft(session, one.draft, along)
+
+
+async def state(store: LevelDbStore, sessions: list[str] = SESSIONS) -> dict[str, object]:
+    """Everything that can be seen of a store."""
+    entries: tuple[CacheEntry, ...] = (await store.page()).entries
+    return {
+        "events": [await store.events(one) for one in sessions],
+        "drafts": [await store.draft(one) for one in sessions],
+        "sessions": await store.sessions(),
+        "entries": entries,
+        "alone": [await store.entry(one.digest) for one in entries],
+        "bytes": [digest_of(await store.get(one.digest)) for one in entries],
+        "totals": await store.totals(),
+    }
+
+
+def names(folder: Path) -> list[str]:
+    """What lies in a folder."""
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def opened(folder: Path, workspace: str = WORKSPACE) -> LevelDbStore:
+    return await LevelDbStore.open(folder, workspace, TickingClock())
+
+
+async def there_and_back(script: list[Said], folder: Path) -> None:
+    first, second = await opened(folder / "a"), await opened(folder / "b", OTHER_WORKSPACE)
+    try:
+        for one in script:
+            await speak(first, one)
+        before = await state(first)
+        done = await export_store(first, str(folder / "all.helix"), "Name", START_MS)
+        assert await state(first) == before
+        taken = await import_store(second, str(folder / "all.helix"))
+        assert await state(second) == before
+        assert (taken.name, taken.added, taken.known) == ("Name", done.held.entries, 0)
+        again = await import_store(second, str(folder / "all.helix"))
+        assert await state(second) == before
+        assert (again.added, again.known, again.new, again.apart) == (0, done.held.entries, (), ())
+        await export_store(second, str(folder / "again.helix"), "Name", START_MS)
+    finally:
+        await first.close()
+        await second.close()
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(said, max_size=8))
+def test_what_was_exported_comes_back_whole(script: list[Said]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(there_and_back(script, Path(folder)))
+
+
+@pytest.fixture
+async def pair(tmp_path: Path) -> tuple[LevelDbStore, Path]:
+    """A store with two sessions and three contents, and its archive."""
+    store = await opened(tmp_path / "store")
+    await store.commit(
+        "s",
+        [tool_answer_event(1, b"one"), user_message_event(2)],
+        [make_content(b"one")],
+        summary=make_summary("s"),
+    )
+    await store.commit(
+        "t", [tool_answer_event(1, BODIES[3])], [make_content(BODIES[3]), make_content(b"loose")]
+    )
+    await export_store(store, str(tmp_path / "a.helix"), "Name", START_MS)
+    return store, tmp_path / "a.helix"
+
+
+async def test_what_a_killed_export_left_goes_with_a_later_one(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
+) -> None:
+    place = tmp_path / "backups"
+    place.mkdir()
+    old, young, other = place / f".{'a' * 32}.part", place / f".{'b' * 32}.part", place / ".mine.part"
+    for one in (old, young, other):
+        one.write_bytes(b"half")
+    for one in (old, other):
+        os.utime(one, (1, time.time() - 25 * 3600))
+    await export_store(pair[0], str(place / "a.helix"), "Name", START_MS)
+    assert names(place) == sorted([young.name, other.name, "a.helix"])
+    await pair[0].close()
+
+
+async def test_an_import_that_was_cut_off_goes_on_where_the_log_ends(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
+) -> None:
+    second = await opened(tmp_path / "second", OTHER_WORKSPACE)
+    put, left = second.bulk_access.write, [1]  # batches until the process ends
+
+    async def cut_off(stage: StageRows, size: int) -> None:
+        if not left[0]:
+            raise StoreClosed("cut off")
+        left[0] -= 1
+        await put(stage, size)
+
+    try:
+        for batches in (1, 2):
+            left[0] = batches
+            second.bulk_access.write = cut_off  # type: ignore[method-assign]  # the moment is what is tested
+            with suppress(StoreClosed):
+                await import_store(second, str(pair[1]))
+        second.bulk_access.write = put  # type: ignore[method-assign]  # as it was
+        await import_store(second, str(pair[1]))
+        assert await second.sessions() == await pair[0].sessions()
+        assert await second.events("s") == await pair[0].events("s")
+    finally:
+        await second.close()
+        await pair[0].close()
+
+
+async def test_sessions_are_extended_left_or_put_apart(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
+) -> None:
+    store, archive = pair
+    other = await opened(tmp_path / "other", OTHER_WORKSPACE)
+    await import_store(other, str(archive))
+    await other.commit("s", [user_message_event(3, "went on there")])
+    await other.commit("t", [user_message_event(2, "one way")])
+    await store.commit("t", [user_message_event(2, "another way")])
+    await export_store(other, str(archive), "Name", START_MS)
+    taken = await import_store(store, str(archive))
+    assert (taken.new, taken.extended, taken.unchanged) == ((), ("s",), ())
+    assert [one.seq for one in await store.events("s")] == [1, 2, 3]
+    (apart,) = taken.apart
+    assert [one.event for one in await store.events("t")][1] == user_message_event(2, "another way").event
+    assert await store.events(apart) == await other.events("t")
+    again = await import_store(store, str(archive))
+    assert (again.extended, again.apart) == ((), ())
+    assert len(again.unchanged) == 2
+    assert (await store.entry(digest_of(b"one"))).references == 1
+    await store.close()
+    await other.close()
+
+
+async def test_a_session_that_is_open_is_left_as_it_is(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path
+) -> None:
+    store, archive = pair
+    await store.commit("s", [user_message_event(3)])
+    await export_store(store, str(archive), "Name", START_MS)
+    other = await opened(tmp_path / "other", OTHER_WORKSPACE)
+    await other.commit("s", [tool_answer_event(1, b"one"), user_message_event(2)], [make_content(b"one")])
+    taken = await import_store(other, str(archive), is_writable=lambda session: session != "s")
+    assert (taken.busy, taken.new) == (("s",), ("t",))
+    assert len(await other.events("s")) == 2
+    await store.close()
+    await other.close()
+
+
+async def test_it_can_be_exported_while_it_is_written(tmp_path: Path) -> None:
+    store = await opened(tmp_path / "store")
+    for number in range(1, 40):
+        await store.commit("s", [tool_answer_event(number, b"%d" % number)], [make_content(b"%d" % number)])
+
+    async def write_on() -> None:
+        for number in range(40, 120):
+            await store.commit(
+                "s", [tool_answer_event(number, b"%d" % number)], [make_content(b"%d" % number)]
+            )
+
+    done, _ = await asyncio.gather(export_store(store, str(tmp_path / "a.helix"), "", START_MS), write_on())
+    assert done.held.entries == done.held.events >= 39
+    other = await opened(tmp_path / "other")
+    await import_store(other, str(tmp_path / "a.helix"))
+    events = await other.events("s")
+    assert events == (await store.events("s"))[: len(events)]
+    assert all([await other.get(digest_of(b"%d" % number)) for number in range(1, len(events) + 1)])
+    await store.close()
+    await other.close()
+
+
+async def test_closing_ends_an_export_and_leaves_no_file(tmp_path: Path) -> None:
+    store = await opened(tmp_path / "store")
+    await store.commit("s", contents=[make_content(b"%d" % number) for number in range(50)])
+    begun = threading.Event()
+    going_on = threading.Event()
+
+    def wait(*_: int) -> None:
+        begun.set()
+        going_on.wait(10)
+
+    export = asyncio.gather(
+        export_store(store, str(tmp_path / "a.helix"), "", START_MS, wait), return_exceptions=True
+    )
+    await asyncio.to_thread(begun.wait, 10)
+    close = asyncio.gather(store.close())
+    await asyncio.sleep(0)
+    going_on.set()
+    await close
+    (ended,) = await export
+    assert isinstance(ended, StoreClosed | Stopped)
+    assert names(tmp_path) == ["store"]
+
+
+async def test_a_damaged_content_is_told_and_its_log_still_moves(tmp_path: Path) -> None:
+    chance = random.Random(3)
+    blobs = sorted((chance.randbytes(5000) for _ in range(20)), key=digest_of)  # each in a block of its own
+    blob = blobs[-1]
+    store = await opened(tmp_path / "store")
+    await store.commit(
+        "s", [tool_answer_event(1, blob), user_message_event(2)], [make_content(one) for one in blobs]
+    )
+    await store.close()
+    compact_tables(tmp_path / "store")
+    assert flip_bit_near(tmp_path / "store", blob[100:120], 10) == 1
+    store = await opened(tmp_path / "store")
+    done = await export_store(store, str(tmp_path / "a.helix"), "", START_MS)
+    assert done.held.missing == (digest_of(blob),)
+    other = await opened(tmp_path / "other")
+    taken = await import_store(other, str(tmp_path / "a.helix"))
+    assert (taken.missing, taken.added, taken.new) == ((digest_of(blob),), 19, ("s",))
+    assert await other.events("s") == await store.events("s")
+    await store.close()
+    await other.close()
+
+
+async def refused(archive: Path, folder: Path, *words: str) -> None:
+    """The file is refused, and the store is as it was."""
+    other = await opened(folder / "fresh")
+    before = await state(other)
+    with pytest.raises(InvalidArchive) as caught:
+        await import_store(other, str(archive))
+    for word in words:
+        assert word in str(caught.value)
+    assert await state(other) == before
+    await other.close()
+
+
+@pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.9, 0.999])
+async def test_a_file_that_was_cut_is_refused(
+    pair: tuple[LevelDbStore, Path], tmp_path: Path, share: float
+) -> None:
+    store, archive = pair
+    await store.close()
+    data = archive.read_bytes()
+    archive.write_bytes(data[: int(len(data) * share)])
+    await refused(archive, tmp_path)
+
+
+async def test_flipped_bits_are_refused(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
+    store, archive = pair
+    await store.close()
+    data = archive.read_bytes()
+    chance = random.Random(7)
+    stop = threading.Event()
+    whole, refusals = check_archive(archive, stop), 0
+    for _ in range(200):
+        place = chance.randrange(len(data))
+        archive.write_bytes(
+            data[:place] + bytes([data[place] ^ 1 << chance.randrange(8)]) + data[place + 1 :]
+        )
+        try:
+            assert check_archive(archive, stop) == whole  # the format has a bit that says nothing
+        except InvalidArchive:
+            refusals += 1
+    assert refusals >= 198
+    archive.write_bytes(data[:-40] + b"x" + data[-39:])
+    await refused(archive, tmp_path)
+
+
+async def test_what_is_no_archive_is_refused(tmp_path: Path) -> None:
+    for data in (b"", b"PK\3\4 a zip", bytes(5000), zstandard.compress(b"no tar" * 200)):
+        (tmp_path / "x.helix").write_bytes(data)
+        await refused(tmp_path / "x.helix", tmp_path)
+    await refused(tmp_path / "nowhere.helix", tmp_path, "No such file")
+
+
+def write(path: Path, *members: tuple[str, bytes]) -> Path:
+    """A file with any members."""
+    with path.open("wb") as file:
+        tape = TarStreamWriter(file)
+        for name, data in members:
+            tape.add(name, data)
+        tape.close()
+    return path
+
+
+def note(value: object) -> bytes:
+    return msgspec.json.encode(value)
+
+
+FIRST = ("manifest.json", note(ArchiveManifest(1, "1", WORKSPACE, "n", START_MS, 1, 1, 0)))
+RECORD = {
+    "created": 1, "last_used": 1, "size": 1, "stored_size": 1, "tokens": 1, "tool": "", "target": "",
+    "first_line": "", "kind": "output",
+}  # fmt: skip
+ONE = digest_of(b"1")
+LONE = (("contents/" + ONE + ".json", note(RECORD)), ("contents/" + ONE, b"1"))
+LINE = note(user_message_event(1)) + b"\n"
+
+
+def session(identity: str, events: int, *lines: bytes) -> list[tuple[str, bytes]]:
+    head = ("sessions/1/session.json", note(SessionHeader(identity, events)))
+    return [head, *((f"sessions/1/events-{number}.jsonl", part) for number, part in enumerate(lines, 1))]
+
+
+HOSTILE: dict[str, list[tuple[str, bytes]]] = {
+    "belongs": [FIRST, ("../../etc/passwd", b"x"), ("end.json", b"{}")],
+    "other bytes": [FIRST, LONE[0], ("contents/" + ONE, b"2")],
+    "not in order": [FIRST, *LONE, *LONE],
+    "'nonsense' is not": [FIRST, ("contents/nonsense.json", b"{}")],
+    "not understood": [FIRST, ("contents/" + ONE + ".json", b"[1, 2]")],
+    "impossible record": [FIRST, ("contents/" + ONE + ".json", note({**RECORD, "created": -5})), LONE[1]],
+    "what its end says": [FIRST, *LONE, ("end.json", note(ArchiveTotals(2, 1, 0, 0)))],
+    "ends early": [FIRST, *LONE],
+    "format 2": [("manifest.json", note(ArchiveManifest(2, "9.9", WORKSPACE, "n", START_MS, 1, 1, 0)))],
+    "NUL": [FIRST, *session("a\0b", 0)],
+    "are not in order": [FIRST, *session("s", 2, LINE + LINE)],
+    "session 1 is not": [FIRST, *session("s", 1, b'{"seq": 1, "at": 1, "event": {"kind": "nothing"}}\n')],
+    "of another one": [
+        FIRST,
+        ("sessions/1/session.json", note(SessionHeader("s", 0, make_summary("t")))),
+    ],
+    "1 has an impossible time": [
+        FIRST,
+        ("sessions/1/session.json", note(SessionHeader("s", 0, make_summary("s", 10**18)))),
+    ],
+    "event of its session 1 has": [FIRST, *session("s", 1, LINE.replace(b"%d" % (START_MS + 1), b"-1"))],
+    "is not understood (": [FIRST, ("end.json", b'{"entries": -1, "size": 0, "sessions": 0, "events": 0}')],
+    "JSON": [("manifest.json", b"[" * 100_000)],
+}
+
+
+@pytest.mark.parametrize("word", HOSTILE)
+async def test_hostile_members_are_refused_by_name(tmp_path: Path, word: str) -> None:
+    await refused(write(tmp_path / "x.helix", *HOSTILE[word]), tmp_path, "" if word == "JSON" else word)
+
+
+@pytest.mark.parametrize("field", ["created", "last_used", "trashed"])
+@pytest.mark.parametrize("time", [-1, 253_370_764_800_000, 2**63, 2**70])
+async def test_times_that_no_calendar_knows_are_refused(tmp_path: Path, field: str, time: int) -> None:
+    about = ("contents/" + ONE + ".json", json.dumps({**RECORD, field: time}).encode())
+    end = ("end.json", note(ArchiveTotals(1, 1, 0, 0)))
+    await refused(write(tmp_path / "x.helix", FIRST, about, LONE[1], end), tmp_path, "impossible record")
+
+
+async def test_a_session_that_names_what_is_not_there_is_refused(tmp_path: Path) -> None:
+    line = note(tool_answer_event(1, b"nowhere")) + b"\n"
+    end = ("end.json", note(ArchiveTotals(0, 0, 1, 1)))
+    await refused(write(tmp_path / "x.helix", FIRST, *session("s", 1, line), end), tmp_path, "not stored")
+
+
+async def test_a_file_that_unpacks_without_end_is_refused(tmp_path: Path) -> None:
+    def zeros(size: int) -> Callable[[Path], None]:
+        def make(path: Path) -> None:
+            with path.open("wb") as file:
+                packed = zstandard.ZstdCompressor().stream_writer(file, closefd=False)
+                for _ in range(size):
+                    packed.write(bytes(1 << 20))
+                packed.flush(zstandard.FLUSH_FRAME)
+
+        return make
+
+    zeros(64)(tmp_path / "x.helix")
+    await refused(tmp_path / "x.helix", tmp_path)
+
+
+async def test_a_place_that_takes_no_file_is_named(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
+    store, archive = pair
+    before = hashlib.sha256(archive.read_bytes()).digest()
+    with pytest.raises(ArchiveWriteFailed, match="was not written"):
+        await export_store(store, str(tmp_path / "no folder" / "a.helix"), "", START_MS)
+    (tmp_path / "b.helix").mkdir()
+    with pytest.raises(HelixError, match="was not written"):
+        await export_store(store, str(tmp_path / "b.helix"), "", START_MS)
+    assert names(tmp_path) == ["a.helix", "b.helix", "store"]
+    assert hashlib.sha256(archive.read_bytes()).digest() == before
+    await store.close()
+
+
+async def test_an_archive_names_no_path_and_no_rule(pair: tuple[LevelDbStore, Path], tmp_path: Path) -> None:
+    store, archive = pair
+    await store.close()
+    plain = zstandard.ZstdDecompressor().stream_reader(archive.read_bytes()).read()
+    assert str(tmp_path).encode() not in plain
+    assert WORKSPACE.encode() in plain

@@ -1,0 +1,149 @@
+"""Many callers at once: close waits, cancelling is whole, nothing crashes, no thread stays."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import DigestUnknown, StoreClosed
+from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event, user_message_event
+from tests.torture.threads import torture
+
+
+def our_threads() -> list[str]:
+    return [one.name for one in threading.enumerate() if one.name.startswith("helix-store")]
+
+
+async def test_closing_writes_what_is_queued_and_answers_what_was_asked(tmp_path: Path) -> None:
+    for round_ in range(20):
+        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
+        data = random.Random(round_).randbytes(20_000)
+        await store.commit("s", contents=[make_content(data)])
+        async with asyncio.TaskGroup() as group:
+            writes = [group.create_task(store.commit("s", [user_message_event(seq)])) for seq in range(1, 51)]
+            reads = [group.create_task(store.get(digest_of(data))) for _ in range(50)]
+            pages = [group.create_task(store.page()) for _ in range(10)]
+            await asyncio.sleep(0)  # let all of them start; then the store is closed under them
+            group.create_task(store.close())
+        assert [task.result() for task in writes] == [None] * 50
+        assert all(task.result() == data for task in reads)
+        assert all(len(task.result().entries) == 1 for task in pages)
+        assert our_threads() == []
+        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
+        assert len(await store.events("s")) == 50
+        await store.close()
+
+
+async def test_calls_that_race_with_close_end_well_or_say_closed(tmp_path: Path) -> None:
+    for round_ in range(20):
+        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
+        acknowledged = 0
+
+        async def write(store: LevelDbStore = store) -> None:
+            nonlocal acknowledged
+            for seq in range(1, 10_000):
+                data = b"%d" % seq * 2000
+                await store.commit("s", [tool_answer_event(seq, data)], [make_content(data)])
+                acknowledged = seq
+
+        async def read(store: LevelDbStore = store) -> None:
+            while True:
+                await store.page(limit=50)
+                await store.events("s")
+
+        workers = [asyncio.ensure_future(one) for one in (write(), read(), read(), read())]  # noqa: TID251 - a test owns its tasks
+        for _ in range(random.Random(round_).randrange(1, 12)):
+            await store.totals()
+        await store.close()
+        results = await asyncio.gather(*workers, return_exceptions=True)
+        assert [type(one) for one in results] == [StoreClosed] * 4
+        store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
+        assert len(await store.events("s")) == acknowledged
+        await store.close()
+
+
+async def test_a_cancelled_commit_is_there_as_a_whole_or_not_at_all(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    whole = none = 0
+    for number in range(200):
+        session, data = f"s{number}", b"%d " % number * 500
+        task = asyncio.ensure_future(  # noqa: TID251 - a test owns its tasks
+            store.commit(session, [tool_answer_event(1, data), user_message_event(2)], [make_content(data)])
+        )
+        for _ in range(number % 4):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        # Written in order: once this is acknowledged, the cancelled one was written or dropped.
+        await store.commit("other", recalls=[])
+        await store.save_draft("other", str(number))
+        events = await store.events(session)
+        if events:
+            assert events == [tool_answer_event(1, data), user_message_event(2)]
+            assert await store.get(digest_of(data)) == data
+            whole += 1
+        else:
+            with pytest.raises(DigestUnknown):
+                await store.get(digest_of(data))
+            none += 1
+    assert none > 0
+    assert whole + none == 200
+    await store.close()
+
+
+async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    bodies = [random.Random(number).randbytes(6_000_000) for number in range(20)]
+    contents = [make_content(data) for data in bodies]
+    beats = 0
+
+    async def beat() -> None:
+        nonlocal beats
+        while True:
+            await asyncio.sleep(0.001)
+            beats += 1
+
+    heart = asyncio.ensure_future(beat())  # noqa: TID251 - a test owns its tasks
+    await asyncio.gather(*(store.commit("s", contents=[one]) for one in contents))
+    heart.cancel()
+    assert beats > 20
+    for one in contents:
+        assert await store.get(one.digest) == one.data
+    await store.close()
+
+
+async def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) -> None:
+    for turns in range(6):
+        task = asyncio.ensure_future(LevelDbStore.open(tmp_path, WORKSPACE))  # noqa: TID251 - a test owns its tasks
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        result = (await asyncio.gather(task, return_exceptions=True))[0]
+        assert isinstance(result, asyncio.CancelledError)
+        for thread in [one for one in threading.enumerate() if tmp_path.name in one.name]:
+            await asyncio.to_thread(thread.join)
+        store = await LevelDbStore.open(tmp_path, WORKSPACE)
+        await store.close()
+
+
+async def test_twenty_workspaces_are_open_at_once_and_end_all_their_threads(tmp_path: Path) -> None:
+    stores = [await LevelDbStore.open(tmp_path / str(number), WORKSPACE) for number in range(20)]
+    await asyncio.gather(
+        *(store.commit("s", contents=[make_content(b"%d" % n)]) for n, store in enumerate(stores))
+    )
+    for number, store in enumerate(stores):
+        assert await store.get(digest_of(b"%d" % number)) == b"%d" % number
+        with pytest.raises(DigestUnknown):
+            await store.get(digest_of(b"%d" % (number + 1)))
+    await asyncio.gather(*(store.close() for store in stores))
+    assert our_threads() == []
+
+
+async def test_closing_under_readers_writers_and_packers_never_crashes() -> None:
+    await asyncio.to_thread(torture, 20, 7)

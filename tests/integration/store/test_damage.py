@@ -1,0 +1,451 @@
+"""Damage on disk: never wrong bytes, always reported, nothing deleted, healed by storing again."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import shutil
+from pathlib import Path
+
+import msgspec
+import plyvel
+import pytest
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentDamaged, StoreDamaged, StoreUnreadable
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.leveldb.database import Database
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.repair.leveldb_log import BLOCK_BYTES
+from tests.support.store.builders import (
+    OTHER_WORKSPACE,
+    WORKSPACE,
+    make_content,
+    make_summary,
+    tool_answer_event,
+    user_message_event,
+)
+from tests.support.store.damage import compact_tables, database_files, flip_bit_near
+
+# Incompressible, so that its bytes stand in the file as they are.
+BODY = random.Random(1).randbytes(5000)
+NEIGHBOUR = random.Random(2).randbytes(5000)
+
+
+async def stored(folder: Path, *bodies: bytes) -> None:
+    """A closed store that holds these contents, each named by an event."""
+    store = await LevelDbStore.open(folder, WORKSPACE)
+    for seq, data in enumerate(bodies, 1):
+        await store.commit(
+            "s", [tool_answer_event(seq, data)], [make_content(data)], summary=make_summary("s")
+        )
+    await store.close()
+    compact_tables(folder)
+
+
+async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
+    digest = digest_of(BODY)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        with pytest.raises(ContentDamaged, match="heals") as caught:
+            await store.get(digest)
+        aside = tmp_path / "quarantine" / f"{digest}.row"
+        assert aside.name in str(caught.value)
+        kept = aside.read_bytes()
+        assert len(kept) > len(BODY)
+        assert BODY[:100] in kept
+        assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+        before = await store.entry(digest)
+
+        await store.commit("s", contents=[make_content(BODY)])
+        assert await store.get(digest) == BODY
+        assert await store.entry(digest) == before
+        assert (await store.totals()).entries == 2
+        assert not aside.exists()
+        assert aside.with_suffix(".healed").read_bytes() == kept
+    finally:
+        await store.close()
+
+
+async def test_what_is_read_while_it_is_healed_is_not_kept_aside_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    assert flip_bit_near(tmp_path, BODY[100:120], 10) == 1
+    digest = digest_of(BODY)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    loop, write = asyncio.get_running_loop(), Database.write
+
+    def read_then_write(handle: Database, batch: WriteBatch) -> None:
+        with pytest.raises(ContentDamaged):
+            asyncio.run_coroutine_threadsafe(store.get(digest), loop).result(20)
+        write(handle, batch)
+
+    try:
+        with pytest.raises(ContentDamaged):
+            await store.get(digest)
+        monkeypatch.setattr(Database, "write", read_then_write)
+        await store.commit("s", contents=[make_content(BODY)])
+        assert await store.get(digest) == BODY
+        assert not (tmp_path / "quarantine" / f"{digest}.row").exists()
+    finally:
+        monkeypatch.undo()
+        await store.close()
+
+
+async def test_each_damage_is_told_once_until_it_is_healed(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    assert flip_bit_near(tmp_path, BODY[100:120]) == 1
+    heard: list[str] = []
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    stop = store.health.listen(lambda error: heard.append(error.what))
+    store.health.listen(lambda error: heard.append(error.fix))
+    try:
+        for _ in range(3):
+            with pytest.raises(ContentDamaged):
+                await store.get(digest_of(BODY))
+        assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
+        assert len(heard) == 2
+        assert digest_of(BODY) in heard[0]
+        aside = tmp_path / "quarantine" / f"{digest_of(BODY)}.row"
+        assert aside.stat().st_size > len(BODY)
+        await store.commit("s", contents=[make_content(BODY)])
+        assert await store.get(digest_of(BODY)) == BODY
+        assert not aside.exists()
+    finally:
+        await store.close()
+
+    compact_tables(tmp_path)
+    assert flip_bit_near(tmp_path, BODY[100:120]) >= 1
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    store.health.listen(lambda error: heard.append(error.what))
+    stop()
+    try:
+        with pytest.raises(ContentDamaged):
+            await store.get(digest_of(BODY))
+        assert len(heard) == 3
+    finally:
+        await store.close()
+
+
+async def test_what_could_not_be_kept_aside_is_healed_as_well(tmp_path: Path) -> None:
+    """Only reading finds that a row, whole in itself, holds other bytes; the disk takes no copy of it."""
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    digest = digest_of(BODY)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.put(keys.content(digest), db.get(keys.content(digest_of(NEIGHBOUR))))
+    db.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    shutil.rmtree(tmp_path / "quarantine")
+    (tmp_path / "quarantine").write_text("in the way")
+    try:
+        with pytest.raises(ContentDamaged):
+            await store.get(digest)
+        await store.commit("s", contents=[make_content(BODY)])
+        assert await store.get(digest) == BODY
+    finally:
+        await store.close()
+
+
+async def test_storing_again_heals_damage_that_nobody_has_read_yet(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY)
+    assert flip_bit_near(tmp_path, BODY[100:120]) == 1
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        await store.commit("s", contents=[make_content(BODY)])
+        assert await store.get(digest_of(BODY)) == BODY
+        assert len((await store.page()).entries) == 1
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("place", [100, 700_000, 1_999_900])
+async def test_a_damaged_chunk_is_reported_and_healed(tmp_path: Path, place: int) -> None:
+    large = random.Random(3).randbytes(2_000_000)
+    await stored(tmp_path, large, BODY)
+    assert flip_bit_near(tmp_path, large[place : place + 20]) == 1
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        with pytest.raises(ContentDamaged):
+            await store.get(digest_of(large))
+        assert await store.get(digest_of(BODY)) == BODY
+        await store.commit("s", contents=[make_content(large)])
+        assert await store.get(digest_of(large)) == large
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("missing", ["content", "chunk"])
+async def test_missing_bytes_are_damage_and_not_an_unknown_digest(tmp_path: Path, missing: str) -> None:
+    large = random.Random(4).randbytes(1_500_000)
+    digest = digest_of(large)
+    await stored(tmp_path, large)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.delete(keys.content(digest) if missing == "content" else keys.chunk(digest, 1), sync=True)
+    db.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        with pytest.raises(ContentDamaged, match="missing"):
+            await store.get(digest)
+        await store.commit("s", contents=[make_content(large)])
+        assert await store.get(digest) == large
+        assert (await store.totals()).entries == 1
+    finally:
+        await store.close()
+
+
+async def test_a_damaged_record_hides_neither_its_content_nor_the_others(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    await stored(tmp_path, BODY, NEIGHBOUR)
+    digest = digest_of(BODY)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    record = db.get(keys.record(digest))
+    db.put(keys.record(digest), record[:-1] + b"?", sync=True)
+    db.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        assert await store.get(digest) == BODY
+        assert len((await store.page()).entries) == 2
+        with pytest.raises(ContentDamaged, match="record"):
+            await store.entry(digest)
+        assert [one.digest for one in (await store.page(prefix=digest[:8])).entries] == []
+        assert digest in caplog.text
+        # Naming it goes on; storing it again rebuilds the record where it was, with its references counted.
+        await store.commit("s", [tool_answer_event(3, BODY)])
+        await store.commit("s", contents=[make_content(BODY)])
+        assert (await store.entry(digest)).references == 2
+        assert len((await store.page()).entries) == 2
+        assert (await store.totals()).entries == 2
+    finally:
+        await store.close()
+
+
+def lines_aside(report: RepairReport) -> list[RecordedEvent]:
+    """The events that were set aside."""
+    (path,) = Path(report.aside).glob("*.jsonl")
+    return [msgspec.json.decode(line, type=RecordedEvent) for line in path.read_bytes().splitlines()]
+
+
+@pytest.mark.parametrize("how", ["flipped", "deleted"])
+async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_path: Path, how: str) -> None:
+    events = [tool_answer_event(1, BODY), tool_answer_event(2, NEIGHBOUR), tool_answer_event(3, BODY)]
+    await stored(tmp_path, BODY, NEIGHBOUR, BODY)
+    key = keys.event("s", 2)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    if how == "deleted":
+        db.delete(key, sync=True)
+    else:
+        row = db.get(key)
+        db.put(key, row[:9] + bytes([row[9] ^ 1]) + row[10:], sync=True)
+    db.close()
+    compact_tables(tmp_path)  # else the sound row is found behind the damaged one
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    with pytest.raises(StoreDamaged, match=r"checksum|2 of 3 events"):
+        await store.events("s")
+    await store.close()
+
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        assert store.health.report is not None
+        assert store.health.report.cut == (TruncatedSession("s", "a title", 1, aside=1, lost=1),)
+        assert "ends at event 1 of 3" in str(store.health.report.notice)
+        assert await store.events("s") == events[:1]
+        assert lines_aside(store.health.report) == events[2:]
+        await store.commit("s", [tool_answer_event(2, BODY)])
+        assert (await store.entry(digest_of(BODY))).references == 2
+    finally:
+        await store.close()
+
+
+async def test_a_damaged_block_of_the_index_is_reported_and_mended_later(tmp_path: Path) -> None:
+    bodies = [b"%d" % number for number in range(50)]
+    await stored(tmp_path, *bodies)
+    assert flip_bit_near(tmp_path, keys.time_index(0, digest_of(b"7"))[9:], patterns=("*.ldb",)) > 0
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    with pytest.raises(StoreDamaged):
+        await store.page()
+    await store.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        assert {one.digest for one in (await store.page()).entries} == set(map(digest_of, bodies))
+        assert len(await store.events("s")) == len(bodies)
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("gone", ["*.ldb", "*"])
+async def test_a_store_without_any_row_is_refused_and_left_alone(tmp_path: Path, gone: str) -> None:
+    await stored(tmp_path, BODY)
+    for path in (tmp_path / "db").glob(gone):
+        path.unlink()
+    before = database_files(tmp_path, "*.ldb")
+    with pytest.raises(StoreUnreadable, match="Nothing was changed") as refused:
+        await LevelDbStore.open(tmp_path, WORKSPACE)
+    assert "move that folder away, open the workspace again, and import" in refused.value.fix
+    assert str(tmp_path) in refused.value.fix
+    assert database_files(tmp_path, "*.ldb") == before
+
+
+@pytest.mark.parametrize("text", [None, "", "{", '{"schema": "one"}'])
+async def test_a_lost_or_damaged_format_file_is_written_again(tmp_path: Path, text: str | None) -> None:
+    await stored(tmp_path, BODY)
+    path = tmp_path / "format"
+    before = path.read_bytes()
+    path.unlink() if text is None else path.write_text(text)
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    assert await store.get(digest_of(BODY)) == BODY
+    await store.close()
+    assert path.read_bytes() == before
+    path.unlink()
+    with pytest.raises(StoreUnreadable, match="another workspace"):
+        await LevelDbStore.open(tmp_path, OTHER_WORKSPACE)
+
+
+@pytest.mark.parametrize(("text", "said"), [(None, "must not be overwritten"), ("{", "`format` is damaged")])
+async def test_tables_of_which_nobody_knows_whose_they_are_are_left_alone(
+    tmp_path: Path, text: str | None, said: str
+) -> None:
+    await stored(tmp_path, BODY)
+    path = tmp_path / "format"
+    path.unlink() if text is None else path.write_text(text)
+    (tmp_path / "db" / "CURRENT").unlink()
+    before = database_files(tmp_path, "*.ldb")
+    with pytest.raises(StoreUnreadable, match=said):
+        await LevelDbStore.open(tmp_path, WORKSPACE)
+    assert database_files(tmp_path, "*.ldb") == before
+
+
+async def test_the_store_of_another_workspace_is_refused(tmp_path: Path) -> None:
+    await stored(tmp_path / "one", BODY)
+    with pytest.raises(StoreUnreadable, match="another workspace"):
+        await LevelDbStore.open(tmp_path / "one", OTHER_WORKSPACE)
+    # Also when only the LevelDB was put under another store's format file.
+    other = await LevelDbStore.open(tmp_path / "two", OTHER_WORKSPACE)
+    await other.close()
+    (tmp_path / "two" / "db").rename(tmp_path / "aside")
+    (tmp_path / "one" / "db").rename(tmp_path / "two" / "db")
+    with pytest.raises(StoreUnreadable, match="another workspace"):
+        await LevelDbStore.open(tmp_path / "two", OTHER_WORKSPACE)
+
+
+async def test_a_newer_schema_is_refused_by_number(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY)
+    path = tmp_path / "format"
+    path.write_text(path.read_text().replace('"schema":1', '"schema":2'))
+    with pytest.raises(StoreUnreadable, match="schema 2"):
+        await LevelDbStore.open(tmp_path, WORKSPACE)
+
+
+async def test_a_creation_that_was_cut_off_is_taken_up(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    await store.close()
+    # Cut off before the new LevelDB got its name.
+    (tmp_path / "db").rename(tmp_path / "db.new")
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    await store.commit("s", [user_message_event(1)])
+    await store.close()
+    # Cut off while the new LevelDB was made.
+    early = tmp_path / "early"
+    (early / "db.new").mkdir(parents=True)
+    (early / "db.new" / "LOG").write_text("half")
+    store = await LevelDbStore.open(early, WORKSPACE)
+    assert (await store.totals()).entries == 0
+    await store.close()
+
+
+async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    for seq in range(1, 6):
+        await store.commit("s", [user_message_event(seq)])
+    await store.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    assert store.health.report is None
+    for seq in range(6, 9):
+        await store.commit("s", [user_message_event(seq)])
+    await store.close()
+    for path in (tmp_path / "db").glob("*.log"):
+        path.unlink()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    assert store.health.report is not None
+    assert store.health.report.writes == 3
+    assert store.health.report.cut == (TruncatedSession("s", "", 5, lost=3),)
+    assert ".log is missing" in store.health.report.notice.why
+    assert "being mended" in caplog.text
+    assert await store.events("s") == [user_message_event(seq) for seq in range(1, 6)]
+    await store.close()
+
+
+@pytest.mark.parametrize("ended_well", [True, False])
+async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: bool) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    (log,) = (tmp_path / "db").glob("*.log")
+    rnd, first = random.Random(1), 0
+    # LevelDB passes over zeros in silence when the next write begins with a block.
+    while not first or log.stat().st_size % BLOCK_BYTES:
+        before = log.stat().st_size
+        await store.commit("s", contents=[make_content(rnd.randbytes(6000))])
+        first = log.stat().st_size
+        grown, room = first - before, BLOCK_BYTES - first % BLOCK_BYTES
+        if grown < room < 2 * grown:
+            await store.commit("s", contents=[make_content(rnd.randbytes(6000 + room - grown))])
+    lost = log.stat().st_size - first
+    for _ in range(3):
+        await store.commit("s", contents=[make_content(rnd.randbytes(6000))])
+    entries = (await store.totals()).entries
+    await store.close()
+    with log.open("r+b") as file:
+        file.seek(first)
+        file.write(bytes(lost))
+    if not ended_well:
+        (tmp_path / "clean").unlink()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    report = store.health.report
+    assert report is not None
+    assert "lacks" in report.notice.why
+    assert (report.vanished, report.entries, (await store.totals()).entries) == (1, entries - 1, entries - 1)
+    await store.close()
+
+
+NO_KEYS = [b"e1", b"h1", b"r1", b"R1", b"t1", b"m1", b"b1", b"c1", b"s", b"d\xff", b"f1", b"e\xff\xff"]
+
+
+async def test_keys_that_are_none_are_told_in_plain_signs_and_mended(tmp_path: Path) -> None:
+    await stored(tmp_path, BODY)
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    for key in (*NO_KEYS, b"!last\0\xff", b"m" + bytes(40), b"t" + bytes(50)):
+        db.put(key, b"junk")
+    db.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        found = await store.health.check()
+        assert len(found.problems) >= len(NO_KEYS)
+        assert all(one.isprintable() for one in found.problems), found.problems
+    finally:
+        await store.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        assert store.health.report is not None
+        assert await store.get(digest_of(BODY)) == BODY
+        assert (await store.health.check()).is_sound
+    finally:
+        await store.close()
+
+
+async def test_an_event_with_a_problem_is_named_by_its_number(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    await store.commit("s", [user_message_event(seq) for seq in range(1, 30)])
+    await store.close()
+    db = plyvel.DB(str(tmp_path / "db"), compression=None)
+    db.delete(keys.event("s", 28))
+    db.close()
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        assert "Row e s 27: the event behind it is missing" in (await store.health.check()).problems
+    finally:
+        await store.close()

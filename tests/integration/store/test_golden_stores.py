@@ -1,0 +1,74 @@
+"""A store that any released version wrote always opens, and says what it said then."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.store.builders import WORKSPACE, user_message_event
+
+FOLDER = Path(__file__).parents[2] / "golden" / "stores"
+STORES = sorted(FOLDER.iterdir())
+
+
+def kind_of(name: str, value: object) -> object:
+    """The kind that a trigger or reason is read as, of a text that the first versions stored."""
+    kinds = {"85 %": "threshold", "by hand": "manual", "no room": "overflow"}
+    return kinds.get(value, value) if isinstance(value, str) and name in ("trigger", "reason") else value
+
+
+def says(now: object, then: object) -> bool:
+    """Whether everything that was said then is still said now; later versions may say more."""
+    if isinstance(now, dict) and isinstance(then, dict):
+        return all(name in now and says(now[name], kind_of(name, value)) for name, value in then.items())
+    if isinstance(now, list) and isinstance(then, list):
+        return len(now) == len(then) and all(map(says, now, then))
+    return now == then
+
+
+def plain(value: object) -> Any:
+    """A value as JSON holds it."""
+    return json.loads(msgspec.json.encode(value))
+
+
+@pytest.mark.parametrize("golden", STORES, ids=lambda path: path.name)
+async def test_a_golden_store_says_what_it_said(golden: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    shutil.copytree(golden, folder)
+    expected: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="utf-8"))
+    store = await LevelDbStore.open(folder, WORKSPACE)
+    try:
+        assert store.health.report is None
+        assert says(plain(await store.totals()), expected["totals"])
+        assert says(plain(await store.sessions()), expected["sessions"])
+        for session, log in expected["events"].items():
+            assert says(plain(await store.events(session)), log)
+            assert (await store.draft(session)).text == expected["drafts"][session]
+        entries = plain((await store.page(limit=1000)).entries)
+        assert says(entries, expected["entries"])
+        for entry in expected["entries"]:
+            data = await store.get(entry["digest"])
+            assert (digest_of(data), len(data)) == (entry["digest"], entry["size"])
+        session = expected["sessions"][0]["id"]
+        await store.commit(session, [user_message_event(len(expected["events"][session]) + 1)])
+    finally:
+        await store.close()
+
+
+def test_the_golden_stores_are_as_they_were_written() -> None:
+    """Each is small, and holds tables, a log, and contents whole and in chunks."""
+    assert [path.name for path in STORES] == ["schema-1"]
+    for golden in STORES:
+        files = [path for path in golden.rglob("*") if path.is_file()]
+        assert sum(path.stat().st_size for path in files) < 200_000
+        assert {".ldb", ".log"} <= {path.suffix for path in files}
+        sizes = [one["size"] for one in json.loads((golden / "expected.json").read_text())["entries"]]
+        assert min(sizes) == 0
+        assert max(sizes) > 1024 * 1024

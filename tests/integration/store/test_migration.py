@@ -1,0 +1,213 @@
+"""An older store is copied forward, checked and exchanged; a crash anywhere leaves the old or the new one."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import plyvel
+import pytest
+
+from helix_desktop.domain.errors import StoreUnreadable
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.commit import now_ms
+from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
+from helix_desktop.store.leveldb.counters import INTEGER_TYPE
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.open.migration import MigrationStep, Row
+from helix_desktop.store.open.open_files import open_files
+from helix_desktop.store.threads.loop_bridge import LoopBridge
+from helix_desktop.store.threads.reader_threads import ReaderThreads
+from tests.support.store.builders import WORKSPACE
+from tests.support.store.damage import compact_tables, database_files, flip_bit_near
+from tests.support.store.expected_state import ExpectedState, compare_store, write_commits
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+def drafts_were_capitals(codec: Codec, rows: Iterable[Row]) -> Iterator[Row]:
+    """Made up: drafts lay under D and in upper case."""
+    for key, row in rows:
+        if key[:1] == b"D":
+            moved = b"d" + key[1:]
+            yield moved, codec.encode(moved, codec.decode(key, row, TEXT_TYPE).lower())
+        else:
+            yield key, row
+
+
+def drafts_were_marked(codec: Codec, rows: Iterable[Row]) -> Iterator[Row]:
+    """Made up: before that, drafts began with a mark."""
+    for key, row in rows:
+        text = codec.decode(key, row, TEXT_TYPE).removeprefix("> ") if key[:1] == b"D" else ""
+        yield key, codec.encode(key, text) if text else row
+
+
+STEPS: Mapping[int, MigrationStep] = {-1: drafts_were_marked, 0: drafts_were_capitals}
+
+
+@pytest.fixture(scope="module")
+def older(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState]:
+    """A closed store as the made-up schema -1 would have left it."""
+    folder, truth = tmp_path_factory.mktemp("older") / "store", ExpectedState()
+    asyncio.run(write_commits(folder, truth, 20))
+    codec = Codec()
+    db = plyvel.DB(str(folder / "db"), compression=None)
+    for session, text in truth.drafts.items():
+        key = b"D" + session.encode()
+        db.put(key, codec.encode(key, "> " + text.upper()))
+        db.delete(keys.draft(session))
+    db.put(keys.SCHEMA, codec.encode(keys.SCHEMA, -1))
+    db.close()
+    path = folder / "format"
+    path.write_text(path.read_text().replace('"schema":1', '"schema":-1'))
+    (folder / "clean").unlink()
+    return folder, truth
+
+
+@pytest.fixture
+def folder(tmp_path: Path, older: tuple[Path, ExpectedState]) -> Path:
+    """A copy of the older store."""
+    return Path(shutil.copytree(older[0], tmp_path / "store"))
+
+
+def opened(folder: Path, steps: Mapping[int, MigrationStep] = STEPS) -> LevelDbStore:
+    """The store in a folder, brought to the newest schema."""
+    found = open_files(folder, WORKSPACE, steps=steps)
+    return LevelDbStore(found, ReaderThreads("readers"), LoopBridge(asyncio.get_running_loop()), now_ms, None)
+
+
+async def check(folder: Path, truth: ExpectedState) -> None:
+    """Assert that the store opens, says what the older one held, and that nothing of the way is left."""
+    store = opened(folder)
+    try:
+        assert not await compare_store(store, truth)
+        assert (await store.health.check()).is_sound
+        assert store.health.report is None
+    finally:
+        await store.close()
+    layout = StoreFiles(folder)
+    assert not [path for path in (layout.before_migration, layout.repair_db, layout.new_db) if path.exists()]
+    db = plyvel.DB(str(layout.db), compression=None)
+    assert Codec().decode(keys.SCHEMA, db.get(keys.SCHEMA), INTEGER_TYPE) == 1
+    assert list(db.iterator(prefix=b"D")) == []
+    db.close()
+    plain = await LevelDbStore.open(folder, WORKSPACE)
+    assert not await compare_store(plain, truth)
+    await plain.close()
+
+
+def rows(db: Path) -> dict[bytes, bytes]:
+    """What a closed database holds."""
+    opened_db = plyvel.DB(str(db), compression=None)
+    found = dict(opened_db.iterator())
+    opened_db.close()
+    return found
+
+
+async def test_an_older_store_is_brought_forward_and_kept_until_the_first_good_close(
+    folder: Path, older: tuple[Path, ExpectedState], tmp_path: Path
+) -> None:
+    before = rows(folder / "db")
+    store = opened(folder)
+    assert not await compare_store(store, older[1])
+    # What a crash would leave, without the index that is being written just now.
+    shutil.copytree(folder, tmp_path / "crashed", ignore=shutil.ignore_patterns("search.db*"))
+    await store.close()
+    assert not (folder / "former").exists()
+    await check(folder, older[1])
+    assert rows(tmp_path / "crashed" / "former" / "db") == before
+    await check(tmp_path / "crashed", older[1])
+
+
+RENAMES = 4
+"""New database gets its name, old one goes aside, new one takes its place, `format` says so."""
+
+
+@pytest.mark.parametrize("done", range(RENAMES))
+async def test_a_crash_between_two_renames_is_taken_up(
+    folder: Path, older: tuple[Path, ExpectedState], done: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = done
+
+    def crashing(move: Callable[[Path, Path], Path]) -> Callable[[Path, Path], Path]:
+        def moved(self: Path, to: Path) -> Path:
+            nonlocal left
+            if not left:
+                raise Crash
+            left -= 1
+            return move(self, to)
+
+        return moved
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "rename", crashing(Path.rename))
+        patch.setattr(Path, "replace", crashing(Path.replace))
+        with pytest.raises(Crash):
+            opened(folder)
+    await check(folder, older[1])
+
+
+@pytest.mark.parametrize("copied", [0, 1, 50])
+async def test_a_crash_while_copying_begins_again(
+    folder: Path, older: tuple[Path, ExpectedState], copied: int
+) -> None:
+    def cut_off(codec: Codec, given: Iterable[Row]) -> Iterator[Row]:
+        for number, row in enumerate(drafts_were_capitals(codec, given)):
+            if number == copied:
+                raise Crash
+            yield row
+
+    before = rows(folder / "db")
+    with pytest.raises(Crash):
+        opened(folder, {**STEPS, 0: cut_off})
+    assert rows(folder / "db") == before
+    await check(folder, older[1])
+
+
+async def test_a_step_that_breaks_the_store_is_refused_and_changes_nothing(folder: Path) -> None:
+    def forgetful(_: Codec, rows: Iterable[Row]) -> Iterator[Row]:
+        return (row for row in rows if row[0][:1] != b"r")
+
+    before = rows(folder / "db")
+    with pytest.raises(StoreUnreadable, match="does not fit together"):
+        opened(folder, {**STEPS, 0: forgetful})
+    assert rows(folder / "db") == before
+    with pytest.raises(StoreUnreadable, match="schema -1"):
+        await LevelDbStore.open(folder, WORKSPACE)  # no step of ours leads on from there
+
+
+async def test_a_damaged_older_store_is_mended_and_then_brought_forward(
+    folder: Path, older: tuple[Path, ExpectedState]
+) -> None:
+    compact_tables(folder)
+    assert flip_bit_near(folder, b"title of one") > 0
+    before = database_files(folder, "*.ldb")
+    store = opened(folder)
+    report = store.health.report
+    assert report is not None
+    assert (await store.health.check()).is_sound
+    assert {one.id for one in await store.sessions()} == older[1].events.keys()
+    for session, text in older[1].drafts.items():
+        assert (await store.draft(session)).text == text
+    await store.close()
+    assert database_files(Path(report.aside), "*.ldb").items() >= before.items()
+    plain = await LevelDbStore.open(folder, WORKSPACE)
+    assert (await plain.health.check()).is_sound
+    await plain.close()
+
+
+async def test_an_older_store_of_which_nothing_can_be_read_is_refused_and_left_alone(folder: Path) -> None:
+    compact_tables(folder)
+    for path in (folder / "db").iterdir():
+        path.write_bytes(b"\x5a" * path.stat().st_size)
+    before = database_files(folder, "*.ldb")
+    with pytest.raises(StoreUnreadable):
+        opened(folder)
+    assert before
+    assert database_files(folder, "*.ldb") == before

@@ -1,0 +1,91 @@
+"""An owner ends while others use its store: they go on, as its heir or through it, and nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.endpoint_file import ENDPOINT_FILE, read_endpoint
+from helix_desktop.store.remote.open_store import connect, open_store
+from helix_desktop.store.remote.shared_store import SharedStore
+from tests.support.store.builders import WORKSPACE, user_message_event
+from tests.support.store.owner_process import owner_process
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, None])
+async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -> None:
+    async with owner_process(tmp_path) as owner:
+        store = await open_store(tmp_path, WORKSPACE)
+        assert isinstance(store, RemoteStore)
+        await store.commit("s", [user_message_event(1)])
+        left = read_endpoint(tmp_path)
+        if how:
+            owner.send_signal(how)
+            await owner.wait()
+        else:
+            await owner.communicate(b"")
+        assert await store.events("s") == [user_message_event(1)]
+        await store.commit("s", [user_message_event(2)])
+        assert left is not None
+        assert not left.path or not Path(left.path).parent.exists()
+        async with asyncio.timeout(60):
+            beside = await connect(tmp_path, WORKSPACE)  # it serves others in its turn
+        assert beside.owner_pid == os.getpid()
+        assert await beside.events("s") == [user_message_event(1), user_message_event(2)]
+        await beside.close()
+        await store.close()
+    assert not (tmp_path / ENDPOINT_FILE).exists()
+
+
+async def inherited(owner: SharedStore, folder: Path) -> SharedStore:
+    """The store of an owner in this process, once that has ended."""
+    await owner.close()
+    return await SharedStore.open(folder, WORKSPACE)
+
+
+@pytest.mark.parametrize("ended_after", [1, 7, 60, 150])
+async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_order(
+    tmp_path: Path, ended_after: int
+) -> None:
+    owner = await SharedStore.open(tmp_path, WORKSPACE)
+    store = await connect(tmp_path, WORKSPACE)
+    store.enable_failover(partial(inherited, owner, tmp_path))
+    enough = asyncio.Event()
+
+    async def say(seq: int) -> None:
+        await store.commit("s", [user_message_event(seq)])
+        if seq == ended_after:
+            enough.set()
+
+    async def end() -> None:
+        await enough.wait()
+        await owner.close()
+
+    async with asyncio.TaskGroup() as group:
+        group.create_task(end())
+        for seq in range(1, 601):  # some of them while others are asked for again
+            group.create_task(say(seq))
+            await asyncio.sleep(0.0005 if seq > ended_after else 0)
+    assert await store.events("s") == [user_message_event(seq) for seq in range(1, 601)]
+    await store.close()
+
+
+async def test_what_may_not_be_done_twice_is_told_and_the_next_request_goes_on(tmp_path: Path) -> None:
+    owner = await SharedStore.open(tmp_path, WORKSPACE)
+    store = await connect(tmp_path, WORKSPACE)
+    store.enable_failover(partial(inherited, owner, tmp_path))
+    await owner.close()
+    with pytest.raises(StoreClosed, match="does not answer any more"):
+        await store.retention.empty_trash()
+    assert (await store.totals()).entries == 0
+    assert (await store.retention.empty_trash()).digests == ()
+    await store.close()
+    with pytest.raises(StoreClosed, match="is closed"):
+        await store.totals()

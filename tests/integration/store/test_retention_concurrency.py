@@ -1,0 +1,89 @@
+"""Cleaning up among other work, and killed in the middle: nothing named is lost, and the rows agree."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.store.builders import (
+    WORKSPACE,
+    TickingClock,
+    make_content,
+    make_summary,
+    tool_answer_event,
+)
+from tests.support.store.crash_checks import (
+    RETENTION_SCRIPT,
+    check_acknowledged,
+    check_row_consistency,
+    kill_writer,
+)
+
+ROUNDS = 5
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+async def test_killed_while_it_cleans_a_store_is_sound(tmp_path: Path) -> None:
+    folder = tmp_path / "store"
+    for seed in range(ROUNDS):
+        acknowledged = kill_writer(folder, seed, 0.6, RETENTION_SCRIPT)
+        store = await LevelDbStore.open(folder, WORKSPACE)
+        try:
+            assert store.health.report is None
+            assert await check_acknowledged(store, acknowledged) > 0
+            await check_totals(store)
+        finally:
+            await store.close()
+        check_row_consistency(folder)
+
+
+async def check_totals(store: LevelDbStore) -> None:
+    """Assert that the counts are those of the entries, wherever they lie."""
+    entries = [*(await store.retention.trash()).entries]
+    cursor = ""
+    while True:
+        page = await store.page(cursor, 1000)
+        entries += page.entries
+        cursor = page.cursor
+        if not cursor:
+            break
+    totals = await store.totals()
+    assert totals.entries == len(entries)
+    assert totals.size == sum(one.size for one in entries)
+    assert totals.stored_size == sum(one.stored_size for one in entries)
+    assert totals.sessions == len(await store.sessions()) + len((await store.retention.trash()).sessions)
+
+
+@pytest.mark.parametrize("size", [300, 1_200_000])
+async def test_a_put_in_the_moment_of_its_removal_wins(tmp_path: Path, size: int) -> None:
+    clock = TickingClock()
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, clock)
+    data = random.Random(size).randbytes(size)
+    one = make_content(data)
+    try:
+        await store.commit("s", contents=[one])
+        for seq in range(1, 8):
+            session = f"s{seq}"
+            clock.now += 2 * DAY_MS
+            await store.retention.collect([one.digest])
+            assert [entry.digest for entry in (await store.retention.trash()).entries] == [one.digest]
+            doing = [
+                store.retention.empty_trash(),
+                store.commit(session, [tool_answer_event(1, data)], [one], summary=make_summary(session)),
+                store.retention.empty_trash(),
+            ]
+            random.Random(seq).shuffle(doing)
+            await asyncio.gather(*doing)
+            assert await store.get(one.digest) == data
+            assert (await store.retention.plan(RetentionRule())).named.entries == 1
+            await store.retention.trash_session(session)
+            await store.retention.empty_trash()
+            await check_totals(store)
+    finally:
+        await store.close()

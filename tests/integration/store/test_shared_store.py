@@ -1,0 +1,472 @@
+"""One process owns a store and others use it: two processes, hostile guests, ends in the middle."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.agent.ports import Store, StoreHealth, StoreRedaction, StoreRetention
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import (
+    ArchiveWriteFailed,
+    InvalidArchive,
+    StoreClosed,
+    StoreLocked,
+    StoreUnreadable,
+)
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.store.remote import client
+from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
+from helix_desktop.store.remote.endpoint_file import (
+    ENDPOINT_FILE,
+    OwnerEndpoint,
+    read_endpoint,
+    write_endpoint,
+)
+from helix_desktop.store.remote.frames import HEAD_BYTES, Frame, InvalidFrame, encode_frame, read_head
+from helix_desktop.store.remote.handshake import Challenge, ClientProof, prove_client
+from helix_desktop.store.remote.open_store import connect, open_store
+from helix_desktop.store.remote.rpc_methods import METHODS
+from helix_desktop.store.remote.shared_store import SharedStore
+from tests.support.store.builders import (
+    OTHER_WORKSPACE,
+    WORKSPACE,
+    make_content,
+    make_summary,
+    tool_answer_event,
+    user_message_event,
+)
+from tests.support.store.owner_process import owner_process
+
+PORTS = (
+    (Store, ""),
+    (StoreRetention, "retention."),
+    (StoreRedaction, "redaction."),
+    (StoreHealth, "health."),
+)
+AT_HOME = {
+    "close",
+    "retention",
+    "redaction",
+    "health",
+    "health.report",
+    "health.acknowledge",
+    "health.listen",
+}
+FOUND = {"page", "digests", "search", "search_handovers"}  # made on this side of the lists that cross
+CHECKOUT = Path(__file__).resolve().parents[3]
+COMER = """
+import asyncio, sys
+from pathlib import Path
+from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.store.remote.open_store import open_store
+
+async def store_one(data):
+    store = await open_store(Path(sys.argv[1]), sys.argv[2], timeout_s=20)
+    try:
+        await store.commit("s", contents=[Content(digest_of(data), data)])
+    except StoreClosed:
+        return False
+    finally:
+        await store.close()
+    return True
+
+async def come():
+    for number in range(8):
+        while not await store_one(f"{sys.argv[3]}-{number}".encode()):
+            pass
+
+asyncio.run(come())
+"""
+
+
+async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> None:
+    one = make_content(b"from outside")
+    async with owner_process(tmp_path) as owner:
+        store = await open_store(tmp_path, WORKSPACE)
+        assert isinstance(store, RemoteStore)
+        assert store.owner_pid == owner.pid
+        await store.commit("s", [user_message_event(1)], [one], summary=make_summary("s"))
+        with pytest.raises(StoreLocked, match="open in the window"):
+            await store.commit("open here", [user_message_event(1)])
+        await store.commit("open here", contents=[make_content(b"contents are welcome")])
+        await store.close()
+    store = await open_store(tmp_path, WORKSPACE)
+    assert isinstance(store, SharedStore)
+    assert await store.events("s") == [user_message_event(1)]
+    assert await store.get(one.digest) == b"from outside"
+    assert await store.events("open here") == []
+    await store.close()
+
+
+async def test_an_owner_that_does_not_answer_is_named(tmp_path: Path) -> None:
+    async with owner_process(tmp_path) as owner:
+        owner.send_signal(signal.SIGSTOP)
+        with pytest.raises(StoreLocked, match="has not answered") as caught:
+            await open_store(tmp_path, WORKSPACE, timeout_s=0.3)
+        assert caught.value.owner_pid == owner.pid
+        assert f"process {owner.pid}" in str(caught.value)
+
+
+async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path) -> None:
+    folder, archive = tmp_path / "store", tmp_path / "all.helix"
+    async with owner_process(folder):
+        store = await open_store(folder, WORKSPACE)
+        assert isinstance(store, RemoteStore)
+        rnd = random.Random(3)
+        for _ in range(4):
+            await store.commit("s", contents=[make_content(rnd.randbytes(700_000)) for _ in range(5)])
+        works: list[Callable[[Progress], Coroutine[Any, Any, object]]] = [
+            lambda tell: store.export_to(archive, "name", tell),
+            lambda tell: store.import_from(archive, tell),
+            lambda tell: store.redaction.preview(RedactionRequest(text="a secret"), tell),
+            store.health.check,
+        ]
+        for work in works:
+            heard: list[tuple[int, int]] = []
+
+            def hear(done: int, size: int, heard: list[tuple[int, int]] = heard) -> None:
+                heard.append((done, size))
+
+            await work(hear)
+            assert len(heard) > 1
+            assert all(0 <= done <= size for done, size in heard)
+            assert heard == sorted(heard)
+        assert (await store.totals()).entries == 20
+        await store.close()
+
+
+async def test_processes_that_come_and_go_all_get_in_and_lose_nothing(tmp_path: Path) -> None:
+    """Each opens the store again and again, now as owner, now as guest of one that is just leaving."""
+    comers = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, "-W", "error", "-c", COMER, str(tmp_path), WORKSPACE, str(number)),
+            cwd=CHECKOUT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )
+        for number in range(3)
+    ]  # fmt: skip
+    told = await asyncio.gather(*(comer.communicate() for comer in comers))
+    assert told == [(b"", b"")] * 3  # also no file that was left open
+    store = await open_store(tmp_path, WORKSPACE)
+    assert (await store.totals()).entries == 24
+    await store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="loopback is guarded by the secret alone")
+async def test_nobody_else_can_reach_the_socket(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path / "a store with a name of some length" / ("x" * 150), WORKSPACE)
+    folder = tmp_path / "a store with a name of some length" / ("x" * 150)
+    address = read_endpoint(folder)
+    assert address is not None
+    assert stat.S_IMODE((folder / ENDPOINT_FILE).stat().st_mode) == 0o600
+    assert stat.S_IMODE(Path(address.path).parent.stat().st_mode) == 0o700
+    assert len(os.fsencode(address.path)) <= 100
+    await (await connect(folder, WORKSPACE)).close()
+    await store.close()
+    assert not Path(address.path).parent.exists()
+
+
+@pytest.mark.parametrize("loopback", [False, True])
+async def test_who_has_not_the_secret_is_sent_away(tmp_path: Path, loopback: bool) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE, loopback=loopback)
+    address = read_endpoint(tmp_path)
+    assert address is not None
+    write_endpoint(tmp_path, msgspec.structs.replace(address, secret=b"guessed"))
+    with pytest.raises(ConnectionClosed):
+        await connect(tmp_path, WORKSPACE)
+    write_endpoint(tmp_path, address)
+    with pytest.raises(StoreUnreadable, match="another workspace"):
+        await connect(tmp_path, OTHER_WORKSPACE)
+    guest = await connect(tmp_path, WORKSPACE)
+    assert await guest.sessions() == []
+    await guest.close()
+    await store.close()
+
+
+async def test_an_impostor_behind_the_address_is_not_believed(tmp_path: Path) -> None:
+    async def pretend(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        words = encode_frame(Challenge(b"n" * 32))
+        writer.write(words.encode_head(0) + words.payload)
+        head = read_head(await reader.readexactly(HEAD_BYTES), 1024)
+        proof = Frame(await reader.readexactly(head.length)).decode(ClientProof)
+        lie = encode_frame({"mac": proof.mac, "workspace": WORKSPACE, "pid": 1})
+        writer.write(lie.encode_head(0) + lie.payload)
+        await writer.drain()
+        writer.close()
+
+    async with await asyncio.start_server(pretend, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        write_endpoint(tmp_path, OwnerEndpoint(b"secret", port=port))
+        with pytest.raises(InvalidFrame, match="has not the secret"):
+            await connect(tmp_path, WORKSPACE)
+
+
+async def test_a_session_has_one_writer(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    store.set_open_sessions(lambda session: session == "mine")
+    first, second = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
+    await store.commit("mine", [user_message_event(1)])
+    with pytest.raises(StoreLocked, match="open in the window"):
+        await first.commit("mine", [user_message_event(2)])
+    await first.commit("theirs", [user_message_event(1)], summary=make_summary("theirs"))
+    for other in (second, store):
+        with pytest.raises(StoreLocked, match="another process"):
+            await other.commit("theirs", [user_message_event(2)])
+        assert await other.events("theirs") == [user_message_event(1)]
+        await other.commit("theirs", contents=[make_content(b"anybody's")])
+    await first.close()
+    while True:  # the owner hears of it a moment later
+        try:
+            await store.commit("theirs", [user_message_event(2)])
+            break
+        except StoreLocked:
+            await asyncio.sleep(0)
+    await second.close()
+    await store.close()
+
+
+async def test_a_guest_that_dies_in_the_middle_harms_nobody(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    good, bad = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
+    call = asyncio.gather(bad.commit("s", [user_message_event(1)], [make_content(bytes(3_000_000))]))
+    await asyncio.sleep(0)
+    assert isinstance(bad.backend, OwnerConnection)
+    transport = bad.backend._transport
+    assert transport is not None
+    transport.abort()
+    with pytest.raises(StoreClosed):
+        await call
+    await bad.close()
+    assert await good.events("s") in ([], [user_message_event(1)])
+    await good.commit("t", [tool_answer_event(1, b"x")], [make_content(b"x")])
+    await good.close()
+    await store.close()
+
+
+async def test_more_than_one_message_holds_goes_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client, "MAX_CONTENT_BYTES", 100_000)
+    monkeypatch.setattr(client, "MAX_REQUEST_BYTES", 120_000)
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await connect(tmp_path, WORKSPACE)
+    large = [make_content(random.Random(number).randbytes(90_000)) for number in range(3)]
+    await guest.commit("s", [tool_answer_event(1, large[1].data)], large)
+    assert [await guest.get(one.digest) for one in large] == [one.data for one in large]
+    assert await guest.events("s") == [tool_answer_event(1, large[1].data)]
+    await guest.close()
+    await store.close()
+
+
+async def test_many_guests_ask_at_once_and_each_gets_its_own(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    held = [make_content(b"%d " % number * number) for number in range(300)]
+    await store.commit("s", contents=held)
+    guests = [await connect(tmp_path, WORKSPACE) for _ in range(8)]
+
+    async def ask(guest: RemoteStore, place: int) -> None:
+        mine = held[place::8]
+        assert await asyncio.gather(*(guest.get(one.digest) for one in mine)) == [one.data for one in mine]
+
+    await asyncio.gather(*(ask(guest, place) for place, guest in enumerate(guests)))
+    await asyncio.gather(*(guest.close() for guest in guests))
+    await store.close()
+
+
+async def test_twenty_workspaces_at_once_leave_nothing_behind(tmp_path: Path) -> None:
+    def addresses() -> list[Path]:
+        return list(tmp_path.rglob(ENDPOINT_FILE))
+
+    def open_files() -> int:
+        return len(os.listdir("/proc/self/fd")) if Path("/proc/self/fd").exists() else 0
+
+    before, tasks = open_files(), len(asyncio.all_tasks())
+    identities = [f"{number:08d}-0000-4000-8000-000000000001" for number in range(20)]
+    async with AsyncExitStack() as closing:
+        for identity in identities:
+            store = await SharedStore.open(tmp_path / identity, identity)
+            closing.push_async_callback(store.close)
+            guest = await connect(tmp_path / identity, identity)
+            closing.push_async_callback(guest.close)
+            await guest.commit("s", [user_message_event(1, identity)])
+        for identity in identities:
+            again = await connect(tmp_path / identity, identity)
+            assert await again.events("s") == [user_message_event(1, identity)]
+            await again.close()
+    assert open_files() == before
+    assert len(asyncio.all_tasks()) == tasks
+    assert not addresses()
+
+
+@pytest.mark.qt_loop
+async def test_it_works_on_the_loop_of_the_window(qtbot: QtBot, tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await connect(tmp_path, WORKSPACE)
+    one = make_content(bytes(2_000_000))
+    await guest.commit("s", [tool_answer_event(1, one.data)], [one])
+    assert await guest.get(one.digest) == one.data
+    await guest.close()
+    await store.close()
+
+
+async def raw(folder: Path, known: bool) -> OwnerConnection:
+    """A connection to speak nonsense on, before or after the greeting."""
+    address = read_endpoint(folder)
+    assert address is not None
+    _, connection = await asyncio.get_running_loop().create_unix_connection(OwnerConnection, address.path)
+    greeted = (await connection.receive_handshake()).decode(Challenge)
+    if known:
+        connection.send_handshake(encode_frame(prove_client(address.secret, greeted)))
+        await connection.receive_handshake()
+    return connection
+
+
+requests = st.one_of(
+    st.binary(max_size=200),
+    st.builds(
+        lambda value: encode_frame(value).payload, st.tuples(st.text(max_size=8), st.lists(st.integers(0, 9)))
+    ),
+    st.builds(
+        lambda name, given: encode_frame((name, given)).payload,
+        st.sampled_from(["commit", "get", "page", "close", "events", "__init__", "find"]),
+        st.lists(
+            st.none() | st.text(max_size=5) | st.binary(max_size=5) | st.integers(-(2**40), 2**40), max_size=6
+        ),
+    ),
+)
+
+
+async def speak_nonsense(folder: Path, said: list[tuple[bool, bool, bytes]]) -> None:
+    store = await SharedStore.open(folder, WORKSPACE)
+    witness = await connect(folder, WORKSPACE)
+    try:
+        await witness.commit("s", [user_message_event(1)])
+        for known, framed, payload in said:
+            connection = await raw(folder, known)
+            transport = connection._transport
+            assert transport is not None
+            transport.write(Frame(payload).encode_head(7) + payload if framed else payload)
+            if framed and known:
+                with suppress(ConnectionClosed):
+                    await connection.request(
+                        encode_frame(("totals", ()))
+                    )  # what came before it was dealt with
+            transport.abort()
+            await connection.close()
+        assert await witness.events("s") == [user_message_event(1)]
+        assert await store.sessions() == []
+    finally:
+        await witness.close()
+        await store.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the raw connection is made by path")
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(st.lists(st.tuples(st.booleans(), st.booleans(), requests), max_size=4))
+def test_nonsense_never_reaches_the_store(
+    tmp_path_factory: pytest.TempPathFactory, said: list[tuple[bool, bool, bytes]]
+) -> None:
+    asyncio.run(speak_nonsense(tmp_path_factory.mktemp("store"), said))
+
+
+async def test_a_frame_over_the_limit_ends_the_connection(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await connect(tmp_path, WORKSPACE)
+    assert isinstance(guest.backend, OwnerConnection)
+    transport = guest.backend._transport
+    assert transport is not None
+    transport.write(b"\xff\xff\xff\xff\x01\x00\x00\x00\x00\x09")
+    with pytest.raises(StoreClosed):
+        await guest.events("s")
+    await guest.close()
+    assert await store.events("s") == []
+    await store.close()
+
+
+def test_contents_that_are_too_large_are_refused_before_they_travel(tmp_path: Path) -> None:
+    async def refuse() -> None:
+        store = await SharedStore.open(tmp_path, WORKSPACE)
+        guest = await connect(tmp_path, WORKSPACE)
+        long = [user_message_event(number, "x" * 8_000_000) for number in range(1, 10)]
+        with pytest.raises(Exception, match=r"has 68\.\d MB"):
+            await guest.commit("s", long)
+        assert await guest.events("s") == []
+        await guest.close()
+        await store.close()
+
+    asyncio.run(refuse())
+
+
+async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path, WORKSPACE)
+    guest = await connect(tmp_path, WORKSPACE)
+    await store.commit(
+        "s", [tool_answer_event(1, b"secret")], [make_content(b"secret")], summary=make_summary("s")
+    )
+    wanted = RedactionRequest("secret")
+    assert (await guest.redaction.preview(wanted)).contents
+    with pytest.raises(StoreLocked, match="can be forgotten only where"):
+        await guest.redaction.carry_out(wanted)
+    with pytest.raises(StoreLocked, match="cannot go to the trash"):
+        await guest.retention.trash_session("s")
+    assert await guest.retention.named("s") == [digest_of(b"secret")]
+    assert await guest.get(digest_of(b"secret")) == b"secret"
+    await guest.close()
+    await store.close()
+
+
+async def test_the_owner_exports_and_imports_for_a_guest(tmp_path: Path) -> None:
+    store = await SharedStore.open(tmp_path / "store", WORKSPACE)
+    guest = await connect(tmp_path / "store", WORKSPACE)
+    await store.commit("s", [tool_answer_event(1, b"one")], [make_content(b"one")], summary=make_summary("s"))
+    await store.commit("t", [user_message_event(1)])
+    done = await guest.export_to(tmp_path / "a.helix", "Name")
+    assert (done.held.entries, done.held.sessions) == (1, 2)
+    with pytest.raises(ArchiveWriteFailed):
+        await guest.export_to(tmp_path / "no" / "where.helix", "Name")
+    (tmp_path / "b.helix").write_bytes(b"nothing")
+    with pytest.raises(InvalidArchive, match="Nothing was changed"):
+        await guest.import_from(tmp_path / "b.helix")
+    other = await SharedStore.open(tmp_path / "other", OTHER_WORKSPACE)
+    visitor = await connect(tmp_path / "other", OTHER_WORKSPACE)
+    assert set((await visitor.import_from(tmp_path / "a.helix")).new) == {"s", "t"}
+    await store.commit("s", [user_message_event(2)])
+    await guest.export_to(tmp_path / "a.helix", "Name")
+    other.set_open_sessions(lambda session: session == "s")
+    again = await visitor.import_from(tmp_path / "a.helix")
+    assert (again.busy, again.unchanged, again.is_complete) == (("s",), ("t",), False)
+    assert await other.events("s") == [tool_answer_event(1, b"one")]
+    for one in (guest, visitor, store, other):
+        await one.close()
+
+
+def test_every_method_of_the_port_crosses_the_wire() -> None:
+    """Whoever adds one to the port adds it here too: nothing else says so before a guest asks for it."""
+    methods = {f"{under}{name}" for kind, under in PORTS for name in vars(kind) if name[0] != "_"}
+    assert methods - {call.path for call in METHODS.values()} == AT_HOME | FOUND
+
+
+def test_a_content_travels_unchanged() -> None:
+    one = Content("0" * 64, bytes(range(256)), "tool", "target", "line", 3, "index")
+    assert encode_frame(one).decode(Content) == one

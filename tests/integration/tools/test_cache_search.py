@@ -1,0 +1,362 @@
+"""The search of a workspace's cache, on both stores: what it finds, how far it goes, what it leaves out."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import threading
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.ports import Store
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.errors import StoreClosed, ToolError
+from helix_desktop.domain.store.entries import Content, ContentKind
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.cache.port import Cache
+from helix_desktop.tools.cache.search import SearchCacheArguments, SearchCachedContent, SearchLimits
+from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock
+from tests.support.store.damage import compact_tables, flip_bit_near
+from tests.support.tool_rig import estimate_tokens, make_call, make_tools
+
+HIT = re.compile(r"^([0-9a-f]{64}) (.*)$", re.MULTILINE)
+CURSOR = re.compile(r"cursor='([0-9a-f]+)'")
+WIDE = SearchLimits(max_seconds=1e9)
+LONGEST_TURN_S = (
+    0.015  # of the event loop's own processor time; on the loop, the search below takes twice that
+)
+
+
+@pytest.fixture(params=["scanned", "indexed", "memory"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
+    """Both stores, empty; the one on disk once with its texts left to be scanned, once with them indexed."""
+    made: Store
+    if request.param != "memory":
+        after = 0.0 if request.param == "indexed" else None
+        made = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock(), index_after_s=after)
+    else:
+        made = MemoryStore(TickingClock())
+    yield made
+    await made.close()
+
+
+async def keep(
+    store: Store,
+    *datas: bytes,
+    tool: str = "read_file",
+    target: str = "a.txt",
+    kind: ContentKind = "output",
+) -> list[str]:
+    """Store these contents one after the other; their digests."""
+    for data in datas:
+        line = first_line(data.decode(errors="replace"))
+        one = Content(digest_of(data), data, tool, target, line, len(data) // 4, kind)
+        await store.commit("s", contents=[one])
+    return [digest_of(data) for data in datas]
+
+
+async def search(store: Cache, query: str, bounds: SearchLimits = WIDE, **more: object) -> str:
+    """The answer to a query."""
+    tool = SearchCachedContent(store, estimate_tokens, bounds)
+    given = msgspec.convert({"query": query, **more}, SearchCacheArguments)
+    return (await tool.run("c", given)).content.decode()
+
+
+def hits(text: str) -> list[str]:
+    """The digests of the hits."""
+    return [digest for digest, _ in HIT.findall(text)]
+
+
+async def test_a_hit_names_what_recall_needs(store: Store, tmp_path: Path) -> None:
+    body = b"one\n" * 40 + b"the High  water mark\n" + b"two\n" * 9 + b"low water\n"
+    (digest,) = await keep(store, body, target="tide.log")
+    await keep(store, b"nothing of it")
+    box = make_tools(tmp_path, store)
+    result = await box.run(make_call("search_cached_content", query="WATER high"))
+    assert (result.target, result.recalled, result.model_text) == ("WATER high", "", "")
+    text = result.content.decode()
+    assert text == (
+        "1 hit for 'WATER high':\n"
+        f"{digest} read_file tide.log, 227 B: 2 matching lines\n"
+        "  41: the High  water mark\n"
+        "  51: low water\n"
+        "All outputs were searched, newest first, among 2 entries.\n"
+    )
+    recalled = await box.run(
+        make_call("recall_cached_content", hash=hits(text)[0], start_line=41, end_line=41)
+    )
+    assert recalled.model_text.endswith("\nthe High  water mark\n")
+
+
+async def test_words_stand_anywhere_and_a_phrase_in_a_row(store: Store) -> None:
+    first, second = await keep(store, b"low tide\nand high water\n", b"water, high\n")
+    assert hits(await search(store, "high WATER")) == [second, first], "newest first"
+    assert hits(await search(store, '"High Water"')) == [first]
+    assert hits(await search(store, "tide water")) == [first]
+    assert hits(await search(store, "tide zebra")) == []
+
+
+async def test_letters_of_other_scripts_and_spellings_are_found(store: Store) -> None:
+    greek, german, french, binary = await keep(
+        store,
+        "ΌΛΑ ΚΑΛΆ ☃\n".encode(),
+        "Die STRASSE am Fluß\n".encode(),
+        "cafe\u0301 au lait\n".encode(),
+        b"\x89PNG\r\n\x1a\n\0\0\xff\xfe SURGE \x00\n",
+    )
+    assert hits(await search(store, "όλα ☃")) == [greek]
+    assert hits(await search(store, "straße FLUSS")) == [german]
+    assert hits(await search(store, "CAFÉ")) == [french]
+    found = await search(store, "surge")
+    assert hits(found) == [binary]
+    assert "\n  3: \ufffd\ufffd\ufffd\ufffd SURGE \ufffd\n" in found
+
+
+async def test_the_name_of_an_output_is_searched_too(store: Store) -> None:
+    (run,) = await keep(store, b"3 failed\n", tool="run_command", target="pytest -q tests")
+    (read,) = await keep(store, b"pytest\n", target="notes.txt")
+    assert hits(await search(store, "pytest")) == [read, run]
+    assert hits(await search(store, "run_command failed")) == [run]
+    only = await search(store, "run_command")
+    assert hits(only) == [run]
+    assert "13 B" not in only
+    assert "pytest -q tests, 9 B: found in its name only\n" in only
+
+
+async def test_only_outputs_of_one_tool_when_asked(store: Store) -> None:
+    await keep(store, b"tide one\n")
+    (run,) = await keep(store, b"tide two\n", tool="run_command")
+    text = await search(store, "tide", tool="run_command")
+    assert hits(text) == [run]
+    assert text.endswith("All outputs of 'run_command' were searched, newest first, among 2 entries.\n")
+    none = await search(store, "tide", tool="bash")
+    assert none.startswith("Nothing found for 'tide' among the outputs of 'bash'.\n")
+    assert none.endswith("There are outputs of read_file, run_command.\n")
+
+
+async def test_indexes_and_its_own_answers_are_no_results(store: Store) -> None:
+    (read,) = await keep(store, b"tide\n")
+    await keep(store, b"index of tide", kind="index", tool="", target="")
+    (own,) = await keep(store, b"1 hit for 'tide'", tool="search_cached_content", target="tide")
+    text = await search(store, "tide")
+    assert hits(text) == [read]
+    assert text.endswith("All outputs were searched, newest first, among 3 entries.\n")
+    assert hits(await search(store, "tide", tool="search_cached_content")) == [own]
+
+
+async def test_no_hit_says_so_and_what_was_searched(store: Store) -> None:
+    assert await search(store, "zebra") == (
+        "Nothing found for 'zebra'.\nNothing at all is stored in this workspace.\n"
+    )
+    await keep(store, b"tide\n", b"level\n")
+    assert await search(store, "zebra") == (
+        "Nothing found for 'zebra'.\nAll outputs were searched, newest first, among 2 entries.\n"
+    )
+
+
+async def walk(store: Store, query: str, bounds: SearchLimits, **more: object) -> tuple[list[str], int]:
+    """All hits by following the cursors, and how many calls that took."""
+    found: list[str] = []
+    cursor, calls = "", 0
+    while True:
+        text = await search(store, query, bounds, cursor=cursor, **more)
+        calls += 1
+        found += hits(text)
+        following = CURSOR.search(text)
+        if not following:
+            return found, calls
+        cursor = following[1]
+
+
+async def test_five_thousand_entries_are_searched_part_by_part(store: Store) -> None:
+    datas = [
+        f"{number} {'SURGE' if number % 500 == 7 else 'tide'} {'x' * 90}\n".encode() for number in range(5000)
+    ]
+    for part in range(0, 5000, 500):
+        contents = [Content(digest_of(data), data, "read_file", "log") for data in datas[part : part + 500]]
+        await store.commit("s", contents=contents)
+    wanted = {digest_of(data) for data in datas if b"SURGE" in data}
+
+    found, calls = await walk(store, "surge", SearchLimits(max_bytes=100_000, max_seconds=1e9))
+    assert (sorted(found), len(found)) == (sorted(wanted), 10)
+    assert calls <= 6
+    found, calls = await walk(store, "surge", WIDE, limit=3)
+    assert (set(found), len(found), calls) == (wanted, 10, 4)
+
+
+async def test_hits_come_in_pages_of_tokens_and_none_is_lost(store: Store) -> None:
+    made = await keep(store, *(f"{number} tide {'level ' * 30}\n".encode() * 4 for number in range(60)))
+    text = await search(store, "tide level", limit=50)
+    (tokens,) = await estimate_tokens([text])
+    assert 1_000 < tokens < 2_000
+    found, calls = await walk(store, "tide level", WIDE, limit=50)
+    assert found == made[::-1]
+    assert calls >= 5
+
+
+async def test_what_is_stored_meanwhile_moves_nothing_out_of_sight(store: Store) -> None:
+    made = await keep(store, *(f"tide {number}\n".encode() for number in range(7)))
+    found: list[str] = []
+    cursor = ""
+    for number in range(4):
+        text = await search(store, "tide", cursor=cursor, limit=2)
+        found += hits(text)
+        await keep(store, f"later tide {number}\n".encode())
+        cursor = CURSOR.findall(text)[0] if number < 3 else ""
+    assert found == made[::-1]
+
+
+async def test_a_call_ends_when_its_time_is_over(store: Store) -> None:
+    made = await keep(store, *(f"tide {number}\n".encode() for number in range(6)))
+    ticks = iter([0.0, 1.0, 2.0, 5.0])  # the start, then before each entry but the first
+    tool = SearchCachedContent(store, estimate_tokens, SearchLimits(max_seconds=5.0), lambda: next(ticks))
+    text = (await tool.run("c", SearchCacheArguments("tide"))).content.decode()
+    assert hits(text) == made[:2:-1]
+    assert "There are outputs still to be searched; to go on: cursor='74" in text
+    late = SearchCachedContent(store, estimate_tokens, SearchLimits(max_seconds=0.0), lambda: 0.0)
+    at_least = (await late.run("c", SearchCacheArguments("tide"))).content.decode()
+    assert hits(at_least) == made[:4:-1], "each call goes on by one at least"
+
+
+@pytest.mark.parametrize("cursor", ["x", "12", "-1-74", "6d00", "zz", "7" * 5000, "75", "7" * 82])
+async def test_a_wrong_cursor_is_refused(store: Store, cursor: str) -> None:
+    await keep(store, b"tide\n")
+    with pytest.raises(ToolError, match=r"is not a cursor of this search\. Copy it from the answer before"):
+        await search(store, "tide", cursor=cursor)
+
+
+async def test_wrong_arguments_are_named(store: Store, tmp_path: Path) -> None:
+    box = make_tools(tmp_path, store)
+    assert await box.approval(make_call("search_cached_content", query="x")) is None
+    with pytest.raises(ToolError, match="The query is empty"):
+        await box.run(make_call("search_cached_content", query=" "))
+    for wrong in ({}, {"query": "x", "limit": 0}, {"query": "x", "limit": 51}, {"query": 3}):
+        with pytest.raises(ToolError, match="It takes query, tool\\?, limit\\?, cursor\\?"):
+            await box.run(make_call("search_cached_content", **wrong))
+
+
+async def test_damaged_contents_are_skipped_and_counted(tmp_path: Path) -> None:
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    await keep(store, b"tide, sound\n", target="sound.txt")
+    noise = random.Random(1).randbytes(4000) + b" tide\n"  # stored as it is: it cannot be compressed
+    await keep(store, noise, target="broken.txt")
+    await store.close()
+    compact_tables(tmp_path)
+    assert flip_bit_near(tmp_path, noise[100:120], 10) == 1
+    store = await LevelDbStore.open(tmp_path, WORKSPACE)
+    try:
+        text = await search(store, "tide")
+        assert hits(text) == [digest_of(b"tide, sound\n")]
+        assert text.endswith(
+            "All outputs were searched, newest first, among 2 entries. 1 skipped as damaged.\n"
+        )
+        assert hits(await search(store, "broken.txt")) == [], "what cannot be recalled is no hit"
+    finally:
+        await store.close()
+
+
+async def test_another_workspaces_contents_cannot_be_reached(tmp_path: Path) -> None:
+    mine = await LevelDbStore.open(tmp_path / "mine", WORKSPACE)
+    theirs = await LevelDbStore.open(tmp_path / "theirs", OTHER_WORKSPACE)
+    try:
+        await keep(theirs, *(f"secret tide {number}\n".encode() for number in range(5)), target="secret.txt")
+        (own,) = await keep(mine, b"my tide\n")
+        foreign = CURSOR.findall(await search(theirs, "tide", limit=2))[0]
+        for cursor in ("", foreign):
+            for query in ("tide", "secret", "secret.txt"):
+                text = await search(mine, query, cursor=cursor)
+                assert set(hits(text)) <= {own}
+                assert "secret tide" not in text
+        assert "among 1 entries" in await search(mine, "secret")
+    finally:
+        await mine.close()
+        await theirs.close()
+
+
+async def test_a_closed_store_is_told(store: Store) -> None:
+    await keep(store, b"tide\n")
+    await store.close()
+    with pytest.raises(ToolError, match="store is closed") as caught:
+        await search(store, "tide")
+    assert isinstance(caught.value.__cause__, StoreClosed)
+
+
+class WatchedBytes(bytes):
+    """Bytes that count how often a part of them is taken, and at the first time wait for a word."""
+
+    taken = threading.Event()
+    go_on = threading.Event()
+    takes = 0
+
+    def __getitem__(self, key: Any) -> Any:
+        WatchedBytes.takes += 1
+        self.taken.set()
+        self.go_on.wait(20)
+        return super().__getitem__(key)
+
+
+class WatchedStore(MemoryStore):
+    """A store that counts its reads, which all give the same watched bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(TickingClock())
+        self.reads = 0
+
+    async def get(self, digest: str) -> bytes:
+        """The watched bytes."""
+        self.reads += 1
+        return WatchedBytes(b"level\n" * 1_000_000)
+
+
+async def test_a_cancelled_search_ends_its_thread_and_reads_no_more() -> None:
+    store = WatchedStore()
+    await keep(store, b"one\n", b"two\n")
+    scope = TaskScope()
+    task = scope.start(search(store, "zebra"), "search")
+    assert await asyncio.to_thread(WatchedBytes.taken.wait, 20)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    WatchedBytes.go_on.set()
+    await asyncio.get_running_loop().shutdown_default_executor()
+    assert (store.reads, WatchedBytes.takes) == (1, 1)
+    await scope.close()
+
+
+async def test_the_loop_goes_on_while_a_large_content_is_searched(store: Store) -> None:
+    await keep(store, b"the level of the tide\n" * 1_000_000)
+    scope = TaskScope()
+    task = scope.start(search(store, "tide level zebra"), "search")
+    longest_s = 0.0
+    while not task.done():
+        began = (
+            time.thread_time()
+        )  # of this thread alone, however busy the machine and the search's thread are
+        await asyncio.sleep(0)
+        longest_s = max(longest_s, time.thread_time() - began)
+    assert longest_s < LONGEST_TURN_S
+    assert hits(await task) == []
+    await scope.close()
+
+
+async def test_the_densest_answer_stays_under_2000_real_tokens(store: Store) -> None:
+    counter = TiktokenCounter(resources_dir() / "tokenizers" / "o200k_base.tiktoken")
+    dense = "".join(chr(0x12000 + (number * 7) % 900) for number in range(400))
+    lines = "\n".join(f"tide {dense}" for _ in range(5))
+    await keep(store, *(f"{number}{lines}".encode() for number in range(30)), target=dense)
+    tool = SearchCachedContent(store, counter.count, WIDE)
+    query = f"tide {dense[:190]}"
+    result = await tool.run("c", SearchCacheArguments(query, limit=50))
+    assert hits(result.content.decode())
+    (tokens,) = await counter.count([result.content.decode()])
+    assert tokens < 2_000

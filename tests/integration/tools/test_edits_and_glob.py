@@ -1,0 +1,220 @@
+"""Edits: several as one, in whatever encoding a file has; and finding files by name."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import evaluate
+from helix_desktop.domain.tools import ANY, PermissionRule
+from helix_desktop.tools.files.jail import FileStamp
+from helix_desktop.tools.files.jail_posix import PosixJail
+from tests.support.tool_rig import make_call, make_tools
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A small workspace."""
+    root = tmp_path / "work"
+    (root / "src" / "deep").mkdir(parents=True)
+    (root / "src" / "a.py").write_text("one\ntwo\nthree\n")
+    (root / "src" / "deep" / "b.ts").write_text("two\n")
+    return root
+
+
+def edit(path: str, old: str, new: str, **more: object) -> dict[str, object]:
+    """One edit."""
+    return {"path": path, "old_text": old, "new_text": new, **more}
+
+
+async def test_several_edits_are_one_question_and_one_change(root: Path) -> None:
+    edits = [
+        edit("src/a.py", "one", "1"),
+        edit("src/deep/b.ts", "two", "2"),
+        edit("src/a.py", "1\ntwo", "1\n2"),
+    ]
+    box, call = make_tools(root), make_call("multi_edit", edits=edits)
+    ask = await box.approval(call)
+    assert ask is not None
+    assert (ask.summary, ask.subject, ask.other_paths) == ("Edit 2 files", "src/a.py", ("src/deep/b.ts",))
+    assert "-one\n-two\n+1\n+2\n" in ask.detail
+    assert "+++ b/src/deep/b.ts" in ask.detail
+    text = (await box.run(call)).content.decode()
+    assert "Edited src/a.py: 1 replacement at line 1; 1 replacement at line 1 (14 -> 10 bytes).\n" in text
+    assert (root / "src" / "a.py").read_text() == "1\n2\nthree\n"
+    assert (root / "src" / "deep" / "b.ts").read_text() == "2\n"
+
+
+async def test_one_edit_that_does_not_fit_refuses_all(root: Path) -> None:
+    edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "absent", "x")]
+    for deed in (make_tools(root).approval, make_tools(root).run):
+        with pytest.raises(ToolError, match=r"Edit 2 of 2: old_text was not found in src/deep/b\.ts"):
+            await deed(make_call("multi_edit", edits=edits))
+    assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
+
+
+async def test_a_write_that_fails_takes_back_the_ones_before(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written: list[str] = []
+    write = PosixJail.write
+
+    def failing(self: PosixJail, path: str, data: bytes, stamp: FileStamp | None) -> str:
+        written.append(path)
+        if path == "src/deep/b.ts":
+            raise ToolError("The disk is full.")
+        return write(self, path, data, stamp)
+
+    monkeypatch.setattr(PosixJail, "write", failing)
+    edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "two", "2")]
+    with pytest.raises(ToolError, match=r"The disk is full\. Nothing was changed\."):
+        await make_tools(root).run(make_call("multi_edit", edits=edits))
+    assert written == ["src/a.py", "src/deep/b.ts", "src/a.py"]
+    assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
+
+
+async def test_rules_judge_every_file_of_a_change(root: Path) -> None:
+    (root / ".github").mkdir()
+    (root / ".github" / "ci.yml").write_text("two\n")
+    edits = [edit("src/a.py", "one", "1"), edit(".github/ci.yml", "two", "2")]
+    ask = await make_tools(root).approval(make_call("multi_edit", edits=edits))
+    assert ask is not None
+    allow = PermissionRule(ANY, "src", kind="folder")
+    assert evaluate((), ask, "auto").effect == "ask"
+    assert evaluate((allow,), ask).effect == "ask"
+    assert evaluate((allow, PermissionRule(ANY, ".github/ci.yml", kind="path")), ask).effect == "allow"
+    assert (
+        evaluate((allow, PermissionRule(ANY, ".github", kind="folder", effect="deny")), ask, "auto").effect
+        == "deny"
+    )
+    edits = [edit("src/a.py", "one", "1"), edit("src/deep/b.ts", "two", "2")]
+    ask = await make_tools(root).approval(make_call("multi_edit", edits=edits))
+    assert ask is not None
+    assert ask.suggested_rules == (allow, PermissionRule(ANY, "", kind="folder"))
+    assert evaluate((ask.suggested_rules[0],), ask).effect == "allow"
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-8-sig", "utf-8"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+async def test_encoding_mark_and_line_ends_are_kept(root: Path, encoding: str, end: str) -> None:
+    file, mark = root / "x.txt", "\ufeff" if encoding.startswith("utf-16") else ""
+    file.write_bytes(f"{mark}größe{end}zwei{end}".encode(encoding))
+    box = make_tools(root)
+    await box.run(make_call("edit_file", path="x.txt", old_text="größe\nzwei", new_text="maß\n2"))
+    assert file.read_bytes() == f"{mark}maß{end}2{end}".encode(encoding)
+    await box.run(make_call("write_file", path="x.txt", content="neu\nganz\n"))
+    assert file.read_bytes() == f"{mark}neu{end}ganz{end}".encode(encoding)
+
+
+async def test_utf_16_is_read_as_text(root: Path) -> None:
+    (root / "x.txt").write_bytes("\ufeffgröße\nzwei\n".encode("utf-16-le"))
+    box = make_tools(root)
+    whole = (await box.run(make_call("read_file", path="x.txt"))).content.decode()
+    assert whole == "x.txt is in UTF-16 (24 bytes); as UTF-8:\ngröße\nzwei\n"
+    part = (await box.run(make_call("read_file", path="x.txt", start_line=2))).content.decode()
+    assert part == "Lines 2-2 of 2 of x.txt:\nzwei\n"
+
+
+async def test_bytes_that_only_look_like_utf_16_are_not_touched(root: Path) -> None:
+    data = b"\xff\xfea\0\x00\xd8b"
+    (root / "x.bin").write_bytes(data)
+    with pytest.raises(ToolError, match="begins like UTF-16"):
+        await make_tools(root).run(make_call("edit_file", path="x.bin", old_text="a", new_text="b"))
+    assert (root / "x.bin").read_bytes() == data
+
+
+async def found(root: Path, pattern: str, **more: object) -> list[str]:
+    """The files that are listed."""
+    text = (await make_tools(root).run(make_call("find_files", pattern=pattern, **more))).content.decode()
+    return text.splitlines()[1:]
+
+
+async def test_files_are_found_by_glob_as_git_sees_them(root: Path) -> None:
+    (root / ".gitignore").write_text("*.log\nbuild/\n")
+    for name in ("x.log", "build/c.py", ".git/hooks/d.py", ".hidden.py", "src/deep/e f.py", "src/g[1].py"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x")
+    assert await found(root, "*.py") == [".hidden.py", "src/a.py", "src/deep/e f.py", "src/g[1].py"]
+    assert await found(root, "*.log") == []
+    assert await found(root, "src/*.py") == ["src/a.py", "src/g[1].py"]
+    assert await found(root, "src/**/*.{py,ts}") == [
+        "src/a.py",
+        "src/deep/b.ts",
+        "src/deep/e f.py",
+        "src/g[1].py",
+    ]
+    assert await found(root, "**/deep/*") == ["src/deep/b.ts", "src/deep/e f.py"]
+    assert await found(root, "?.[!t]*", path="src") == ["src/a.py"]
+    assert await found(root, "deep/*", path="src") == ["src/deep/b.ts", "src/deep/e f.py"]
+
+
+async def test_very_many_files_are_cut_and_it_is_said(root: Path) -> None:
+    (root / "many").mkdir()
+    for number in range(1_003):
+        (root / "many" / f"{number:04}.txt").touch()
+    text = (
+        (await make_tools(root).run(make_call("find_files", pattern="*.txt"))).content.decode().splitlines()
+    )
+    assert (text[0], len(text)) == ("1,003 files:", 1_002)
+    assert text[-1] == "(… 3 more files; narrow the pattern or the path)"
+
+
+async def test_finding_stays_inside(root: Path) -> None:
+    (root.parent / "outside.py").touch()
+    (root / "link").symlink_to(root.parent)
+    assert "outside.py" not in " ".join(await found(root, "**"))
+    for path in ("link", "..", "/"):
+        with pytest.raises(ToolError, match="was refused"):
+            await found(root, "*", path=path)
+
+
+@pytest.mark.parametrize("name", ["read_file", "write_file", "edit_file", "list_directory", "find_files"])
+async def test_a_folder_swapped_for_a_link_in_the_middle_leads_nowhere(root: Path, name: str) -> None:
+    """A thread swaps a folder for a link to a place outside, as fast as it can, while the tools use it."""
+    outside, real, link = root.parent / "outside", root / "real", root / "link"
+    outside.mkdir()
+    (outside / "f.txt").write_text("secret word\n")
+    real.mkdir()
+    (real / "f.txt").write_text("plain word\n")
+    link.symlink_to(outside)
+    over = threading.Event()
+
+    def swap() -> None:
+        spot, spare = root / "d", root / "spare"
+        while not over.is_set():
+            for one in (real, link):
+                with suppress(OSError):  # a write may have made the folder in between
+                    one.rename(spot)
+                    spot.rename(spare)
+                    spare.rename(one)
+                    continue
+                shutil.rmtree(spot, ignore_errors=True)
+
+    thread = threading.Thread(target=swap)
+    thread.start()
+    box, answers = make_tools(root), 0
+    try:
+        for turn in range(150):
+            given = {
+                "read_file": {"path": "d/f.txt"},
+                "write_file": {"path": "d/f.txt", "content": f"written {turn}\n"},
+                "edit_file": {"path": "d/f.txt", "old_text": " word", "new_text": " word word"},
+                "list_directory": {"path": "d"},
+                "find_files": {"path": "d", "pattern": "*"},
+            }[name]
+            try:
+                text = (await box.run(make_call(name, **given))).content.decode()
+            except ToolError:
+                continue
+            answers += 1
+            assert "secret" not in text
+    finally:
+        over.set()
+        thread.join()
+    assert (outside / "f.txt").read_text() == "secret word\n"
+    assert sorted(path.name for path in outside.iterdir()) == ["f.txt"]

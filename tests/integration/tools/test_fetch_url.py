@@ -1,0 +1,244 @@
+"""Fetching: what a person allowed and nothing else, whatever names and servers say."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import evaluate
+from helix_desktop.domain.tools import ANY, PermissionRule, ToolResult
+from helix_desktop.services.web_fetcher import WebFetcher, resolve
+from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.web.urls import is_public, parse_url
+from helix_desktop.tools.workspace_tools import WorkspaceTools
+from tests.support.local_site import (
+    FakeResolver,
+    LocalSite,
+    LoopbackFetcher,
+    http_response,
+    redirect,
+    serve_site,
+)
+from tests.support.tool_rig import make_call, make_tools
+
+PUBLIC = "93.184.215.14"
+
+
+class Web:
+    """The tool on names and a site of a test."""
+
+    def __init__(self, root: Path, site: LocalSite, answers: Mapping[str, Sequence[Sequence[str]]]) -> None:
+        self.names, self.client, self.grants = (
+            FakeResolver(answers),
+            LoopbackFetcher(site),
+            ToolGrants(fetch=True),
+        )
+        self.box: WorkspaceTools = make_tools(
+            root, current_grants=lambda: self.grants, web=(self.client, self.names.resolve)
+        )
+
+    async def fetch(self, url: str, **more: object) -> ToolResult:
+        """Fetch a page."""
+        return await self.box.run(make_call("fetch_url", url=url, **more))
+
+
+async def test_a_page_is_given_as_text_and_whole(tmp_path: Path) -> None:
+    body = "<title>Tide</title><p>High at <b>3 o’clock</b>.</p>".encode()
+    async with serve_site({"/tide?day=1": http_response(body)}) as site:
+        web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
+        result = await web.fetch("http://example.org/tide?day=1#top")
+        raw = await web.fetch("http://example.org/tide?day=1", raw=True)
+    said = "http://example.org/tide?day=1: status 200, text/html, 53 B"
+    assert result.content.decode() == f"{said}, as text:\n\nTide\n\nHigh at 3 o’clock.\n"
+    assert raw.content == f"{said}:\n\n".encode() + body
+    assert (result.ok, result.model_text, result.target) == (True, "", "http://example.org/tide?day=1")
+    assert web.client.addresses == [PUBLIC, PUBLIC]
+    request = site.requests[0].lower()
+    assert f"host: example.org:{site.port}\r\n" in request
+    assert "cookie" not in request
+    assert "authorization" not in request
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "127.0.0.1", "0.0.0.0", "10.1.2.3", "172.16.0.1", "192.168.1.1", "169.254.169.254", "100.64.0.1",
+        "224.0.0.1", "255.255.255.255", "::1", "::", "fe80::1", "fe80::1%eth0", "fc00::1", "ff02::1",
+        "::ffff:127.0.0.1", "64:ff9b::7f00:1", "2002:7f00:1::", "2002:c0a8:101::", "not an address",
+    ],
+)  # fmt: skip
+async def test_no_machine_of_a_private_network_is_spoken_to(tmp_path: Path, address: str) -> None:
+    assert not is_public(address)
+    async with serve_site({}) as site:
+        for answers in ([address], [PUBLIC, address]):
+            web = Web(tmp_path, site, {"inside.example": [answers]})
+            with pytest.raises(ToolError, match="was refused: it leads to"):
+                await web.fetch("http://inside.example/")
+            assert web.client.addresses == []
+    assert site.requests == []
+
+
+@pytest.mark.parametrize("address", ["93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "1.1.1.1"])
+def test_public_machines_are(address: str) -> None:
+    assert is_public(address)
+
+
+async def test_a_name_that_changes_its_mind_gains_nothing(tmp_path: Path) -> None:
+    """A name that is public when it is checked and private when it is connected to (DNS rebinding)."""
+    async with serve_site({"/": http_response(b"public", "text/plain")}) as site:
+        web = Web(tmp_path, site, {"rebind.example": [[PUBLIC], ["127.0.0.1"]]})
+        assert b"public" in (await web.fetch("http://rebind.example/")).content
+        assert (web.names.hosts, web.client.addresses) == (["rebind.example"], [PUBLIC])
+        with pytest.raises(ToolError, match=r"leads to 127\.0\.0\.1"):
+            await web.fetch("http://rebind.example/")
+
+
+async def test_the_client_speaks_to_the_address_it_is_given_and_to_no_other() -> None:
+    async with serve_site({"/x": http_response(b"mine", "text/plain")}) as site:
+        reply = await WebFetcher().get(f"http://no-such-name.invalid:{site.port}/x", "127.0.0.1", 100)
+        assert (reply.status, reply.body) == (200, b"mine")
+        assert f"host: no-such-name.invalid:{site.port}\r\n" in site.requests[0].lower()
+
+
+@pytest.mark.parametrize("host", ["localhost", "[::1]", "127.0.0.1"])
+async def test_every_way_to_write_this_machine_is_refused(tmp_path: Path, host: str) -> None:
+    async with serve_site({"/": http_response(b"inside")}) as site:
+        box = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
+        with pytest.raises(ToolError):
+            await box.run(make_call("fetch_url", url=f"http://{host}:{site.port}/"))
+        assert site.requests == []
+
+
+@pytest.mark.parametrize("host", ["127.1", "2130706433", "0x7f000001", "localhost.example"])
+async def test_nor_is_it_by_a_number_in_other_clothes(tmp_path: Path, host: str) -> None:
+    """The system reads them all as 127.0.0.1: what counts is what a name leads to."""
+    async with serve_site({"/": http_response(b"inside")}) as site:
+        web = Web(tmp_path, site, {host: [["127.0.0.1"]]})
+        with pytest.raises(ToolError, match=r"leads to 127\.0\.0\.1"):
+            await web.fetch(f"http://{host}/")
+        assert site.requests == []
+
+
+async def test_redirects_on_the_same_host_are_followed_and_checked_each_time(tmp_path: Path) -> None:
+    async with serve_site({"/a": redirect("/b"), "/b": http_response(b"there", "text/plain")}) as site:
+        web = Web(tmp_path, site, {"example.org": [[PUBLIC]], "turning.example": [[PUBLIC], ["10.0.0.1"]]})
+        assert (await web.fetch("http://example.org/a")).target == "http://example.org/b"
+        with pytest.raises(ToolError, match=r"leads to 10\.0\.0\.1"):
+            await web.fetch("http://turning.example/a")
+    assert len(site.requests) == 3
+
+
+@pytest.mark.parametrize(
+    ("location", "said"),
+    [
+        ("http://other.example/", "on another host"),
+        ("http://www.example.org/", "on another host"),
+        ("http://169.254.169.254/latest/meta-data", "on another host"),
+        ("//other.example/x", "on another host"),
+        ("http://example.org:22/", "on another host"),
+        ("file:///etc/passwd", "file addresses are not fetched"),
+        ("http://user:word@example.org/", "holds a user name"),
+        ("/a", "one redirect to the next"),
+    ],
+)
+async def test_other_redirects_are_not_followed(tmp_path: Path, location: str, said: str) -> None:
+    async with serve_site({"/a": redirect(location)}) as site:
+        web = Web(tmp_path, site, {"example.org": [[PUBLIC]], "other.example": [[PUBLIC]]})
+        with pytest.raises(ToolError, match=said):
+            await web.fetch("http://example.org/a")
+    assert set(web.names.hosts) == {"example.org"}
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("ftp://example.org/", "ftp addresses"),
+        ("file:///etc/passwd", "file addresses"),
+        ("javascript:alert(1)", "javascript addresses"),
+        ("example.org", "no addresses"),
+        ("http://", "names no host"),
+        ("http://user@example.org/", "user name"),
+        ("http://exa mple.org/", "spaces"),
+        ("http://example.org/\u202egpj", "invisible"),
+        ("http://example.org:99999/", "not an address"),
+        ("http://[::1/", "not an address"),
+        ("http://example.org/" + "x" * 2_000, "too long"),
+    ],
+)
+async def test_what_is_no_web_address_is_refused_before_it_is_asked(
+    tmp_path: Path, url: str, said: str
+) -> None:
+    box = make_tools(tmp_path, current_grants=lambda: ToolGrants(fetch=True), web=(WebFetcher(), resolve))
+    for deed in (box.approval, box.run):
+        with pytest.raises(ToolError, match=said):
+            await deed(make_call("fetch_url", url=url))
+
+
+async def test_each_host_is_asked_for_and_shown_as_it_is(tmp_path: Path) -> None:
+    async with serve_site({}) as site:
+        box = Web(tmp_path, site, {}).box
+    ask = await box.approval(make_call("fetch_url", url="https://EXAMPLE.org/a"))
+    assert ask is not None
+    assert (ask.kind, ask.host, ask.confined, ask.summary) == (
+        "fetch", "example.org", False, "Fetch a page from example.org",
+    )  # fmt: skip
+    rule = PermissionRule(ANY, "example.org", kind="host")
+    assert ask.suggested_rules[-1] == rule
+    assert evaluate((rule,), ask).effect == "allow"
+    alike = await box.approval(make_call("fetch_url", url="https://ex\u0430mple.org/a"))
+    assert alike is not None
+    assert alike.host == "xn--exmple-4nf.org"
+    assert evaluate((rule,), alike).effect == "ask"
+
+
+async def test_it_is_off_until_the_person_turns_it_on(tmp_path: Path) -> None:
+    async with serve_site({"/": http_response(b"x", "text/plain")}) as site:
+        web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
+        assert "fetch_url" in [spec.name for spec in web.box.specs]
+        web.grants = ToolGrants()
+        assert "fetch_url" not in [spec.name for spec in web.box.specs]
+        for deed in (web.box.approval, web.box.run):
+            with pytest.raises(ToolError, match="is off in this workspace"):
+                await deed(make_call("fetch_url", url="http://example.org/"))
+    assert site.requests == []
+
+
+async def test_what_is_large_is_cut_and_what_is_no_text_is_described(tmp_path: Path) -> None:
+    flood = http_response(
+        gzip.compress(b"x" * 50_000_000), "text/plain", extra_headers="Content-Encoding: gzip\r\n"
+    )
+    pages = {
+        "/big": flood,
+        "/bin": http_response(b"\x89PNG\0", "image/png"),
+        "/latin": http_response(b"gr\xfc\xdf", "text/plain; charset=latin-1"),
+    }
+    async with serve_site(pages) as site:
+        web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
+        big = (await web.fetch("http://example.org/big")).content
+        assert (await web.fetch("http://example.org/latin")).content.decode().endswith("\n\ngrüß")
+        binary = (await web.fetch("http://example.org/bin")).content.decode()
+        missing = await web.fetch("http://example.org/none")
+    assert big.count(b"x") < 5 * 1024 * 1024 + 100
+    assert b"only the first 5.0 MB of it" in big[:200]
+    assert binary.endswith("It is not text, so its content is not shown.\n")
+    assert (missing.ok, b"status 404" in missing.content) == (False, True)
+
+
+async def test_hosts_that_are_not_there_are_named(tmp_path: Path) -> None:
+    async with serve_site({}) as site:
+        web = Web(tmp_path, site, {})
+        with pytest.raises(ToolError, match=r"There is no host nowhere\.example"):
+            await web.fetch("http://nowhere.example/")
+    web = Web(tmp_path, site, {"example.org": [[PUBLIC]]})
+    with pytest.raises(ToolError, match=r"example\.org could not be reached"):
+        await web.fetch("http://example.org/")
+
+
+def test_an_address_is_read_as_it_is() -> None:
+    found = parse_url("https://Example.ORG.:8443/a?b#c")
+    assert (found.scheme, found.host, found.port) == ("https", "example.org", 8443)
+    assert found.url == "https://Example.ORG.:8443/a?b"

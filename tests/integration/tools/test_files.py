@@ -1,0 +1,298 @@
+"""Reading, listing, searching, writing and editing through the toolbox's one door."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.image import MAX_IMAGE_BYTES
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import ANY, PermissionRule
+from tests.support.image_bytes import png
+from tests.support.tool_rig import make_call, make_tools
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A small workspace."""
+    root = tmp_path / "work"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "a.py").write_text("one\ntwo\nthree\n")
+    (root / "src" / "b.txt").write_text("two again\n")
+    return root
+
+
+async def text_of(root: Path, name: str, **arguments: object) -> str:
+    """What a tool answers, as text."""
+    return (await make_tools(root).run(make_call(name, **arguments))).content.decode()
+
+
+async def test_a_whole_file_is_its_exact_bytes(root: Path) -> None:
+    data = b"\xff\xfe-ish but no NUL \r\nline\r\n\xe9"
+    (root / "odd.txt").write_bytes(data)
+    result = await make_tools(root).run(make_call("read_file", path="odd.txt"))
+    assert (result.content, result.model_text, result.target, result.ok) == (data, "", "odd.txt", True)
+
+
+async def test_a_range_says_what_it_is(root: Path) -> None:
+    result = await make_tools(root).run(make_call("read_file", path="src/a.py", start_line=2, end_line=9))
+    assert result.content == b"Lines 2-3 of 3 of src/a.py:\ntwo\nthree\n"
+    assert result.target == "src/a.py:2-3"
+
+
+async def test_empty_and_binary_files_are_described(root: Path) -> None:
+    (root / "empty").touch()
+    (root / "x.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0")
+    empty = await make_tools(root).run(make_call("read_file", path="empty"))
+    assert (empty.content, empty.model_text) == (b"", "empty is empty (0 bytes).")
+    assert "PNG image. Size: 11 bytes" in await text_of(root, "read_file", path="x.png")
+
+
+async def test_an_image_is_given_as_one(root: Path) -> None:
+    data = png(40, 30)
+    (root / "shot.png").write_bytes(data)
+    result = await make_tools(root).run(make_call("read_file", path="shot.png"))
+    assert result.content == data
+    assert result.model_text == f"shot.png: PNG image, 40 × 30 pixels, {len(data)} B."
+    assert result.image is not None
+    assert (result.image.digest, result.image.label) == (digest_of(data), "shot.png")
+
+
+async def test_an_image_no_provider_takes_is_described(root: Path) -> None:
+    (root / "huge.png").write_bytes(png(40, 30) + bytes(MAX_IMAGE_BYTES))
+    result = await make_tools(root).run(make_call("read_file", path="huge.png"))
+    assert result.image is None
+    assert b"PNG image. Size: 5," in result.content
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"path": "nope.txt"}, "no such file"),
+        ({"path": "src"}, "is a folder"),
+        ({"path": "src/a.py/x"}, "not a folder"),
+        ({"path": "src/a.py", "start_line": 9}, "has 3 lines"),
+        ({"path": "src/a.py", "start_line": 3, "end_line": 2}, "before start_line"),
+        ({"path": "/etc/passwd"}, "outside the workspace"),
+    ],
+)
+async def test_reading_fails_in_clear_words(root: Path, arguments: dict[str, object], said: str) -> None:
+    with pytest.raises(ToolError, match=said):
+        await text_of(root, "read_file", **arguments)
+
+
+async def test_a_listing_is_a_tree_with_sizes(root: Path) -> None:
+    (root / ".git").mkdir()
+    (root / ".git" / "config").touch()
+    (root / "latest").symlink_to("src/a.py")
+    assert await text_of(root, "list_directory") == (
+        "./ (5 entries)\n  .git/ (not opened)\n  src/\n"
+        "    a.py  14 B\n    b.txt  10 B\n  latest -> src/a.py\n"
+    )
+    assert "b.txt" not in await text_of(root, "list_directory", depth=1)
+    with pytest.raises(ToolError, match="no such file or folder"):
+        await text_of(root, "list_directory", path="nope")
+
+
+async def test_a_huge_folder_is_cut_and_says_so(root: Path) -> None:
+    for number in range(1_200):
+        (root / "src" / f"f{number}").touch()
+    text = await text_of(root, "list_directory")
+    assert "(1,203 entries)" in text
+    assert "only the first 1,000 shown" in text
+
+
+async def test_names_that_are_no_text_are_escaped(root: Path) -> None:
+    os.mknod(os.fsencode(root / "src") + b"/bad\xff")
+    assert "bad\\udcff" in await text_of(root, "list_directory")
+
+
+async def test_a_search_groups_lines_by_file(root: Path) -> None:
+    (root / ".gitignore").write_text("ignored.txt\n")
+    (root / "ignored.txt").write_text("two\n")
+    assert await text_of(root, "search_text", pattern="two") == (
+        "2 matching lines in 2 files:\nsrc/a.py\n  2:two\nsrc/b.txt\n  1:two again\n"
+    )
+    assert "b.txt" not in await text_of(root, "search_text", pattern="two", glob="*.py")
+    assert "src/b.txt\n  1:two" in await text_of(root, "search_text", pattern="two", path="src/b.txt")
+    assert "  1-one\n  2:two\n  3-three" in await text_of(
+        root, "search_text", pattern="two", path="src", context=1
+    )
+    assert await text_of(root, "search_text", pattern="zebra") == "No match for 'zebra' in the workspace.\n"
+
+
+async def test_a_wrong_pattern_and_a_pattern_like_an_option_do_no_harm(root: Path) -> None:
+    with pytest.raises(ToolError, match="regex parse error"):
+        await text_of(root, "search_text", pattern="(")
+    assert "No match" in await text_of(root, "search_text", pattern="--files", glob="-x")
+
+
+async def test_a_search_does_not_look_outside_or_into_our_own_data(root: Path) -> None:
+    (root.parent / "secret.txt").write_text("two outside\n")
+    (root / "out").symlink_to(root.parent)
+    (root / "data").mkdir()
+    (root / "data" / "k.txt").write_text("two of another workspace\n")
+    box = make_tools(root, protected=(root / "data",))
+    for arguments in ({"pattern": "two"}, {"pattern": "two", "glob": "*.txt"}):
+        text = (await box.run(make_call("search_text", **arguments))).content.decode()
+        assert "outside" not in text
+        assert "another" not in text
+    for path in ("out", "data", ".."):
+        with pytest.raises(ToolError):
+            await box.run(make_call("search_text", pattern="two", path=path))
+    assert "data" not in (await box.run(make_call("list_directory"))).content.decode()
+
+
+async def test_a_write_asks_with_the_diff_and_says_what_it_did(root: Path) -> None:
+    box = make_tools(root)
+    call = make_call("write_file", path="src/new.py", content="x = 1\n")
+    ask = await box.approval(call)
+    assert ask is not None
+    assert (ask.subject, ask.rule) == ("src/new.py", PermissionRule(ANY, "src/new.py", kind="path"))
+    assert ask.detail == "--- /dev/null\n+++ b/src/new.py\n@@ -0,0 +1 @@\n+x = 1\n"
+    assert not (root / "src" / "new.py").exists()
+    assert (await box.run(call)).content.decode() == (
+        f"Wrote 6 bytes to src/new.py (new file).\nLines: 1. SHA-256: {hashed('x = 1' + chr(10))}.\n"
+    )
+    assert (await box.run(call)).content.endswith(b"exactly this content (6 bytes); nothing was written.\n")
+    again = make_call("write_file", path="src/new.py", content="x = 2")
+    assert (await box.run(again)).content.decode() == (
+        "Wrote 5 bytes to src/new.py (replaced 6 bytes).\n"
+        f"Lines: 1 -> 1. SHA-256: {hashed('x = 1' + chr(10))} -> {hashed('x = 2')}.\n"
+    )
+
+
+async def test_an_approved_write_does_not_run_over_newer_work(root: Path) -> None:
+    box = make_tools(root)
+    call = make_call("write_file", path="src/a.py", content="mine\n")
+    await box.approval(call)
+    (root / "src" / "a.py").write_text("typed by the person meanwhile\n")
+    with pytest.raises(ToolError, match="changed after the change was approved"):
+        await box.run(call)
+    assert (root / "src" / "a.py").read_text() == "typed by the person meanwhile\n"
+
+
+async def test_an_edit_changes_only_what_it_names(root: Path) -> None:
+    (root / "crlf.txt").write_bytes(b"a\r\nb\r\n\xff\r\n")
+    box = make_tools(root)
+    call = make_call("edit_file", path="crlf.txt", old_text="a\nb\n", new_text="a\nc\n")
+    ask = await box.approval(call)
+    assert ask is not None
+    assert "-b␍\n+c␍" in ask.detail
+    assert (await box.run(call)).content.startswith(
+        b"Edited crlf.txt: 1 replacement at line 1 (9 -> 9 bytes).\nLines: 3 -> 3. SHA-256: "
+    )
+    assert (root / "crlf.txt").read_bytes() == b"a\r\nc\r\n\xff\r\n"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("absent", "x", "not found"),
+        ("  two", "x", "Line 2 is like"),
+        ("e", "x", "occurs 3 times in src/a.py, at lines 1, 3, 3"),
+        ("", "x", "is empty"),
+        ("two", "two", "the same"),
+    ],
+)
+async def test_an_edit_that_is_not_clear_is_refused_before_it_is_asked(
+    root: Path, old: str, new: str, said: str
+) -> None:
+    call = make_call("edit_file", path="src/a.py", old_text=old, new_text=new)
+    with pytest.raises(ToolError, match=said):
+        await make_tools(root).approval(call)
+    with pytest.raises(ToolError, match=said):
+        await make_tools(root).run(call)
+    assert (root / "src" / "a.py").read_text() == "one\ntwo\nthree\n"
+
+
+async def test_two_edits_of_one_file_approved_together_both_run(root: Path) -> None:
+    box = make_tools(root)
+    calls = [
+        make_call("edit_file", path="src/a.py", old_text=old, new_text=new)
+        for old, new in (("one", "1"), ("three", "3"))
+    ]
+    for call in calls:
+        await box.approval(call)
+    for call in calls:
+        await box.run(call)
+    assert (root / "src" / "a.py").read_text() == "1\ntwo\n3\n"
+
+
+async def test_replace_all_replaces_all(root: Path) -> None:
+    text = await text_of(root, "edit_file", path="src/a.py", old_text="e", new_text="E", replace_all=True)
+    assert text.startswith("Edited src/a.py: 3 replacements, the first at line 1 (14 -> 14 bytes).\n")
+    assert (root / "src" / "a.py").read_text() == "onE\ntwo\nthrEE\n"
+
+
+async def test_forbidden_writes_are_refused_before_they_are_asked(root: Path) -> None:
+    for path in (".git/hooks/post-commit", "../x", "/tmp/x"):
+        with pytest.raises(ToolError):
+            await make_tools(root).approval(make_call("write_file", path=path, content="x"))
+
+
+async def test_reading_tools_ask_nothing_and_unknown_tools_are_named(root: Path) -> None:
+    box = make_tools(root)
+    for call in (
+        make_call("read_file", path="a"),
+        make_call("search_text", pattern="a"),
+        make_call("list_directory"),
+    ):
+        assert await box.approval(call) is None
+    with pytest.raises(ToolError, match=r"There is no tool 'fly'\. The tools are: read_file, "):
+        await box.run(ToolCall("1", "fly", "{}"))
+
+
+def test_the_tools_are_told_with_every_argument_described(root: Path) -> None:
+    specs = make_tools(root).specs
+    assert [spec.name for spec in specs] == [
+        "read_file", "list_directory", "find_files", "search_text", "write_file", "edit_file", "multi_edit",
+        "run_command", "todo",
+        "recall_cached_content", "search_cached_content", "list_cached_content",
+    ]  # fmt: skip
+    for spec in specs:
+        assert spec.description
+        assert all(told.get("description") for told in properties_of(spec.parameters))
+
+
+def properties_of(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Every property of a schema, also of the objects in lists."""
+    for told in schema["properties"].values():
+        yield told
+        if told["type"] == "array":
+            yield from properties_of(told["items"])
+
+
+def hashed(text: str) -> str:
+    """The beginning of a text's SHA-256."""
+    return digest_of(text.encode())[:12]
+
+
+async def test_a_diff_and_a_listing_hide_and_forge_nothing(tmp_path: Path) -> None:
+    box = make_tools(tmp_path)
+    call = make_call("write_file", path="a\n+++ b/safe.txt", content="x = '\u202e'\n\x1b[1A\n")
+    ask = await box.approval(call)
+    assert ask is not None
+    assert ask.summary == "Write a\\u000a+++ b/safe.txt"
+    assert ask.detail.splitlines()[1] == "+++ b/a\\u000a+++ b/safe.txt"
+    assert "+x = '\\u202e'\n+\\u001b[1A\n" in ask.detail
+    await box.run(call)
+    listed = (await box.run(make_call("list_directory"))).content.decode()
+    assert "a\\u000a+++ b/" in listed
+
+
+async def test_the_apps_own_data_is_not_searched_whatever_its_name(tmp_path: Path) -> None:
+    own = tmp_path / "da[t]a {x}*" / "workspaces"
+    own.mkdir(parents=True)
+    (own / "record.toml").write_text("precious")
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "workspaces").write_text("precious")
+    box = make_tools(tmp_path, protected=(own,))
+    found = (await box.run(make_call("search_text", pattern="precious"))).content.decode()
+    assert "1 matching line in 1 file:\ndata/workspaces\n" in found

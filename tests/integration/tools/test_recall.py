@@ -1,0 +1,220 @@
+"""Recall by hash: whole, lines, pattern, pages, and clear words for hashes that are not here."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.store.memory.store import MemoryStore
+from tests.support.image_bytes import png
+from tests.support.store.builders import make_content
+from tests.support.tool_rig import MemoryCache, make_call, make_tools
+
+LOG = "".join(
+    f"{number:04} {'tide' if number % 100 else 'SURGE'} reading\n" for number in range(1, 3001)
+).encode()
+
+
+@pytest.fixture
+def cache() -> MemoryCache:
+    """A cache to fill."""
+    return MemoryCache()
+
+
+async def recall(root: Path, cache: MemoryCache, hash_: str, **more: object) -> ToolResult:
+    """A recall through the toolbox."""
+    return await make_tools(root, cache).run(make_call("recall_cached_content", hash=hash_, **more))
+
+
+async def test_small_content_comes_back_whole_and_exact(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(b"alpha\nbeta\xff\n", target="x.txt")
+    for said in (digest, digest[:8], digest.upper(), f'"{digest[:12]}…"'):
+        result = await recall(tmp_path, cache, said)
+        assert (result.content, result.model_text, result.recalled) == (b"alpha\nbeta\xff\n", "", digest)
+        assert result.target == "read_file x.txt"
+
+
+async def test_an_image_comes_back_as_one(tmp_path: Path, cache: MemoryCache) -> None:
+    data = png(40, 30)
+    digest = cache.put(data, target="shot.png")
+    result = await recall(tmp_path, cache, digest, pattern="never looked for in it")
+    assert (result.content, result.recalled) == (data, digest)
+    assert result.image is not None
+    assert result.image.digest == digest
+    assert result.model_text.endswith(f"PNG image, 40 × 30 pixels, {len(data)} B.")
+
+
+async def test_pages_lead_on_to_the_end(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(LOG)
+    arguments: dict[str, object] = {}
+    got, pages = "", 0
+    while True:
+        result = await recall(tmp_path, cache, digest, **arguments)
+        head, _, body = result.model_text.partition("\n")
+        got, pages = got + body, pages + 1
+        assert f"page {pages} of 4" in head
+        assert result.content == LOG
+        following = re.search(r"next: start_line=(\d+)", head)
+        if not following:
+            break
+        arguments = {"start_line": int(following[1])}
+    assert (got.encode(), pages) == (LOG, 4)
+
+
+async def test_lines_and_page_size_are_as_asked(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(LOG)
+    shown = (await recall(tmp_path, cache, digest, start_line=99, end_line=101)).model_text
+    assert shown.endswith(
+        "Lines 99-101, page 1 of 1.\n0099 tide reading\n0100 SURGE reading\n0101 tide reading\n"
+    )
+    small = (await recall(tmp_path, cache, digest, max_tokens=100, start_line=5, end_line=60)).model_text
+    assert "next: start_line=" in small
+    assert ", end_line=60." in small
+    with pytest.raises(ToolError, match="has 3,000 lines"):
+        await recall(tmp_path, cache, digest, start_line=4000)
+
+
+async def test_one_endless_line_is_paged_inside(tmp_path: Path, cache: MemoryCache) -> None:
+    text = "".join(str(number) for number in range(20_000))
+    digest = cache.put(text.encode())
+    arguments: dict[str, object] = {}
+    got = ""
+    while True:
+        head, _, body = (await recall(tmp_path, cache, digest, **arguments)).model_text.partition("\n")
+        got += body
+        following = re.search(r"next: start_line=(\d+), start_char=(\d+)", head)
+        if not following:
+            break
+        arguments = {"start_line": int(following[1]), "start_char": int(following[2])}
+    assert got == text
+
+
+async def test_a_pattern_gives_lines_with_context_and_true_numbers(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    digest = cache.put(LOG)
+    shown = (await recall(tmp_path, cache, digest, pattern="SURGE", start_line=250, end_line=350)).model_text
+    assert "1 matching line for 'SURGE' in lines 250-350.\n" in shown
+    assert "298-0298 tide reading\n299-0299 tide reading\n300:0300 SURGE reading\n301-0301" in shown
+    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
+    with pytest.raises(ToolError, match="regex parse error"):
+        await recall(tmp_path, cache, digest, pattern="(")
+
+
+async def test_more_matches_than_fit_lead_on_until_all_were_shown(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(LOG)
+    arguments: dict[str, object] = {"end_line": 1200, "max_tokens": 200}
+    matches: list[int] = []
+    while True:
+        shown = (await recall(tmp_path, cache, digest, pattern="SURGE", **arguments)).model_text
+        head, _, body = shown.partition("\n")
+        matches += [int(number) for number in re.findall(r"^(\d+):", body, re.MULTILINE)]
+        following = re.search(r" Next: start_line=(\d+), end_line=1200\.$", head)
+        if not following:
+            break
+        arguments["start_line"] = int(following[1])
+    assert matches == list(range(100, 1300, 100))
+
+
+async def test_more_matches_than_can_be_listed_are_followed_too(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(b"x\n" * 1_600_000)
+    shown = (await recall(tmp_path, cache, digest, pattern="x", max_tokens=100)).model_text
+    head, _, body = shown.partition("\n")
+    said = re.search(
+        r": over ([\d,]+) matching lines for 'x' in lines 1-1600000\. Next: start_line=(\d+)\.", head
+    )
+    assert said is not None
+    assert 1_000_000 < int(said[1].replace(",", "")) < 1_600_000
+    assert body.splitlines() == [f"{number}:x" for number in range(1, int(said[2]))]
+    end = (await recall(tmp_path, cache, digest, pattern="x", start_line=1_599_999)).model_text
+    assert end.endswith(": 2 matching lines for 'x' in lines 1599999-1600000.\n1599999:x\n1600000:x\n")
+
+
+async def test_a_match_deep_in_a_long_line_is_shown_with_its_place(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    line = "é" * 5000 + "zebra" + "y" * 5000
+    digest = cache.put(f"short\n{line}\nshort\n".encode())
+    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
+    found = re.search(r"^2:\[start_char=(\d+)\] …(.*)…$", shown, re.MULTILINE)
+    assert found is not None
+    assert line[int(found[1]) :].startswith(found[2])
+    assert "zebra" in found[2]
+    assert "\n1-short\n" in shown
+    follow = await recall(tmp_path, cache, digest, start_line=2, start_char=int(found[1]), max_tokens=100)
+    assert follow.model_text.partition("\n")[2].startswith(found[2][:200])
+    small = await recall(tmp_path, cache, digest, pattern="zebra", max_tokens=100, start_line=2)
+    assert "Next: start_line=3." in small.model_text, "not the same line again"
+
+
+async def test_nothing_inside_a_line_passes_for_a_line_number(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put("one\x0c12:zebra\u2028 7:zebra\nzebra\r\n3:x\n".encode())
+    shown = (await recall(tmp_path, cache, digest, pattern="zebra")).model_text
+    assert "2 matching lines for" in shown
+    assert shown.partition("\n")[2] == "1:one\x0c12:zebra\u2028 7:zebra\n2:zebra\n3-3:x\n"
+
+
+async def test_a_range_that_is_not_there_is_refused_also_with_a_pattern(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    digest = cache.put(LOG)
+    for wrong in ({"start_line": 4000}, {"start_line": 9, "end_line": 8}):
+        for pattern in ("", "tide"):
+            with pytest.raises(ToolError, match=r"There are no lines \d+ to .* has 3,000 lines"):
+                await recall(tmp_path, cache, digest, pattern=pattern, **wrong)
+
+
+@pytest.mark.timeout(20)
+async def test_a_catastrophic_pattern_does_not_hang(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(b"a" * 200_000 + b"!\n")
+    assert "no line matches" in (await recall(tmp_path, cache, digest, pattern="^(a+)+$")).model_text
+
+
+async def test_unknown_hashes_get_near_matches_of_this_workspace_only(
+    tmp_path: Path, cache: MemoryCache
+) -> None:
+    foreign = MemoryCache().put(b"another workspace")
+    near = cache.put(b"mine", target="near.txt")
+    with pytest.raises(ToolError, match="holds nothing under") as caught:
+        await recall(tmp_path, cache, foreign)
+    assert "Nothing here begins alike." in str(caught.value)
+    wrong = near[:6] + ("0" if near[6] != "0" else "1") + near[7:]
+    with pytest.raises(ToolError, match=near) as close:
+        await recall(tmp_path, cache, wrong)
+    assert "read_file near.txt, 4 B" in str(close.value)
+
+
+async def test_ambiguous_and_malformed_hashes_are_refused(tmp_path: Path) -> None:
+    class Twins(MemoryCache):
+        async def find(self, prefix: str, limit: int = 20) -> list[str]:
+            return ["ab" * 32, "ab" * 31 + "ac"]
+
+    with pytest.raises(ToolError, match="fits several"):
+        await recall(tmp_path, Twins(), "abababab")
+    for said in ("", "1234567", "not a hash", "g" * 64, "a" * 65):
+        with pytest.raises(ToolError, match="not a hash"):
+            await recall(tmp_path, MemoryCache(), said)
+
+
+async def test_empty_content_is_stated(tmp_path: Path, cache: MemoryCache) -> None:
+    digest = cache.put(b"")
+    for asked in ({}, {"start_line": 5}, {"pattern": "x"}):
+        result = await recall(tmp_path, cache, digest, **asked)
+        assert result.model_text.endswith("is empty (0 bytes).")
+
+
+async def test_what_was_forgotten_says_so_and_since_when(tmp_path: Path) -> None:
+    store = MemoryStore()
+    one = make_content(b"the key is sk-live-1234")
+    await store.commit("s", contents=[one])
+    await store.redaction.carry_out(RedactionRequest("sk-live-1234"))
+    toolbox = make_tools(tmp_path, store)
+    with pytest.raises(ToolError, match="was forgotten on the person's word on 20"):
+        await toolbox.run(make_call("recall_cached_content", hash=one.digest))
+    with pytest.raises(ToolError, match="holds nothing under"):
+        await toolbox.run(make_call("recall_cached_content", hash=one.digest[:12]))

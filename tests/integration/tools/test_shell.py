@@ -1,0 +1,316 @@
+"""Commands run to a stated end, and nothing they started outlives them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.errors import ToolError
+from helix_desktop.domain.permissions.rules import rule_applies
+from helix_desktop.domain.tools import STOPPED, PermissionRule
+from helix_desktop.tools.process.output import CappedOutput
+from helix_desktop.tools.process.runner import ProcessSpec, run_process
+from helix_desktop.tools.shell.result_text import describe_result
+from tests.support.output_recorder import OutputRecorder
+from tests.support.tool_rig import make_call, make_tools
+
+ROOT = Path(__file__).resolve().parents[3]
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="the commands are written for a POSIX shell")
+
+
+async def test_output_and_exit_code_are_stated(tmp_path: Path) -> None:
+    result = await make_tools(tmp_path).run(
+        make_call("run_command", command="echo out; echo err >&2; pwd; exit 3")
+    )
+    assert result.content.decode() == f"exit code 3 (not sandboxed)\nout\nerr\n{tmp_path}\n"
+    assert (result.exit_code, result.ok, result.target[:8]) == (3, False, "echo out")
+
+
+async def test_silence_is_stated_and_stdin_is_closed(tmp_path: Path) -> None:
+    result = await make_tools(tmp_path).run(make_call("run_command", command="cat"))
+    assert (result.content, result.ok) == (b"exit code 0 (not sandboxed)\n(no output)\n", True)
+
+
+async def test_approval_is_for_exactly_this_command(tmp_path: Path) -> None:
+    ask = await make_tools(tmp_path).approval(make_call("run_command", command="make  test"))
+    assert ask is not None
+    assert (ask.subject, ask.detail, ask.rule) == (
+        "make  test",
+        "make  test",
+        PermissionRule("run_command", "make  test"),
+    )
+    other = await make_tools(tmp_path).approval(make_call("run_command", command="make test"))
+    assert other is not None
+    assert not rule_applies(ask.rule, other)
+
+
+@pytest.mark.parametrize("command", ["", " \n", "echo \u202eevil", "ls\x1b[2K", "a\0b", "rm\u200b x"])
+async def test_commands_that_hide_what_they_are_are_refused(tmp_path: Path, command: str) -> None:
+    with pytest.raises(ToolError):
+        await make_tools(tmp_path).approval(make_call("run_command", command=command))
+    with pytest.raises(ToolError):
+        await make_tools(tmp_path).run(make_call("run_command", command=command))
+
+
+async def test_secrets_do_not_reach_commands(tmp_path: Path) -> None:
+    box = make_tools(tmp_path, environ={"PATH": os.environ["PATH"], "SOME_API_KEY": "x1", "KEEP": "x2"})
+    text = (await box.run(make_call("run_command", command="env"))).content.decode()
+    assert "x1" not in text
+    assert "KEEP=x2" in text
+
+
+async def test_a_time_limit_ends_the_whole_group(tmp_path: Path) -> None:
+    command = "sleep 300 & echo $! > pid; trap '' TERM; echo started; wait; sleep 300"
+    result = await make_tools(tmp_path).run(make_call("run_command", command=command, timeout_s=1))
+    assert result.exit_code is None
+    assert not result.ok
+    assert result.content.startswith(b"no exit code: ended with all it had started after 1 s")
+    assert b"started" in result.content
+    assert await gone(int((tmp_path / "pid").read_text()))
+
+
+async def test_cancelling_ends_the_whole_group(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "ready")
+    command = "sleep 300 & echo $! > ready; sleep 300"
+    task = asyncio.get_running_loop().create_task(
+        make_tools(tmp_path).run(make_call("run_command", command=command))
+    )
+    child = int(await asyncio.to_thread((tmp_path / "ready").read_text))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await gone(child)
+
+
+LAUNCHING = """
+import asyncio, os, sys
+from helix_desktop.tools.process.runner import ProcessSpec, run_process
+from helix_desktop.tools.shell.result_text import describe_result
+command = ["/bin/sh", "-c", "sleep 300 & echo $! $$ > told; wait"]
+asyncio.run(run_process(ProcessSpec(command, sys.argv[1], os.environ, is_guarded=True), 300))
+"""
+
+
+async def test_a_killed_app_leaves_no_command_running(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "told")
+    environ = {**os.environ, "PYTHONPATH": str(ROOT)}
+    app = await asyncio.create_subprocess_exec(sys.executable, "-c", LAUNCHING, str(tmp_path), env=environ)
+    pids = [int(word) for word in (await asyncio.to_thread((tmp_path / "told").read_text)).split()]
+    app.kill()
+    await app.wait()
+    assert [await gone(pid) for pid in pids] == [True, True]
+
+
+async def test_the_guard_is_no_child_of_the_command_and_ends_with_it(tmp_path: Path) -> None:
+    command = 'cat /proc/$$/task/$$/children; echo; echo $$; grep -ls "^NSpgid:.*\\b$$" /proc/[0-9]*/status'
+    result = await make_tools(tmp_path).run(make_call("run_command", command=command))
+    lines = result.content.decode().split("\n")
+    assert lines[0] == "exit code 0 (not sandboxed)"
+    assert len(lines[1].split()) <= 1  # cat itself
+    others = [int(line.split("/")[2]) for line in lines[3:] if line and line.split("/")[2] != lines[2]]
+    assert others
+    assert [await gone(pid) for pid in others] == [True] * len(others)
+
+
+@pytest.mark.parametrize("turns", range(12))
+async def test_a_cancel_while_it_starts_leaves_nothing_running(tmp_path: Path, turns: int) -> None:
+    """The cancel comes after this many turns of the loop, so that it meets every stage of starting."""
+    command = "sleep 300 & echo $! > pid; wait"
+    work = make_tools(tmp_path).run(make_call("run_command", command=command))
+    task = asyncio.get_running_loop().create_task(work)
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    written = await asyncio.to_thread(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text())
+    assert not written or await gone(int(written))
+
+
+async def test_what_is_left_in_the_background_is_ended_and_said(tmp_path: Path) -> None:
+    command = "sleep 300 & echo $!"
+    result = await make_tools(tmp_path).run(make_call("run_command", command=command))
+    lines = result.content.decode().splitlines()
+    assert lines[:2] == [
+        "exit code 0 (not sandboxed)",
+        "(left in the background, and ended: sleep 300)",
+    ]
+    assert await gone(int(lines[2]))
+
+
+async def test_what_is_left_in_the_background_without_output_is_ended(tmp_path: Path) -> None:
+    command = "sleep 300 >/dev/null 2>&1 & echo $!"
+    result = await make_tools(tmp_path).run(make_call("run_command", command=command))
+    lines = result.content.decode().splitlines()
+    assert lines[1] == "(left in the background, and ended: sleep 300)"
+    assert await gone(int(lines[2]))
+
+
+async def test_nothing_runs_where_a_link_took_the_place_of_the_folder(tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "elsewhere").mkdir()
+    box = make_tools(tmp_path / "work")
+    (tmp_path / "work").rmdir()
+    (tmp_path / "work").symlink_to("elsewhere")
+    with pytest.raises(ToolError, match="replaced by a link"):
+        await box.run(make_call("run_command", command="touch made"))
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
+async def test_a_flood_is_capped_in_the_middle_and_the_loop_lives(tmp_path: Path) -> None:
+    command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
+    ran = await run_process(ProcessSpec(command, str(tmp_path), os.environ), 60, cap=2 * 1024 * 1024)
+    assert ran.exit_code == 0
+    assert ran.output.startswith(b"first\nxxx")
+    assert ran.output.endswith(b"xxx\nlast\n")
+    assert ran.dropped_bytes == 9_000_012 - 2 * 1024 * 1024
+    assert f"{ran.dropped_bytes:,} bytes of output dropped".encode() in ran.output
+
+
+async def test_many_side_by_side(tmp_path: Path) -> None:
+    box = make_tools(tmp_path)
+    calls = [
+        box.run(make_call("run_command", command=f"echo {number}; exit {number}")) for number in range(8)
+    ]
+    assert [result.exit_code for result in await asyncio.gather(*calls)] == list(range(8))
+
+
+@pytest.mark.qt_loop
+async def test_the_same_under_the_qt_loop(qapp: object, tmp_path: Path) -> None:
+    box = make_tools(tmp_path)
+    (tmp_path / "a.txt").write_text("needle\n")
+    result = await box.run(make_call("run_command", command="echo hi; exit 4"))
+    assert (result.content, result.exit_code) == (b"exit code 4 (not sandboxed)\nhi\n", 4)
+    late = await box.run(make_call("run_command", command="sleep 300", timeout_s=1))
+    assert late.exit_code is None
+    assert b"a.txt" in (await box.run(make_call("search_text", pattern="needle"))).content
+    assert (await box.run(make_call("read_file", path="a.txt"))).content == b"needle\n"
+
+
+def test_capped_output_keeps_head_and_tail() -> None:
+    kept = CappedOutput(cap=2 * 1024 * 1024)
+    for number in range(5_000):
+        kept.add(f"{number:04}".encode() * 250)
+    whole = kept.joined()
+    assert whole.startswith(b"0000")
+    assert whole.endswith(b"4999")
+    assert kept.dropped == 5_000_000 - 2 * 1024 * 1024
+
+
+async def gone(pid: int) -> bool:
+    """Whether a process has ended, given a second to."""
+    for _ in range(100):
+        if state_of(pid) in ("", "Z"):
+            return True
+        await asyncio.sleep(0.01)
+    return False
+
+
+def state_of(pid: int) -> str:
+    """A process's state letter; empty when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+async def test_output_is_heard_while_it_comes(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "go")
+    heard = OutputRecorder()
+    command = "printf 'h\\303\\244lf'; read x < go; echo ' way'"
+    work = make_tools(tmp_path).run(make_call("run_command", command=command), heard)
+    task = asyncio.get_running_loop().create_task(work)
+    await heard.wait_for("hälf")
+    assert not task.done()
+    await asyncio.to_thread((tmp_path / "go").write_text, "on\n")
+    assert (await task).content.endswith("hälf way\n".encode())
+    assert heard.text == "hälf way\n"
+
+
+async def test_of_a_flood_only_the_newest_is_told(tmp_path: Path) -> None:
+    heard = OutputRecorder()
+    command = ["/bin/sh", "-c", "head -c 30000000 /dev/zero | tr '\\0' x; echo end"]
+    ran = await run_process(ProcessSpec(command, str(tmp_path), os.environ), 60, on_output=heard)
+    assert len(ran.output) == 30_000_004
+    assert heard.text.endswith("xend\n")
+    assert max(len(text) for text in heard.chunks) <= 16 * 1024
+
+
+async def test_a_stopped_command_answers_with_what_it_has(tmp_path: Path) -> None:
+    heard = OutputRecorder()
+    work = make_tools(tmp_path).run(make_call("run_command", command="echo begun; sleep 300"), heard)
+    task = asyncio.get_running_loop().create_task(work)
+    await heard.wait_for("begun")
+    task.cancel(STOPPED)
+    result = await task
+    assert result.content.decode().splitlines() == [
+        "no exit code: the user stopped it and all it had started; this is its output until then"
+        " (not sandboxed)",
+        "begun",
+    ]
+    assert (result.ok, result.exit_code) == (False, None)
+
+
+async def test_too_much_output_is_whole_in_a_file(tmp_path: Path) -> None:
+    aside = tmp_path / "aside.txt"
+    command = ["/bin/sh", "-c", "echo first; head -c 9000000 /dev/zero | tr '\\0' x; echo; echo last"]
+    ran = await run_process(
+        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=aside
+    )
+    assert ran.dropped_bytes == 9_000_012 - 2 * 1024 * 1024
+    assert (ran.spilled_bytes, ran.is_spill_complete) == (9_000_012, True)
+    assert aside.read_bytes() == b"first\n" + b"x" * 9_000_000 + b"\nlast\n"
+
+
+async def test_output_that_was_kept_leaves_no_file(tmp_path: Path) -> None:
+    aside = tmp_path / "aside.txt"
+    command = ["/bin/sh", "-c", "head -c 1500000 /dev/zero"]
+    ran = await run_process(
+        ProcessSpec(command, str(tmp_path), os.environ), 60, 2 * 1024 * 1024, spill_path=aside
+    )
+    assert (len(ran.output), ran.spilled_bytes, aside.exists()) == (1_500_000, 0, False)
+
+
+async def test_a_disk_that_takes_no_more_is_said(tmp_path: Path) -> None:
+    command = ["/bin/sh", "-c", "head -c 9000000 /dev/zero"]
+    launch = ProcessSpec(command, str(tmp_path), os.environ)
+    ran = await run_process(launch, 60, 2 * 1024 * 1024, spill_path=tmp_path / "missing" / "aside.txt")
+    assert (ran.exit_code, ran.spilled_bytes, ran.is_spill_complete) == (0, 0, False)
+    assert "could not be kept" in describe_result(ran, 60, "not sandboxed", "aside.txt")
+
+
+@pytest.mark.parametrize(
+    ("command", "end"),
+    [
+        ("kill -SEGV $$", "exit code -11, ended by SIGSEGV (not sandboxed)"),
+        ("sh -c 'kill -TERM $$'; exit $?", "exit code 143, as after SIGTERM (not sandboxed)"),
+        ("exit 200", "exit code 200 (not sandboxed)"),
+    ],
+)
+async def test_signals_are_named(tmp_path: Path, command: str, end: str) -> None:
+    result = await make_tools(tmp_path).run(make_call("run_command", command=command))
+    assert result.content.decode().splitlines()[0] == end
+
+
+async def test_it_runs_in_the_folder_asked_for_and_never_outside(tmp_path: Path) -> None:
+    (tmp_path / "work" / "sub").mkdir(parents=True)
+    (tmp_path / "work" / "out").symlink_to(tmp_path)
+    box = make_tools(tmp_path / "work")
+    result = await box.run(make_call("run_command", command="pwd", folder="sub"))
+    assert result.content.decode().splitlines()[1] == str(tmp_path / "work" / "sub")
+    for folder in ("..", "out", "/etc", "sub/../.."):
+        with pytest.raises(ToolError, match="was refused"):
+            await box.run(make_call("run_command", command="touch made", folder=folder))
+    assert sorted(os.listdir(tmp_path)) == ["work"]
+    assert sorted(os.listdir(tmp_path / "work")) == ["out", "sub"]
+
+
+async def test_what_left_its_group_is_ended_too(tmp_path: Path) -> None:
+    command = "setsid sh -c 'echo $$ > pid; exec sleep 300' >/dev/null 2>&1 & while ! test -s pid; do :; done"
+    result = await make_tools(tmp_path).run(make_call("run_command", command=command))
+    assert b"(left in the background, and ended: sleep 300)" in result.content
+    assert await gone(int((tmp_path / "pid").read_text()))

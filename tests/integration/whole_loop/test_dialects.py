@@ -1,0 +1,138 @@
+"""Long turns in every dialect, and turns that change from one to another: each request is what it allows."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.providers.http import HttpClient
+from tests.support.loop_rig import LoopRig, lint_wire, loop_rig
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    OpaqueReasoning,
+    Reasoning,
+    Reply,
+    StreamedReply,
+    Text,
+    text_reply,
+)
+from tests.support.model_servers.dialects import DIALECTS, DialectCase, SleepRecorder
+from tests.support.model_servers.request_rules import anthropic_problems, responses_problems
+from tests.support.model_servers.signed_thinking import SignedThinkingScript
+
+STEPS = 24
+INFO = ModelInfo("local", "small", window=14_000, reserve=1_000, output=2_000)
+EAGER = msgspec.structs.replace(
+    PROFILES["balanced"],
+    protect_steps=2,
+    protect_tokens=600,
+    sweep="fixed",
+    sweep_fixed=1_500,
+    fold_after_steps=6,
+)
+PROBLEMS: dict[str, Callable[[Any], list[str]]] = {
+    "openai-chat": lambda body: lint_wire(body["messages"]),
+    "openai-responses": responses_problems,
+    "anthropic": anthropic_problems,
+}
+
+
+class Worker:
+    """A model that thinks, reads `steps` files with two calls each, and ends."""
+
+    def __init__(self, steps: int) -> None:
+        self.steps, self._number = steps, itertools.count()
+
+    def __call__(self, request: dict[str, Any], seal: str = "sealed") -> Reply:
+        """The next step; what is asked without tools gets a word."""
+        number = next(self._number)
+        if not request.get("tools") or number % (self.steps + 1) == self.steps:
+            return text_reply("All read.")
+        paths = (f"f{number % 40}.txt", f"f{(number + 1) % 40}.txt")
+        calls = (Call("read_file", json.dumps({"path": path})) for path in paths)
+        return StreamedReply(
+            Reasoning("It is in the next one."), OpaqueReasoning(seal), Text("Next."), *calls
+        )
+
+
+class Speaking:
+    """A conversation that may be led in any dialect; each has a server of its own."""
+
+    def __init__(self, rig: LoopRig, stack: AsyncExitStack, http: HttpClient) -> None:
+        self._rig, self._stack, self._http = rig, stack, http
+        self.servers: dict[str, ChatServer] = {}
+        self.bound = SignedThinkingScript(Worker(STEPS))
+
+    async def use(self, dialect: DialectCase, steps: int = STEPS) -> None:
+        """Go on in this dialect."""
+        if dialect.name not in self.servers:
+            self.bound = SignedThinkingScript(Worker(steps)) if dialect.name == "anthropic" else self.bound
+            script = self.bound if dialect.name == "anthropic" else Worker(steps)
+            server = await self._stack.enter_async_context(
+                ChatServer(script, wire_format=dialect.wire_format)
+            )
+            self.servers[dialect.name] = server
+        model = dialect.model(self.servers[dialect.name], self._http, SleepRecorder().retry_policy, INFO)
+        await self._rig.workspace.set_models(model)
+
+    def problems(self) -> list[str]:
+        """What was wrong with any request."""
+        return [
+            problem
+            for name, server in self.servers.items()
+            for body in server.bodies
+            for problem in PROBLEMS[name](body)
+        ]
+
+
+@pytest.fixture
+async def rig(tmp_path: Path) -> AsyncIterator[LoopRig]:
+    async with loop_rig(tmp_path, lambda _: text_reply("unused"), EAGER) as made:
+        for number in range(40):
+            (made.root / f"f{number}.txt").write_text(f"line of file {number}\n" * 60)
+        yield made
+
+
+@pytest.fixture
+async def speaking(rig: LoopRig) -> AsyncIterator[Speaking]:
+    http = HttpClient()
+    async with AsyncExitStack() as stack:
+        yield Speaking(rig, stack, http)
+        await http.aclose()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_a_long_turn_with_rewrites(rig: LoopRig, speaking: Speaking, dialect: DialectCase) -> None:
+    await speaking.use(dialect)
+    assert await rig.conversation.run("Read them all.") == TurnEnded("done")
+    assert speaking.problems() == []
+    assert len(rig.events(ToolAnswered)) == 2 * STEPS
+    assert rig.events(SweepMade)
+    assert rig.events(FoldMade) or rig.events(HandoverMade)
+    assert rig.response_resets() == []
+    if dialect.name == "anthropic":
+        assert speaking.bound.refused_count == 1, "the first rewrite is found out, the others are known"
+        assert any(speaking.bound.thinking_block_counts[STEPS // 2 :]), (
+            "thinking since the last rewrite goes back"
+        )
+
+
+async def test_a_session_may_change_its_dialect_between_turns(rig: LoopRig, speaking: Speaking) -> None:
+    for dialect in (*DIALECTS, *reversed(DIALECTS)):
+        await speaking.use(dialect, steps=4)
+        assert await rig.conversation.run(f"Go on in {dialect.name}.") == TurnEnded("done")
+    assert speaking.problems() == []
+    assert len(rig.events(ToolAnswered)) == 2 * 4 * 6

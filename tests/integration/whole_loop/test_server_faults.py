@@ -1,0 +1,204 @@
+"""A server that fails in the middle of a turn: a clear end or another attempt, and nothing lost."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from helix_desktop.agent.session_updates import ResponseDelta
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.loop_rig import (
+    HANDOVERS_ONLY,
+    WORKSPACE,
+    LoopRig,
+    create_http_model,
+    is_summary_request,
+    loop_rig,
+    script_replies,
+)
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Disconnect,
+    Hang,
+    Raw,
+    Reply,
+    StreamedReply,
+    Text,
+    api_error,
+    html_page,
+    text_reply,
+)
+
+LOOK = StreamedReply(Call("read_file", '{"path": "a.txt"}', id="c1"), Call("list_directory", "{}", id="c2"))
+KEY = "sk-secret-0123456789"
+OVERFLOW = api_error(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
+
+PASSING: dict[str, tuple[list[Reply], list[float]]] = {
+    "a server's fault": ([api_error(500, "boom")], [0.5]),
+    "two faults": ([api_error(503, "busy"), api_error(502, "bad gateway")], [0.5, 1.0]),
+    "too many requests": ([api_error(429, "slow down", headers={"retry-after": "7"})], [7.0]),
+    "a cut stream": ([StreamedReply(Text("Half of an ans"), Disconnect())], [0.5]),
+    "a cut call": ([StreamedReply(Call("read_file", '{"path": "a.t'), Disconnect())], [0.5]),
+}
+FINAL: dict[str, tuple[Reply, str, str]] = {
+    "faults for ever": (
+        api_error(500, "boom"),
+        "could not answer (HTTP 500",
+        "boom. Tried 25 times in 10 min.",
+    ),
+    "cut for ever": (
+        StreamedReply(Text("Half"), Disconnect()),
+        "did not finish its answer",
+        "Tried 25 times",
+    ),
+    "garbage": (StreamedReply(Raw(b"data: <<<no json>>>\n\n")), "something that is no answer", "no json"),
+    "a web page": (html_page(), "something that is no answer", "web page"),
+    "an empty answer": (StreamedReply(Text("  ")), "gave an empty answer", "without any text"),
+    "a wrong key": (api_error(401, f"Incorrect API key provided: {KEY}."), "refused the key", "[key]"),
+    "an overflow": (OVERFLOW, "larger than the window", "8192"),
+    "an unknown model": (api_error(404, "no such model"), "knows no model small", "no such model"),
+}
+
+
+async def begin_well(rig: LoopRig) -> None:
+    """A file to read."""
+    (rig.root / "a.txt").write_text("alpha\n" * 50)
+
+
+async def check_whole(rig: LoopRig, folder: Path) -> None:
+    """The transcript is valid, and another opening of the store finds every fact and every byte."""
+    await rig.assert_consistent()
+    log, session = rig.conversation.session.log, rig.conversation.session.id
+    await rig.workspace.close()
+    store = await LevelDbStore.open(folder / "store", WORKSPACE)
+    try:
+        assert await store.events(session) == log
+        for answer in (one.event for one in log if isinstance(one.event, ToolAnswered)):
+            assert len(await store.get(answer.digest)) == answer.size
+    finally:
+        await store.close()
+
+
+@pytest.mark.parametrize("name", PASSING)
+async def test_a_fault_that_passes_costs_a_wait_and_nothing_else(name: str, tmp_path: Path) -> None:
+    faults, waits = PASSING[name]
+    async with loop_rig(tmp_path, script_replies(LOOK, *faults, text_reply("All ", "well."))) as rig:
+        await begin_well(rig)
+        assert await rig.conversation.run("Look.") == TurnEnded("done")
+        assert rig.retry_waits == waits
+        assert [one.wait_s for one in rig.response_resets()] == waits
+        assert [one.text for one in rig.events(AssistantSpoke)] == ["", "All well."]
+        assert len(rig.events(ToolAnswered)) == 2
+        bodies = [sent.received.body for sent in rig.chat_requests[1:]]
+        assert len(set(bodies)) == 1, "each attempt sends the same bytes"
+        await check_whole(rig, tmp_path)
+
+
+@pytest.mark.parametrize("name", FINAL)
+async def test_a_fault_that_stays_ends_the_turn_with_what_why_and_what_to_do(
+    name: str, tmp_path: Path
+) -> None:
+    fault, what, why = FINAL[name]
+    well = asyncio.Event()
+
+    def script(request: dict[str, Any]) -> Reply:
+        messages = request["messages"]
+        if not any(one["role"] == "tool" for one in messages):
+            return LOOK
+        return text_reply("Here again.") if well.is_set() else fault
+
+    async with loop_rig(tmp_path, script, key=KEY) as rig:
+        await begin_well(rig)
+        ended = await rig.conversation.run("Look.")
+        assert ended.how == "failed"
+        assert what in ended.what
+        assert why in ended.why
+        assert ended.fix
+        assert KEY not in f"{rig.conversation.session.log} {rig.updates}"
+        await rig.assert_consistent()
+        well.set()
+        assert await rig.conversation.run("Go on.") == TurnEnded("done")
+        assert rig.events(AssistantSpoke)[-1].text == "Here again."
+        sent = rig.chat_requests[-1].messages
+        assert [one["content"] for one in sent if one["role"] == "user"] == ["Look.", "Go on."]
+        assert "alpha\n" * 50 in [one["content"] for one in sent if one["role"] == "tool"]
+        await check_whole(rig, tmp_path)
+
+
+async def test_a_server_that_is_down_is_named_and_another_one_goes_on(tmp_path: Path) -> None:
+    async with ChatServer(lambda _: text_reply("never")) as gone:
+        address = gone.base_url
+    http = HttpClient()
+    async with loop_rig(tmp_path, script_replies(text_reply("I am here."))) as rig:
+        home = rig.workspace.model
+        await rig.workspace.set_models(create_http_model(rig, address, http))
+        ended = await rig.conversation.run("Are you there?")
+        assert ended.how == "failed"
+        assert ended.what == f"local cannot be reached at {address}."
+        assert "Check that the server is running" in ended.fix
+        assert 500 < sum(rig.retry_waits) <= 600
+        await rig.workspace.set_models(home)
+        assert await rig.conversation.run("And now?") == TurnEnded("done")
+        assert [one.text for one in rig.events(UserSpoke)] == ["Are you there?", "And now?"]
+        await check_whole(rig, tmp_path)
+    await http.aclose()
+
+
+async def test_stopping_while_the_server_is_silent_leaves_a_valid_transcript(tmp_path: Path) -> None:
+    async with loop_rig(
+        tmp_path, script_replies(LOOK, StreamedReply(Text("I think"), Hang()), text_reply("Good."))
+    ) as rig:
+        await begin_well(rig)
+        await rig.conversation.send("Look.")
+        await rig.wait_for_update(ResponseDelta)
+        await rig.conversation.stop()
+        await rig.server.abandoned.wait()
+        assert rig.events(TurnEnded)[-1].how == "stopped"
+        assert rig.events(AssistantSpoke)[-1].text == "I think"
+        assert await rig.conversation.run("Go on.") == TurnEnded("done")
+        await check_whole(rig, tmp_path)
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        api_error(401, "no key"),
+        api_error(500, "boom"),
+        StreamedReply(Raw(b"data: rubbish\n\n")),
+        text_reply("I would rather not."),
+    ],
+    ids=["wrong key", "server fault", "garbage", "no sections"],
+)
+async def test_a_summary_that_fails_is_made_of_ledger_and_extracts(fault: Reply, tmp_path: Path) -> None:
+    def script(request: dict[str, Any]) -> Reply:
+        messages = request["messages"]
+        if is_summary_request(request):
+            return fault
+        if messages[-1]["role"] == "user":
+            wanted = str(messages[-1]["content"]).split()
+            return StreamedReply(*(Call("read_file", f'{{"path": "{name}"}}', id=name) for name in wanted))
+        return text_reply("Read.")
+
+    async with loop_rig(tmp_path, script, HANDOVERS_ONLY) as rig:
+        names = [f"part_{number}.txt" for number in range(24)]
+        for number, name in enumerate(names):
+            (rig.root / name).write_text(f"{number} some words of a log that goes on\n" * 110)
+        for number in range(0, len(names), 2):
+            assert (await rig.conversation.run(" ".join(names[number : number + 2]))).how == "done"
+            await rig.conversation.wait_for_background_work()
+            if rig.events(HandoverMade):
+                break
+        (made,) = rig.events(HandoverMade)
+        assert made.fallback
+        assert made.model == "no model (ledger and extracts)"
+        assert names[0] in made.ledger
+        assert len(made.sections) == 6
+        assert (await rig.conversation.run(names[-1])).how == "done"
+        await check_whole(rig, tmp_path)

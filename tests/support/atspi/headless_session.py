@@ -1,0 +1,67 @@
+"""A session of its own for an app and a screen reader: a display, a bus, and the accessibility bus on it."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+TIMEOUT_S = 30.0
+_BUS_SERVICE = Path("/usr/share/dbus-1/services/org.a11y.Bus.service")
+
+
+def missing_requirements() -> str:
+    """Say what a session needs that is not installed, nothing when all is there."""
+    if not sys.platform.startswith("linux"):
+        return "AT-SPI, which Linux has"
+    lacking = [program for program in ("Xvfb", "dbus-daemon") if shutil.which(program) is None]
+    return ", ".join([*lacking, *([] if _BUS_SERVICE.exists() else ["at-spi2-core"])])
+
+
+@contextmanager
+def run(folder: Path) -> Iterator[Mapping[str, str]]:
+    """Run display and buses with all their files in `folder`, whose path is short; the app's environment."""
+    own = {name: str(folder / name) for name in ("HOME", "XDG_RUNTIME_DIR")}
+    for place in own.values():
+        Path(place).mkdir(mode=0o700)
+    reader, writer = os.pipe()
+    screen = ("Xvfb", "-displayfd", str(writer), "-screen", "0", "1440x900x24", "-nolisten", "tcp")
+    with _run_process(screen, os.environ, pass_fds=(writer,)):
+        os.close(writer)
+        display = f":{_read_line(reader)}"
+        environ = {**os.environ, **own, "DISPLAY": display, "QT_QPA_PLATFORM": "xcb"}
+        for leading_out in ("DBUS_SESSION_BUS_ADDRESS", "AT_SPI_BUS_ADDRESS", "WAYLAND_DISPLAY"):
+            environ.pop(leading_out, None)
+        bus = ("dbus-daemon", "--session", "--nofork", f"--address=unix:path={folder}/bus")
+        reader, writer = os.pipe()
+        with _run_process((*bus, f"--print-address={writer}"), environ, pass_fds=(writer,)):
+            os.close(writer)
+            address = _read_line(reader)
+            yield environ | {"DBUS_SESSION_BUS_ADDRESS": address, "QT_LINUX_ACCESSIBILITY_ALWAYS_ON": "1"}
+
+
+@contextmanager
+def _run_process(
+    command: tuple[str, ...], environ: Mapping[str, str], pass_fds: tuple[int, ...]
+) -> Iterator[None]:
+    process = subprocess.Popen(
+        command, env=environ, pass_fds=pass_fds, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(TIMEOUT_S)
+
+
+def _read_line(descriptor: int) -> str:
+    """Read one line that a program writes when it is ready. Raises AssertionError when it never is."""
+    with open(descriptor, encoding="utf-8") as pipe:
+        ready, _, _ = select.select([pipe], [], [], TIMEOUT_S)
+        assert ready, "display or bus did not start"
+        return pipe.readline().strip()

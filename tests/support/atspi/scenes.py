@@ -1,0 +1,407 @@
+"""Pages, dialogs and menus of the real window, each opened for a test of accessibility, and closed again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from functools import partial
+from typing import Any
+
+import msgspec
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QMenu, QToolButton, QWidget
+
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.cost import CostEstimate, SpendRequest
+from helix_desktop.domain.errors import HelixError, ImagesRejected
+from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
+from helix_desktop.domain.todo import TodoItem
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, Row, ToolRow, UserRow
+from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
+from helix_desktop.ui.design import dialogs
+from helix_desktop.ui.design.window_state import Banner, BannerAction, JobRow
+from helix_desktop.ui.session.spend_approval_banners import spend_banner
+from helix_desktop.ui.settings.dialog import SettingsPage
+from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
+from helix_desktop.ui.shell.main_window import CenterPage
+from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents
+from tests.support.galleries.panes_samples import long_timeline_state
+from tests.support.model_servers.chat_server import ChatServer, api_error
+from tests.support.window.window_rig import WindowRig, until
+
+_PAGES: tuple[SettingsPage, ...] = (
+    "providers", "roles", "appearance", "policy", "permissions", "mcp", "data", "about",
+)  # fmt: skip
+
+Scene = Callable[[WindowRig], AbstractAsyncContextManager[QWidget]]
+
+
+@asynccontextmanager
+async def _center_page(rig: WindowRig, place: CenterPage) -> AsyncIterator[QWidget]:
+    rig.window.missing_folder.show_workspace("project", "/home/user/project")
+    rig.window.show_center_page(place)
+    yield rig.window
+    rig.window.show_center_page("work")
+
+
+@asynccontextmanager
+async def _page(rig: WindowRig, page: str) -> AsyncIterator[QWidget]:
+    rig.window.show_page(page)
+    await rig.wiring.workspace_controller.session_controller.refresh()
+    yield rig.window
+    rig.window.show_page("chat")
+
+
+@asynccontextmanager
+async def _rows(rig: WindowRig, above: float) -> AsyncIterator[QWidget]:
+    """Every kind of row; `above` is the part of the conversation that is scrolled away."""
+    async with _chat_rows(rig, [*rows_of_all_kinds(), *rows_of_subagents()], above) as window:
+        yield window
+
+
+@asynccontextmanager
+async def _chat_rows(rig: WindowRig, rows: list[Row], above: float = 0.0) -> AsyncIterator[QWidget]:
+    rig.chat.model.reset(rows)
+    board = rig.chat.view.chat_viewport
+    board.set_following(False)
+    board.scroll_layout.scroll_to(board.scroll_layout.heights.total * above)
+    board.refresh()
+    rig.composer.editor.setFocus()
+    yield rig.window
+    board.go_to_end()
+
+
+@asynccontextmanager
+async def _find(rig: WindowRig, page: str) -> AsyncIterator[QWidget]:
+    rig.window.show_page(page)
+    rig.window.commands.find.trigger()
+    if page == "chat":
+        QTest.keyClicks(rig.chat.find_bar.field, "the")
+        await until(lambda: " of " in rig.chat.find_bar.result.text(), "which hit is shown")
+    yield rig.window
+    QTest.keyClick(QApplication.focusWidget() or rig.window, Qt.Key.Key_Escape)
+    rig.window.show_page("chat")
+
+
+@asynccontextmanager
+async def _find_in_content(rig: WindowRig) -> AsyncIterator[QWidget]:
+    async with _page(rig, "cache") as window:
+        cache = rig.views.cache
+        cache.table.select_row(0)
+        content = cache.preview.content
+        await until(content.text.toPlainText, "the content")
+        content.open_find()
+        QTest.keyClicks(content.find_bar.field, "e")
+        await until(lambda: " of " in content.find_bar.count.text, "which hit is shown")
+        yield window
+        content.find_bar.field.clear()
+        content.find_bar.close_bar()
+
+
+@asynccontextmanager
+async def _extras(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """What stands around a conversation at times: banners, jobs, attachments."""
+    action = BannerAction("again", "Try again")
+    banners = rig.window.banners
+    former = banners.banner_ids()
+    banners.show_banner(Banner("b", "error", "It broke.", "Why.", "What to do.", (action,)))
+    estimate = CostEstimate(240_000, 0.72, 3, "box/small")
+    for ask in (SpendRequest("handover", estimate, 100_000), SpendRequest("observations", estimate, 100_000)):
+        banners.show_banner(spend_banner(ask))
+    CrashNotice(rig.window, rig.context.actions, lambda: "", rig.folder).show(RecoverySummary(1, 2, 1))
+    rig.window.jobs.show_jobs((JobRow("j", "Backing up", 0.4, True),), "extras")
+    rig.composer.set_attachments((("k", "a.png"),))
+    rig.composer.set_text("words")
+    yield rig.window
+    for banner in set(banners.banner_ids()) - {*former, "b"}:
+        banners.remove(banner)
+    rig.composer.set_text("")
+    rig.composer.set_attachments(())
+    rig.window.jobs.show_jobs((), "extras")
+
+
+@asynccontextmanager
+async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[QWidget]:
+    """A turn that waits for a busy server: a countdown, the list to do, waiting messages, a missing key."""
+    desk, former = rig.wiring.services, rig.conversation.session.id
+    settings = desk.settings
+    busy = api_error(503, "Restarting", headers={"retry-after": "600"})
+    async with ChatServer(lambda _: busy) as server:
+        model = ModelEntry(name="small")
+        provider = Provider(name="box", base_url=server.base_url, models=(model,), default_model="small")
+        with_key = msgspec.structs.replace(settings.with_provider(provider), run_keys=("box",))
+        await desk.save_settings(with_key)
+        await rig.wiring.workspace_controller.new_session()
+        await rig.workspace.choose_model(rig.conversation.session.id, "box/small")
+        await rig.wiring.workspace_controller.session_controller.show_model()
+        await until(rig.chat.key_strip.isVisible, "the notice that the key is missing")
+        rig.type_message("Count to three")
+        await until(lambda: any("try_now" in row.actions for row in rig.rows(NoticeRow)), "the countdown")
+        for text in ("Then run the tests", "And tell me how it went"):
+            rig.type_message(text)
+        await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")
+        later = (TodoItem(f"Count to {number}") for number in range(4, 14))
+        items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
+        rig.chat.model.append(ToolRow("todo", "c", "update_todo", state="ok", todo=items, is_newest=True))
+        (arrow,) = rig.chat.todo_panel.findChildren(QToolButton)
+        arrow.click()
+        rig.type_message("And more", send=False)
+        if stopped:
+            await rig.conversation.stop()
+            await rig.wait_for_turn_end()
+        yield rig.window
+        arrow.click()
+        rig.composer.set_text("")
+        await rig.conversation.stop()
+        await rig.wait_for_turn_end()
+        await rig.wiring.workspace_controller.open_session(former)
+        await desk.save_settings(settings)
+
+
+class _FakeTray:
+    """A tray that is there, and never used."""
+
+    def is_available(self) -> bool:
+        """Return True."""
+        return True
+
+    def hide_window(self) -> None:
+        """Do nothing."""
+
+
+@asynccontextmanager
+async def _quit_question(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """The question before a turn that runs is stopped."""
+    former, rig.wiring.workspace_controller.quit_controller.tray = (
+        rig.wiring.workspace_controller.quit_controller.tray,
+        _FakeTray(),
+    )
+    async with _running_turn(rig):
+        rig.window.close()
+        dialog = await _wait_for_dialog("the question")
+        yield dialog
+        dialog.close()
+        await until(lambda: _front_dialog() is None, "the end of the question")
+    rig.wiring.workspace_controller.quit_controller.tray = former
+
+
+def _turn_ends() -> list[Row]:
+    """Two attempts that were retried, and a turn that ended because the server refused an image."""
+    ends = TurnEnds()
+    rows: list[Row] = [UserRow("u", "What is on the picture?", attachments=("lamp.png",))]
+    for seq in (3, 7):
+        spoke = AssistantSpoke("It shows", "box/small", 2)
+        answer = AssistantRow(f"a{seq}", spoke.text, model="small")
+        ends.on_answer(RecordedEvent(seq, 0, spoke), spoke, [answer])
+        failed = TurnEnded("failed", "The connection was lost.", "The server closed it.")
+        ends.on_turn_event(RecordedEvent(seq + 1, 0, failed), failed)
+        retried = TurnRetried(seq + 1, seq - 1)
+        rows += ends.on_turn_event(RecordedEvent(seq + 2, 0, retried), retried)
+    what, fix = "box refused an image: lamp.png.", "Send without it, or choose another model."
+    image = TurnEnded(
+        "failed", what, "image is too large", fix, "image", (1,), "box/small", ImagesRejected.remedies
+    )
+    return [*rows, *ends.on_turn_event(RecordedEvent(12, 0, image), image)]
+
+
+@asynccontextmanager
+async def _retried_attempts(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """How turns end; the second attempt is opened."""
+    rows = _turn_ends()
+    async with _chat_rows(rig, rows) as window:
+        rig.chat.view.chat_viewport.item_cache.toggle(rows[2].key, "details")
+        rig.chat.view.chat_viewport.refresh()
+        yield window
+
+
+@asynccontextmanager
+async def _timeline(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """Every kind of card."""
+    rig.views.timeline.set_state(long_timeline_state())
+    async with _page(rig, "timeline") as window:
+        rig.views.timeline.set_state(long_timeline_state())
+        yield window
+
+
+@asynccontextmanager
+async def _new_server(rig: WindowRig) -> AsyncIterator[QWidget]:
+    async with _settings(rig, "mcp") as dialog:
+        rig.wiring.settings.dialog.mcp.open_add()
+        yield dialog
+
+
+@asynccontextmanager
+async def _new_provider(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """The form of a provider, with a list of models to choose from."""
+    async with _settings(rig, "providers") as dialog:
+        rig.wiring.settings.dialog.providers.findChildren(QMenu)[0].actions()[0].trigger()
+        yield dialog
+
+
+@asynccontextmanager
+async def _offered_models(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """The form of a provider, with what its server offers to be checked."""
+    async with _new_provider(rig) as dialog:
+        bare = SourcedSpec("server", "its list", ModelSpec())
+        priced = SourcedSpec("server", "its list", ModelSpec(window=8_192, price_in=1, price_out=2))
+        rig.wiring.settings.dialog.providers.editor.show_offered(
+            {"small": priced, "large": bare, "vision": bare}
+        )
+        yield dialog
+
+
+@asynccontextmanager
+async def _request(rig: WindowRig) -> AsyncIterator[QWidget]:
+    rig.wiring.workspace_controller.navigation.show_request()
+    yield rig.window
+
+
+@asynccontextmanager
+async def _settings(rig: WindowRig, page: SettingsPage) -> AsyncIterator[QWidget]:
+    settings = rig.wiring.settings
+    await settings.show(page)
+    yield settings.dialog
+    settings.dialog.hide()
+
+
+@asynccontextmanager
+async def _command(rig: WindowRig, name: str) -> AsyncIterator[QWidget]:
+    """The dialog or panel that a command of the menus opens."""
+    action: QAction = getattr(rig.window.commands, name)
+    action.trigger()
+    dialog = await _wait_for_dialog(f"what {name} opens")
+    yield dialog
+    dialog.close()
+    await until(lambda: _front_dialog() is None, f"the end of {name}")
+
+
+@asynccontextmanager
+async def _handover(rig: WindowRig) -> AsyncIterator[QWidget]:
+    await rig.change_policy(handover_least_gain=0.0, handover_keep=0.02)
+    async with _command(rig, "compact_now") as dialog:
+        yield dialog
+
+
+@asynccontextmanager
+async def _dialog(
+    rig: WindowRig, question: Callable[[WindowRig], Coroutine[Any, Any, object]]
+) -> AsyncIterator[QWidget]:
+    """A dialog that a coroutine asks with."""
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(question(rig))
+        dialog = await _wait_for_dialog("the dialog")
+        yield dialog
+        dialog.close()
+
+
+@asynccontextmanager
+async def _model_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
+    rig.composer.model_button.click()
+    async with _wait_for_menu() as menu:
+        yield menu
+
+
+@asynccontextmanager
+async def _entry_menu(rig: WindowRig) -> AsyncIterator[QWidget]:
+    """The menu of an entry of the cache."""
+    async with _page(rig, "cache"):
+        table = rig.views.cache.table
+        table.setFocus()
+        table.select_row(0)
+        await until(table.current_row, "what is known of the entry")
+        asks = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(), table.mapToGlobal(QPoint()))
+        QApplication.sendEvent(table, asks)
+        async with _wait_for_menu() as menu:
+            yield menu
+
+
+@asynccontextmanager
+async def _wait_for_menu() -> AsyncIterator[QWidget]:
+    """The menu that is being opened."""
+    await until(QApplication.activePopupWidget, "the menu")
+    menu = QApplication.activePopupWidget()
+    assert menu is not None
+    yield menu
+    menu.close()
+
+
+async def _wait_for_dialog(description: str) -> QWidget:
+    """Wait for the dialog or panel that is being opened."""
+    await until(_front_dialog, description)
+    dialog = _front_dialog()
+    assert dialog is not None
+    return dialog
+
+
+def _front_dialog() -> QWidget | None:
+    """The dialog or panel that is open."""
+    kinds = ("Switcher", "CommandPalette")
+    return next(
+        (
+            one
+            for one in QApplication.topLevelWidgets() + QApplication.allWidgets()
+            if one.isVisible() and (isinstance(one, QDialog) or type(one).__name__ in kinds)
+        ),
+        None,
+    )
+
+
+def _ask_removal(rig: WindowRig) -> Coroutine[Any, Any, str]:
+    choices = (dialogs.Choice("yes", "Remove", "danger"), dialogs.Choice("no", "Cancel"))
+    return dialogs.ask(rig.window, rig.window.theme, "Remove it?", "It cannot be brought back.", choices)
+
+
+SCENES: dict[str, Scene] = {
+    "chat": partial(_page, page="chat"),
+    "rows-first": partial(_rows, above=0.0),
+    "rows-middle": partial(_rows, above=0.4),
+    "rows-last": partial(_rows, above=0.8),
+    "cache": partial(_page, page="cache"),
+    "timeline": _timeline,
+    "find-in-chat": partial(_find, page="chat"),
+    "find-in-cache": partial(_find, page="cache"),
+    "find-in-content": _find_in_content,
+    "extras": _extras,
+    "attempts": _retried_attempts,
+    "running": _running_turn,
+    "stopped": partial(_running_turn, stopped=True),
+    "quit": _quit_question,
+    "model-menu": _model_menu,
+    "entry-menu": _entry_menu,
+    "request": _request,
+    "welcome": partial(_center_page, place="welcome"),
+    "missing": partial(_center_page, place="missing"),
+    "empty": partial(_center_page, place="empty"),
+    **{f"settings-{page}": partial(_settings, page=page) for page in _PAGES},
+    "new-server": _new_server,
+    "new-provider": _new_provider,
+    "offered-models": _offered_models,
+    "switcher": partial(_command, name="switch_workspace"),
+    "commands": partial(_command, name="all_commands"),
+    "clean-up": partial(_command, name="clean_up"),
+    "trash": partial(_command, name="trash"),
+    "secret": partial(_command, name="forget"),
+    "budget": partial(_command, name="set_budget"),
+    "handover": _handover,
+    "keys": partial(_command, name="keys"),
+    "trust": partial(
+        _dialog, question=lambda rig: rig.wiring.workspace_controller.trust.ask(rig.workspace.id)
+    ),
+    "question": partial(_dialog, question=_ask_removal),
+    "text-question": partial(
+        _dialog, question=lambda rig: dialogs.get_text(rig.window, "Name of the session")
+    ),
+    "log": partial(
+        _dialog, question=lambda rig: dialogs.exec_async(LogDialog(rig.window, "A line.", rig.folder))
+    ),
+    "notice": partial(
+        _dialog,
+        question=lambda rig: dialogs.show_error_dialog(
+            HelixError("It broke.", "Why."), rig.context.appearance
+        ),
+    ),
+}

@@ -1,0 +1,381 @@
+"""Pictures of every kind of row, light and dark, wide and narrow.
+
+Run it with `python tests/support/galleries/chat_gallery.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
+    AssistantRow,
+    DividerRow,
+    HeadAndTail,
+    NoticeRow,
+    OriginalOutput,
+    Row,
+    ToolRow,
+    ToolState,
+    UserRow,
+)
+from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+
+DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
+CODE = """@dataclass(slots=True)
+class StreamFlush:
+    interval: float = 0.033  # 30 Hz
+
+    async def run(self, tokens: AsyncIterator[str]) -> None:
+        async for tok in tokens:
+            self.buffer.append(tok)
+            if monotonic() - self.last >= self.interval:
+                self.flush()  # about 3 ms"""
+ANSWER = """I looked at the renderer and at the last three traces. Every token re-parses the **whole** \
+message, so the cost grows with its length:
+
+- `setMarkdown()` runs once per token — 38 ms at 16 KB
+- the fix: freeze finished blocks, rebuild only the open one
+"""
+LONG = f"""## What changed
+
+Tokens are now buffered and flushed **30 times a second**; finished blocks are *frozen*. See \
+[the design notes](https://example.org/notes) or https://example.org/plan, and `StreamFlush` in `stream.py`:
+
+```python src/helix/stream.py
+{CODE}
+```
+
+### Steps, in order
+
+1. Measure first:
+   ```bash
+   $ helix bench --only stream
+   ```
+2. Freeze finished blocks
+   - nested point with `code`
+   - another one that is long enough to wrap onto a second line, so that the hanging indent can be judged
+3. Done ~~twice~~ once
+
+> A rendering that grows with the message is a bug that waits for a long message.
+
+| figure | before | after |
+|:--|--:|--:|
+| flush p50 | 22 ms | **3.7 ms** |
+| flush p99 | 61 ms | 8.2 ms |
+| growth with length | linear | `none` |
+
+---
+
+That is all. ![a chart](https://example.org/chart.png)
+"""
+DIFFSTAT = """src/helix/stream.py            | 41 ++++++++++++++-------
+src/helix/ui/message_view.py   | 18 +++++----"""
+PATCH = """@@ -12,4 +12,5 @@ class StreamFlush:
+     interval: float = 0.033
+-    def flush(self) -> None:
++    def flush(self, force: bool = False) -> None:
++        \"\"\"Render what has arrived.\"\"\"
+         self.render()"""
+
+
+def turn_rows() -> list[Row]:
+    """The scene of the reference picture."""
+    at = 1_795_000_000_000
+    return [
+        UserRow(
+            "u1",
+            "Long answers stall the chat view. Re-render what changed, and keep 500 tokens/s smooth.",
+            at,
+        ),
+        AssistantRow("a1", ANSWER, at, "Opus"),
+        ToolRow("t1", "c1", "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
+        DividerRow("d1", "sweep", "6 outputs cached · 41.2k → 3.1k tokens", 12, False, ("view", "undo")),
+        AssistantRow(
+            "a2",
+            f"Tokens are now buffered and flushed **30 times a second**; finished blocks are frozen:"
+            f"\n\n```python src/helix/stream.py\n{CODE}\n```",
+            at,
+            "Opus",
+        ),
+        ToolRow("t2", "c2", "edit_file", "tests/test_stream.py", "running"),
+    ]
+
+
+def rows_of_all_kinds() -> list[Row]:
+    """Every kind and state."""
+    at = 1_795_000_000_000
+    rows: list[Row] = [
+        UserRow(
+            "v1",
+            "Read `stream.py` and fix it:\n\n```python\nraise ValueError(*args)\n```\nKeep __slots__.",
+            at,
+            1,
+            ("stream.py", "notes.md"),
+        ),
+        AssistantRow(
+            "b1", LONG, at, "Opus", demo=True, reasoning="The user wants the cost flat in length. " * 8
+        ),
+    ]
+    return rows + _tool_rows() + _approval_and_notice_rows(at)
+
+
+def _tool_rows() -> list[Row]:
+    head = "\n".join(f"{n:>4}  def test_{n}(): assert stream({n}) == {n}" for n in range(1, 7))
+    return [
+        ToolRow(
+            "t3",
+            "c3",
+            "read_file",
+            "src/helix/a/very/long/path/to/some/module/with/a/long_name_stream.py",
+            "ok",
+            head,
+            head,
+            1_210,
+            48_000,
+            1_234,
+            400,
+            None,
+            DIGEST,
+            "cached",
+        ),
+        ToolRow(
+            "t4",
+            "c4",
+            "bash",
+            "pytest -q tests/unit",
+            "failed",
+            "E   assert 1 == 2",
+            "",
+            44,
+            900,
+            320,
+            12_400,
+            1,
+            "",
+            "in window",
+        ),
+        ToolRow("t5", "c5", "grep", "TODO", "denied"),
+        ToolRow(
+            "t6",
+            "c6",
+            "recall_cached_content",
+            DIGEST[:12],
+            "ok",
+            "x",
+            "",
+            300,
+            9000,
+            4100,
+            3,
+            None,
+            DIGEST,
+            "recalled",
+        ),
+        *_output_form_rows(head),
+        ToolRow("t7", "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
+        ToolRow("t8", "c8", "mcp__db__query", "select 1", "approval"),
+    ]
+
+
+def _output_form_rows(head: str) -> list[Row]:
+    """Outputs in part, folded, observed, pinned, left out; arguments as markers."""
+    asked = "the names of the tests that fail, with file and line, and the first line of each error"
+    ends = HeadAndTail(head, head, 4_100)
+    return [
+        ToolRow(
+            "s1", "k1", "run_command", "pytest -q tests/unit --maxfail=3", "ok", head, "", 6, 48_000, 590,
+            4_100, 1, DIGEST, "in window", 31, "preview", original=OriginalOutput(ends, 12_400),
+        ),
+        ToolRow(
+            "s2", "k2", "run_command", "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
+            "test_a, test_b", "", 1, 91_000, 320, 6_000, 0, DIGEST, "folded", 33, "compact", asked, "agent",
+        ),
+        ToolRow(
+            "s3", "k3", "write_file", "src/helix/render/blocks.py", "ok", "+212 lines", "", 1, 40, 12, 8,
+            None, DIGEST, "cached", 35, arguments=(DIGEST,), arguments_cached=True,
+        ),
+        ToolRow("s4", "k4", "read_file", "docs/DESIGN.md", "ok", head, head, 90, 9_000, 2_400, 3, None,
+                DIGEST, "pinned", 37),
+        ToolRow("s5", "k5", "read_file", "src/helix/stream.py", "ok", head, head, 90, 9_000, 2_400, 3, None,
+                DIGEST, "observed", 39),
+        ToolRow("s6", "k6", "search_text", "StreamFlush", "ok", head, head, 90, 9_000, 2_400, 3, None, DIGEST,
+                "left out", 41),
+    ]  # fmt: skip
+
+
+def rows_of_subagents() -> list[Row]:
+    """Subagents side by side: waiting for a place, at work, waiting for the person, and after their ends."""
+    began = int(time.time() * 1000) - 83_000
+    tool = "search_text StreamFlush in src/helix/render and everything below it, also in generated files"
+    states = [
+        ("Find every caller of login()", SubagentStatus("thinking", 0, 0, 0.0, 9_200, 128_000, "", began)),
+        ("Read the migration logs",
+         SubagentStatus("working", 12, 184_300, 0.0912, 61_400, 128_000, tool, began)),
+        ("Update the changelog",
+         SubagentStatus("waiting", 3, 21_000, 0.004, 14_000, 128_000, "write_file", began)),
+        ("Check the French translation", SubagentStatus("queued")),
+    ]  # fmt: skip
+    ended: list[tuple[str, ToolState, SubagentStatus]] = [
+        ("Count the tests", "ok", SubagentStatus("done", 4, 12_300, 0.0412, duration_ms=42_000)),
+        ("Bisect the failure", "failed", SubagentStatus("failed", 1, 900)),
+        ("Measure the flush times", "interrupted", SubagentStatus("stopped", 7, 90_400, 1.2)),
+        ("A task that the app's end cut off", "interrupted", SubagentStatus("interrupted")),
+    ]
+    found = "There are 41 tests in 6 files.\n\n[The subagent's log: session 0123, 4 model calls]"
+    return [
+        UserRow("u1", "Look into the slow streaming, and read everything that concerns it.", 0, 1),
+        AssistantRow("a1", "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
+        *(
+            ToolRow(f"d{n}", f"c{n}", "delegate", title, "running", subagent_session="0123",
+                subagent_status=errand)
+            for n, (title, errand) in enumerate(states)
+        ),
+        *(
+            ToolRow(
+                f"e{n}", f"k{n}", "delegate", title, state, found, "", 3, 90, 31, 42_000, None, DIGEST,
+                "in window", 30 + n, subagent_session="0123", subagent_status=errand,
+            )
+            for n, (title, state, errand) in enumerate(ended)
+        ),
+    ]  # fmt: skip
+
+
+def _divider_rows() -> list[Row]:
+    back = ("view", "undo")
+    form = "You let the agent see run_command pytest -q tests/unit whole · 12.4k tokens"
+    swept = "3 outputs and the arguments of 2 steps became markers · saved 4.4k tokens"
+    placed = "12 observations took the place of 46 messages · saved 22k tokens"
+    pinned = "You pinned read_file docs/DESIGN.md · it stays in the window"
+    return [
+        DividerRow("d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, actions=back),
+        DividerRow("d5", "fold", "28 steps folded into a note · saved 9.1k tokens", 41, actions=back),
+        DividerRow("d6", "sweep", swept, 42, actions=back, is_quiet=True),
+        DividerRow(
+            "d7", "observations", "12 observations prepared from 46 messages", 43, False, ("view",), True
+        ),
+        DividerRow("d8", "observations", placed, 44, actions=back),
+        DividerRow(
+            "d9", "left out", "9 steps left out for want of room · saved 40k tokens", 45, actions=back
+        ),
+        DividerRow("d10", "pin", pinned, 46, actions=("show",), is_quiet=True, about_seq=37),
+        DividerRow("d11", "form", form, 47, actions=("show", "undo"), is_quiet=True, about_seq=31),
+        DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
+        DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
+        DividerRow(
+            "d12", "fold", "11 steps folded into a note · saved 3.1k tokens", 48, True, ("view", "redo")
+        ),
+    ]
+
+
+def _approval_and_notice_rows(at: int) -> list[Row]:
+    return [
+        ApprovalRow(
+            "p1",
+            "c8",
+            "edit_file",
+            "Change src/helix/stream.py",
+            PATCH,
+            (
+                "Change the file src/helix/stream.py",
+                "Change any file in src/helix",
+                "Change any file",
+            ),
+            "edit",
+            position="1 of 2",
+        ),
+        ApprovalRow(
+            *("p2", "c9", "run_command", "Run a command in the workspace", "git push --force origin main"),
+            ("Run: git push --force origin main",),
+            "command",
+            matched_rule="Always ask before: run commands like: git push *",
+            position="2 of 2",
+        ),
+        *_divider_rows(),
+        NoticeRow(
+            "n1",
+            "error",
+            "The provider refused the request (401).",
+            "The key for Anthropic is not accepted any more.",
+            "Paste a new key, or choose another model. Your text is kept.",
+            ("open_settings", "retry"),
+        ),
+        NoticeRow(
+            "n2",
+            "warning",
+            "Nothing was summarised.",
+            "The handover would have freed 4 %, at least 10 % is needed.",
+        ),
+        NoticeRow(
+            "n3", "info", "The offline demo answers from a script.", "", "Paste a key to talk to a model."
+        ),
+        AssistantRow("b2", "I stopped half", at, "Haiku"),
+        AssistantRow("b3", "", at, "Haiku", streaming=True),
+    ]
+
+
+def build_scene(rows: list[Row], theme: Theme, size: tuple[int, int]) -> tuple[QWidget, ChatView]:
+    """A conversation above a composer."""
+    window = QWidget()
+    palette = window.palette()
+    palette.setColor(QPalette.ColorRole.Window, theme.canvas)
+    window.setPalette(palette)
+    model = ChatModel(window)
+    view = ChatView(model, theme)
+    composer = Composer(theme)
+    composer.set_model("Opus 4.5")
+    composer.set_estimate("≈ 1.2k tokens")
+    composer.set_attachments((("r1", "bash output 9f3a1c · 1.2k"),))
+    layout = QVBoxLayout(window)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(0)
+    layout.addWidget(view, 1)
+    layout.addWidget(composer)
+    window.resize(*size)
+    model.reset(rows)
+    window.show()
+    return window, view
+
+
+def main() -> int:
+    """Write the pictures to build/."""
+    app = QApplication(sys.argv[:1])
+    app.setStyle("Fusion")
+    fonts.load(resources_dir() / "fonts")
+    app.setFont(fonts.base())
+    out = Path("build")
+    out.mkdir(exist_ok=True)
+    for theme in (LIGHT, DARK):
+        for name, rows, size in (
+            ("turn", turn_rows(), (776, 834)),
+            ("kinds", rows_of_all_kinds(), (1440, 5200)),
+            ("narrow", rows_of_all_kinds(), (620, 6000)),
+            ("subagents", rows_of_subagents(), (980, 1000)),
+            ("subagents-narrow", rows_of_subagents(), (560, 1100)),
+        ):
+            window, view = build_scene(rows, theme, size)
+            for key in ("t1", "t3", "b1", "s1", "s2", "e1"):
+                index = view.chat_viewport.model.index_of(key)
+                if index is not None:
+                    view.chat_viewport.item_cache.toggle(key, "thoughts" if key == "b1" else "card")
+            view.highlighter.finish()
+            view.chat_viewport.refresh()
+            view.highlighter.finish()
+            window.grab().save(str(out / f"chat-{name}-{theme.name}.png"))
+            window.close()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

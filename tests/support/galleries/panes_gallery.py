@@ -1,0 +1,292 @@
+"""Pictures of cache browser, timeline and inspector.
+
+Run it with `python -m tests.support.galleries.panes_gallery [OUT [NAME]]`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+from PySide6.QtWidgets import QApplication, QWidget
+from qasync import QEventLoop
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewState
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.inspector.rows import InspectorState
+from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
+from helix_desktop.ui.timeline.cards import SweepView
+from helix_desktop.ui.timeline.fold_view import FoldView
+from helix_desktop.ui.timeline.handover_view import HandoverView
+from helix_desktop.ui.timeline.observations_view import ObservationsView
+from helix_desktop.ui.timeline.view import Timeline
+from tests.support.galleries import panes_samples as samples
+from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
+
+Shot = Callable[[TaskScope, Theme], Coroutine[Any, Any, QWidget]]
+
+
+async def settle(rounds: int = 40) -> None:
+    """Let the loop deliver what is under way."""
+    for _ in range(rounds):
+        await asyncio.sleep(0.002)
+
+
+async def _browser(scope: TaskScope, theme: Theme, entries: int, row: int = 2) -> CacheBrowser:
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    retint(pane, theme)
+    pane.set_source(SampleCache([cache_row(number) for number in range(entries)]))
+    pane.resize(804, 846)
+    pane.show()
+    await settle()
+    if entries:
+        pane.table.select_row(row)
+    return pane
+
+
+async def cache(scope: TaskScope, theme: Theme) -> QWidget:
+    """A chosen file, verified."""
+    pane = await _browser(scope, theme, 312, 8)
+    row = cache_row(8)
+    pane.show_preview(PreviewState(row, CODE))
+    pane.set_verified(row.digest, True, "verified 14:31")
+    pane.table.setFocus()
+    return pane
+
+
+async def cache_wide(scope: TaskScope, theme: Theme) -> QWidget:
+    """All columns, a long content with find open, and a verification under way."""
+    pane = await _browser(scope, theme, 5_000, 2)
+    pane.resize(1440, 900)
+    text = b"".join(b"line %d: StreamFlush was seen at src/helix/stream.py\n" % n for n in range(3_512))
+    pane.show_preview(PreviewState(cache_row(2), b"x" * 9_000 + b"\n" + text))
+    pane.set_progress(CacheProgress("Verifying", 1_204, 5_000))
+    pane.preview.content.open_find()
+    pane.preview.content.find_bar.field.setText("streamflush")
+    await settle(120)
+    pane.preview.content.find_bar.step(3)
+    return pane
+
+
+async def cache_damaged(scope: TaskScope, theme: Theme) -> QWidget:
+    """A damaged entry in a small window."""
+    pane = await _browser(scope, theme, 60, 23)
+    pane.resize(520, 620)
+    await settle()
+    state = PreviewState(
+        cache_row(23), None, "The stored bytes no longer have this hash; a copy is in quarantine."
+    )
+    pane.show_preview(state)
+    pane.table.select_row(23)
+    return pane
+
+
+async def cache_binary(scope: TaskScope, theme: Theme) -> QWidget:
+    """Hexadecimal."""
+    pane = await _browser(scope, theme, 12, 1)
+    pane.show_preview(PreviewState(cache_row(1), bytes(range(256)) * 4))
+    return pane
+
+
+async def cache_empty(scope: TaskScope, theme: Theme) -> QWidget:
+    """Nothing cached yet."""
+    return await _browser(scope, theme, 0)
+
+
+async def cache_no_match(scope: TaskScope, theme: Theme) -> QWidget:
+    """A filter that nothing passes."""
+    pane = await _browser(scope, theme, 40)
+    pane.filter_bar.field.setText("zebra")
+    await settle(150)
+    return pane
+
+
+async def cache_search(scope: TaskScope, theme: Theme) -> QWidget:
+    """A search with its lines, a handover that says the same, and filters that hold."""
+    pane = await _browser(scope, theme, 312, 0)
+    source = SampleCache([cache_row(number) for number in range(312)])
+    source.handovers = (
+        HandoverLink("s-1", 41, "Flush the stream", "Stalls came from the open fence."),
+        HandoverLink("s-2", 97, "Colours of the margin", "Kept the stream as it is."),
+    )
+    pane.set_source(source)
+    pane.filter_bar.toggle(tool_option("read_file"))
+    pane.filter_bar.toggle(SIZE_OPTIONS[0])
+    pane.filter_bar.field.setText("stream")
+    await settle(200)
+    pane.table.select_row(1)
+    row = pane.model.entry(1)
+    if row is not None:
+        pane.show_preview(PreviewState(row, CODE))
+    pane.table.setFocus()
+    await settle(100)
+    return pane
+
+
+async def cache_search_narrow(scope: TaskScope, theme: Theme) -> QWidget:
+    """The same in a small window."""
+    pane = await cache_search(scope, theme)
+    pane.resize(540, 700)
+    await settle()
+    return pane
+
+
+async def cache_sorted(scope: TaskScope, theme: Theme) -> QWidget:
+    """The largest first, in a wide window."""
+    pane = await _browser(scope, theme, 312, 3)
+    pane.resize(1440, 900)
+    pane.table.sort_requested.emit("size")
+    await settle(100)
+    pane.table.select_row(3)
+    return pane
+
+
+async def timeline(scope: TaskScope, theme: Theme) -> QWidget:
+    """Handovers, sweeps, a failure, an undo."""
+    return _timeline(theme, samples.timeline_state(), 804, 1_500)
+
+
+async def timeline_long(scope: TaskScope, theme: Theme) -> QWidget:
+    """Every kind of card, with the filter; a note and facts unfolded."""
+    pane = _timeline(theme, samples.long_timeline_state(), 804, 2_700)
+    _unfold(pane)
+    return pane
+
+
+async def timeline_long_narrow(scope: TaskScope, theme: Theme) -> QWidget:
+    """The same in a narrow window."""
+    pane = _timeline(theme, samples.long_timeline_state(), 420, 3_600)
+    _unfold(pane)
+    return pane
+
+
+def _unfold(pane: Timeline) -> None:
+    note, facts = pane.card_widget(497), pane.card_widget(498)
+    if isinstance(note, FoldView):
+        note.note.head.setChecked(True)
+    if isinstance(facts, ObservationsView):
+        for part in facts.parts:
+            part.head.setChecked(True)
+
+
+async def timeline_small(scope: TaskScope, theme: Theme) -> QWidget:
+    """A compaction under way in a small window; hashes of a sweep unfolded."""
+    running = RunningCard("Summarise", "## Current Issues\nHighlighting inside an open fence still lexes the")
+    pane = _timeline(theme, replace(samples.timeline_state(), running=running), 460, 1_000)
+    sweep = pane.card_widget(470)
+    if isinstance(sweep, SweepView):
+        sweep.unfold()
+    head = pane.card_widget(492)
+    if isinstance(head, HandoverView):
+        head.opener.setChecked(False)
+    return pane
+
+
+async def timeline_empty(scope: TaskScope, theme: Theme) -> QWidget:
+    """No handover yet."""
+    return _timeline(theme, TimelineState((), samples.usage_points(20), 14_640, 24_000), 804, 600)
+
+
+async def inspector(scope: TaskScope, theme: Theme) -> QWidget:
+    """A window two thirds full."""
+    return _inspector(theme, samples.inspector_state(), 296, 900)
+
+
+async def inspector_near(scope: TaskScope, theme: Theme) -> QWidget:
+    """Beyond the threshold, estimated, in a wider dock."""
+    return _inspector(theme, samples.inspector_state(3_000, 20_900, True), 380, 1_100)
+
+
+async def inspector_page(scope: TaskScope, theme: Theme) -> QWidget:
+    """The request as text."""
+    pane = _inspector(theme, samples.inspector_state(), 380, 620)
+    pane.show_page("Next request", "system\n  You are an agent.\n\nuser\n  Re-render only what changed.")
+    return pane
+
+
+async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
+    """No session."""
+    return _inspector(theme, None, 296, 500)
+
+
+def _inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
+    pane = Inspector()
+    pane.set_theme(theme)
+    pane.set_state(state)
+    pane.resize(width, height)
+    pane.show()
+    return pane
+
+
+def _timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
+    pane = Timeline(lambda: NOW_MS)
+    pane.set_theme(theme)
+    pane.set_state(state)
+    pane.resize(width, height)
+    pane.show()
+    return pane
+
+
+SHOTS: tuple[Shot, ...] = (
+    cache,
+    cache_wide,
+    cache_damaged,
+    cache_binary,
+    cache_empty,
+    cache_no_match,
+    cache_search,
+    cache_search_narrow,
+    cache_sorted,
+    timeline,
+    timeline_long,
+    timeline_long_narrow,
+    timeline_small,
+    timeline_empty,
+    inspector,
+    inspector_near,
+    inspector_page,
+    inspector_empty,
+)
+
+
+async def _save_all(out: Path, name_filter: str, app: QApplication) -> None:
+    for theme in (LIGHT, DARK):
+        stylesheet.apply(app, theme)
+        for shot in SHOTS:
+            if name_filter and name_filter not in shot.__name__:
+                continue
+            scope = TaskScope()
+            pane = await shot(scope, theme)
+            await settle()
+            pane.grab().save(str(out / f"{shot.__name__}-{theme.name}.png"))
+            pane.close()
+            pane.deleteLater()
+            await scope.close()
+
+
+def main() -> None:
+    """Save all pictures, or those whose name holds the second argument."""
+    out = Path(sys.argv[1] if len(sys.argv) > 1 else "build/panes")
+    out.mkdir(parents=True, exist_ok=True)
+    app = QApplication([])
+    fonts.load(resources_dir() / "fonts")
+    with asyncio.Runner(loop_factory=lambda: QEventLoop(app)) as runner:
+        runner.run(_save_all(out, sys.argv[2] if len(sys.argv) > 2 else "", app))
+
+
+if __name__ == "__main__":
+    main()

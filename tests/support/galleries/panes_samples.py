@@ -1,0 +1,370 @@
+"""Contents, handovers and windows as a session would leave them, for pictures and tests of the panes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.ui.cache.rows import (
+    CacheFilter,
+    CacheRow,
+    CacheSearchResults,
+    CacheSort,
+    CacheState,
+    CacheTotals,
+    HandoverLink,
+)
+from helix_desktop.ui.inspector.from_window import policy_levels
+from helix_desktop.ui.inspector.rows import (
+    CacheStats,
+    InspectorState,
+    RowKind,
+    Saving,
+    Segment,
+    WindowRow,
+)
+from helix_desktop.ui.timeline.card_data import (
+    Bullet,
+    FailureCard,
+    FoldCard,
+    HandoverCard,
+    ManualActionCard,
+    ObservationsCard,
+    ObservedFact,
+    PlacedCard,
+    PointKind,
+    Section,
+    SweepCard,
+    TimelineCard,
+    TimelineState,
+    UndoCard,
+    UsagePoint,
+)
+
+NOW_MS = 1_795_000_000_000
+_FILES = (
+    ("read_file", "src/helix/stream.py", "@dataclass(slots=True)"),
+    ("run_command", "pytest -q tests/test_stream.py", "42 passed in 3.18s"),
+    ("search_text", "StreamFlush", "src/helix/stream.py:12: class StreamFlush:"),
+    ("read_file", "docs/DESIGN.md", "# Streaming without stalls"),
+    ("list_directory", "src/helix", "__init__.py  stream.py  message_view.py"),
+    ("edit_file", "tests/test_stream.py", "+27 lines, -3 lines"),
+    ("run_command", "git diff --stat", "src/helix/stream.py | 41 +++++++++------"),
+    ("read_file", "config/very/deep/folder/with/a/long/name/settings.production.toml", "[server]"),
+)
+CODE = b'''@dataclass(slots=True)
+class StreamFlush:
+    """Buffers tokens and hands them on thirty times a second."""
+
+    interval: float = 0.033  # 30 Hz
+    buffer: list[str] = field(default_factory=list)
+
+    async def run(self, tokens: AsyncIterator[str]) -> None:
+        async for token in tokens:
+            self.buffer.append(token)
+            if monotonic() - self.last >= self.interval:
+                self.flush()  # about 3 ms
+
+    def flush(self) -> None:
+        text, self.buffer = "".join(self.buffer), []
+        self.last = monotonic()
+        self.view.append(text)
+'''
+
+
+_STATES: tuple[CacheState, ...] = (
+    "in window", "in window", "marker", "marker", "folded", "handed over", "stored", "observed", "index",
+    "marker", "pinned", "in part",
+)  # fmt: skip
+
+
+def cache_row(number: int) -> CacheRow:
+    """The `number`th entry of a cache, newest first."""
+    tool, target, line = _FILES[number % len(_FILES)]
+    size = 900 + (number * 7_919) % 90_000
+    state = _STATES[number % len(_STATES)] if number != 23 else "damaged"
+    tokens = size // 4
+    return CacheRow(
+        digest=hashlib.sha256(b"%d" % number).hexdigest(),
+        state=state,
+        tool=tool,
+        target=target,
+        first_line=line,
+        size=size,
+        tokens=tokens,
+        saved=tokens - 65 if state in ("marker", "handed over", "folded", "observed") else 0,
+        recalls=(0, 0, 2, 0, 1)[number % 5],
+        references=1 + number % 3,
+        created_at_ms=NOW_MS - number * 7 * 60_000,
+        last_used_at_ms=NOW_MS - number * 3 * 60_000,
+    )
+
+
+_SORT_KEYS: dict[str, Callable[[CacheRow], Any]] = {
+    "created": lambda row: row.created_at_ms,
+    "size": lambda row: row.size,
+    "target": lambda row: row.target,
+    "tool": lambda row: row.tool,
+    "saved": lambda row: row.saved,
+}
+
+
+def _matches(row: CacheRow, words: Sequence[str]) -> bool:
+    text = f"{row.tool} {row.target} {row.first_line}".lower()
+    return row.digest.startswith(words[0]) or all(word in text for word in words)
+
+
+class SampleCache:
+    """A CacheSource over rows in memory; `asked` counts the fetches."""
+
+    def __init__(self, rows: Sequence[CacheRow]) -> None:
+        self.all_rows = list(rows)
+        self.fetch_sizes: list[int] = []
+        self.session_digests = {row.digest for row in rows[::2]}
+        self.search_page_size = 10_000
+        self.hits: dict[str, str] = {}
+        self.handovers: tuple[HandoverLink, ...] = ()
+
+    async def ids(self, cache_filter: CacheFilter) -> bytes:
+        """Digests that pass, in order."""
+        found = [row for row in self.all_rows if cache_filter.state in (None, row.state)]
+        if cache_filter.session_only:
+            found = [row for row in found if row.digest in self.session_digests]
+        narrowed = cache_filter.entry_filter
+        found = [row for row in found if narrowed.tool in ("", row.tool) and row.size >= narrowed.least_size]
+        sort = cache_filter.sort
+        if sort != CacheSort():
+            found.sort(key=_SORT_KEYS[sort.column], reverse=sort.is_descending)
+        return b"".join(bytes.fromhex(row.digest) for row in found)
+
+    async def search(self, cache_filter: CacheFilter, cursor: str = "") -> CacheSearchResults:
+        """What holds the words, or begins with the hash; in parts of `part` hits."""
+        words = cache_filter.text.lower().split()
+        ids = await self.ids(cache_filter)
+        held = {row.digest: row for row in self.all_rows}
+        digests = [ids[at : at + 32].hex() for at in range(0, len(ids), 32)]
+        found = [one for one in digests if _matches(held[one], words)]
+        self.hits = {one: f"12: {held[one].first_line}" for one in found}
+        end = int(cursor or "0") + self.search_page_size
+        more = str(end) if end < len(found) else ""
+        return CacheSearchResults(b"".join(map(bytes.fromhex, found[:end])), more, self.handovers)
+
+    async def tools(self) -> Sequence[str]:
+        """The tools of the rows."""
+        return sorted({row.tool for row in self.all_rows if row.tool})
+
+    async def sessions(self) -> Sequence[tuple[str, str]]:
+        """Two of them."""
+        return [("s-1", "Flush the stream"), ("s-2", "Colours of the margin")]
+
+    async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
+        """The rows of some digests."""
+        self.fetch_sizes.append(len(digests))
+        held = {row.digest: row for row in self.all_rows}
+        found = [held[digest] for digest in digests if digest in held]
+        return [replace(row, hit=self.hits.get(row.digest, "")) for row in found]
+
+    async def totals(self) -> CacheTotals:
+        """Counts and sizes of everything."""
+        size = sum(row.size for row in self.all_rows)
+        return CacheTotals(len(self.all_rows), size, size // 4)
+
+
+_SECTIONS = (
+    Section("Project Background", (
+        Bullet("A desktop agent that streams answers; the renderer lives in `src/helix/stream.py`.", (2, 9)),
+        Bullet("Tests run with `pytest -q` and must stay green.", (4,)),
+    )),
+    Section("Technical Details", (
+        Bullet("Finished blocks are frozen; only the open one is rebuilt, every **33 ms**.", (12, 17, 31)),
+        Bullet("`setMarkdown()` once per token cost 38 ms at 16 KB and grew with the length of the message, "
+               "which is why long answers stalled the view.", (14,)),
+    )),
+    Section("Completed Work", (
+        Bullet("Wrote `StreamFlush` and its tests; 42 pass.", (22, 24)),
+        Bullet("Removed the sidecar index.", ()),
+    )),
+    Section("Current Issues", (
+        Bullet("Highlighting inside an open fence still lexes the whole fence.", (37,)),
+    )),
+    Section("TODO Items", (
+        Bullet("Measure at 500 tokens/s with `bench_stream.py`.", (41,)),
+        Bullet("Ask for the colour of the frozen blocks' margin.", (43,)),
+    )),
+    Section("User Preferences", ()),
+)  # fmt: skip
+_LEDGER = """files   src/helix/stream.py  read, edited
+        tests/test_stream.py  written
+commands  pytest -q tests/test_stream.py  exit 0 (3 times)
+numbers   33 ms, 500 tokens/s, 38 ms
+cached    9f3ac21e  6b86b273  d4735e3a"""
+
+
+def handover_card(number: int, seq: int, undone: bool = False, **changes: object) -> HandoverCard:
+    """A handover of a session that works on a renderer."""
+    values: dict[str, object] = {
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "before": 21_300,
+        "after": 8_400,
+        "messages": 46, "trigger": HandoverTrigger.THRESHOLD, "threshold": 0.85,
+        "sections": _SECTIONS, "ledger": _LEDGER,
+        "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31, "model": "demo", "demo": True,
+        "duration_ms": 1_240, "is_undone": undone,
+    }  # fmt: skip
+    return HandoverCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
+
+
+def timeline_state() -> TimelineState:
+    """Two handovers, one of them undone, sweeps, a failure."""
+    hashes = tuple(hashlib.sha256(b"%d" % number).hexdigest() for number in range(14))
+    at = NOW_MS - 9 * 60_000
+    cards: tuple[TimelineCard, ...] = (
+        handover_card(3, 492),
+        SweepCard(470, at, 14, 9_800, SweepReason.BATCH, hashes),
+        UndoCard(455, at - 3_000_000, "undo", 440, "Handover 2"),
+        handover_card(2, 440, True, model="", demo=False, trigger=HandoverTrigger.MANUAL, threshold=0.0,
+                 fallback="No model in reach."),
+        FailureCard(431, at - 4_000_000, "The handover was not made; nothing changed.",
+                    "The summary would not have freed a tenth of the window."),
+        SweepCard(380, at - 5_000_000, 6, 4_100, SweepReason.OVERFLOW, hashes[:6], True),
+        handover_card(1, 210, model="gpt-oss:20b", demo=False, focus="the renderer's open questions"),
+        SweepCard(120, at - 90_000_000, 1, 2_300),
+    )  # fmt: skip
+    return TimelineState(cards, usage_points(), 14_600, 24_000)
+
+
+_FOLD_NOTE = """[Folded steps] Earlier steps, for reference; 31 outputs in recall_cached_content("9f3a1c04…")
+user: Long answers stall the chat view. Re-render only what changed.
+I looked at the renderer and at the last three traces.
+did: read_file src/helix/stream.py 18K, src/helix/ui/message_view.py; run_command pytest -q tests exit 1
+The whole message is parsed again for every token. I freeze the blocks that are finished.
+did: edit_file src/helix/stream.py; run_command pytest -q tests/test_stream.py"""
+
+
+def fold_card(number: int, seq: int, **changes: object) -> FoldCard:
+    """A fold of a session that works on a renderer."""
+    values: dict[str, object] = {
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "kind": "fold", "steps": 28,
+        "before": 9_900, "after": 790, "first_seq": 12, "last_seq": 148, "text": _FOLD_NOTE,
+        "index": hashlib.sha256(b"%d" % seq).hexdigest(), "index_entries": 31,
+    }  # fmt: skip
+    return FoldCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
+
+
+def observations_card(number: int, seq: int, **changes: object) -> ObservationsCard:
+    """Observations of the same session."""
+    facts = (
+        ObservedFact(NOW_MS - 90_000_000, 1,
+                     "Tests must stay green; `pytest -q` is the check that counts.", (4,)),
+        ObservedFact(NOW_MS - 90_000_000, 2,
+                     "`setMarkdown()` once per token cost 38 ms at 16 KB and grew with the "
+             "length of the message, which is why long answers stalled the view.", (14, 17)),
+        ObservedFact(NOW_MS - 4_000_000, 2,
+                     "Finished blocks are frozen; only the open one is rebuilt.", (31,)),
+        ObservedFact(NOW_MS - 4_000_000, 3, "The sidecar index is gone.", ()),
+    )  # fmt: skip
+    said = "Long answers stall the chat view.\nRe-render **only** what changed, and keep 500 tokens/s smooth."
+    values: dict[str, object] = {
+        "seq": seq, "at_ms": NOW_MS - (500 - seq) * 90_000, "number": number, "is_reflection": False,
+        "facts": facts, "before": 24_100, "after": 1_240, "messages": 46, "ledger": _LEDGER,
+        "quotes": (Bullet(said, (2,)),), "index": hashlib.sha256(b"o%d" % seq).hexdigest(),
+        "index_entries": 31, "model": "gpt-oss:20b", "duration_ms": 3_400,
+    }  # fmt: skip
+    return ObservationsCard(**(values | changes))  # type: ignore[arg-type]  # values by name, as above
+
+
+def long_timeline_state() -> TimelineState:
+    """Every kind of card."""
+    short, at = timeline_state(), NOW_MS - 9 * 60_000
+    cards: tuple[TimelineCard, ...] = (
+        observations_card(3, 498),
+        fold_card(4, 497),
+        SweepCard(496, at, 3, 4_400, SweepReason.FOLD, ("ab" * 32, "cd" * 32), steps=2),
+        ManualActionCard(495, at, "pin", "You pinned read_file docs/DESIGN.md · it stays in the window", 37),
+        ManualActionCard(494, at, "form",
+                         "You let the agent see run_command pytest -q whole · 12.4k tokens", 31),
+        *short.cards[:2],
+        PlacedCard(468, at, "Observations 2", 22_900, PlacementReason.THRESHOLD),
+        observations_card(2, 466, placed_seq=468, is_reflection=True, before=4_100, after=1_900),
+        fold_card(3, 464, kind="condense", steps=96, before=8_200, after=2_100, inside="Handover 3"),
+        fold_card(2, 462, is_undone=True, steps=11),
+        fold_card(1, 460, kind="truncate", steps=9, before=40_300, after=60, text=_FOLD_NOTE.splitlines()[0]),
+        FailureCard(458, at, "No observations were made; nothing changed.", "The model said nothing."),
+        observations_card(1, 456, placed_seq=457, is_undone=True,
+                     fallback="The summary model's window is too small."),
+        *short.cards[2:],
+    )  # fmt: skip
+    return TimelineState(cards, usage_points(kinds=("fold", "sweep", "observations")), 14_600, 24_000)
+
+
+def usage_points(turns: int = 120, kinds: tuple[PointKind, ...] = ("sweep",)) -> tuple[UsagePoint, ...]:
+    """A window that fills, drops a little at `kinds`, at handovers a lot."""
+    used, found = 4_000, []
+    for seq in range(1, turns):
+        kind: PointKind = "turn"
+        used += 300 + (seq * 7_919) % 500
+        if used > 20_400:
+            used, kind = 8_400, "handover"
+        elif seq % 23 == 0:
+            used, kind = round(used * 0.7), kinds[seq // 23 % len(kinds)]
+        found.append(UsagePoint(seq, used, kind))
+    return tuple(found)
+
+
+_WINDOW_ROWS: tuple[tuple[RowKind, str, str, str], ...] = (
+    ("user", "Long answers stall the chat view. Re-render only what changed", "", "newest turn"),
+    ("assistant", "I looked at the renderer and at the last three traces", "", "newest turn"),
+    ("output", "read_file src/helix/stream.py", "marker", "older than 10 steps; 4.1k tokens saved"),
+    ("output", "run_command pytest -q tests/test_stream.py", "protected", "within the newest 8k tokens"),
+    ("recalled", "recall_cached_content 9f3ac21e lines 12–40", "recalled", "asked for in step 31"),
+    ("arguments", "calls write_file", "arguments cached", "step 33"),
+    ("pinned", "read_file docs/DESIGN.md", "pinned", "you pinned it"),
+    ("output", "run_command pytest -q --maxfail=3", "preview", "step 35; the whole output is in the cache"),
+)
+
+
+def window_rows(count: int) -> tuple[WindowRow, ...]:
+    """What a request of `count` pieces contains."""
+    head = (
+        WindowRow(0, "system", "System prompt", 1_120, "", "always first"),
+        WindowRow(0, "tools", "7 tool schemas", 980, "", "what the agent can do"),
+        WindowRow(210, "handover", "Handover 1", 2_300, "", "covers messages 1–46"),
+        WindowRow(211, "observations", "[Observations]", 1_240, "observed", "12 observations, up to e205"),
+        WindowRow(212, "fold", "Folded steps", 790, "note", "stands for 28 steps, e12 to e148"),
+    )
+    rest = []
+    for at in range(count - len(head)):
+        kind, name, state, why = _WINDOW_ROWS[at % len(_WINDOW_ROWS)]
+        rest.append(WindowRow(220 + at, kind, name, 45 + (at * 7_919) % 900, state, why))
+    return head + tuple(rest)
+
+
+def inspector_state(count: int = 42, used: int = 14_600, is_estimated: bool = False) -> InspectorState:
+    """A window of 24k tokens, partly full."""
+    parts = (
+        Segment("system", "System prompt", 1_120),
+        Segment("tools", "Tools", 980),
+        Segment("handover", "Handover", 1_300),
+        Segment("observations", "Observations", 1_240),
+        Segment("fold", "Folded steps", 790),
+        Segment("pinned", "Pinned", 610),
+        Segment("user", "You", 640),
+        Segment("assistant", "Agent", 1_960),
+        Segment("arguments", "Agent, arguments cached", 310),
+        Segment("output", "Tool outputs", used - 10_050),
+        Segment("recalled", "Recalled", 1_100),
+        Segment("reserve", "Reserved for the answer", 2_000),
+        Segment("free", "Free", max(0, 24_000 - used - 2_000)),
+    )
+    kinds: tuple[tuple[RowKind, str], ...] = (("output", "sweep"), ("fold", "fold"), ("handover", "handover"))
+    saved = (1_200, 2_900, 2_100, 4_800, 4_100, 6_000, 5_200, 7_700, 9_800)
+    savings = tuple(Saving(*kinds[at % len(kinds)], tokens) for at, tokens in enumerate(saved))
+    cache = CacheStats(312, 2_202_009, 640_000, 31, sum(saved), savings)
+    return InspectorState(
+        used, 24_000, is_estimated, "reported by the provider", 0.85, 2_000, parts, window_rows(count), cache,
+        policy_levels(PROFILES["balanced"]), "× 1.24 of our count, median of 5 reports",
+        "12 observations wait for a rewrite, a cold cache, or 38 % · 9.1k → 1.2k tokens",
+    )  # fmt: skip

@@ -1,0 +1,212 @@
+"""Pictures of the provider page in its states, for eyes, in build/gallery-providers.
+
+Light and dark, wide and small. Run with QT_QPA_PLATFORM=offscreen. Arguments name the states to show.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
+
+from helix_desktop.config.model_catalog import ModelCatalog
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.model_spec import ModelSpec
+from helix_desktop.providers.local_servers import LocalModel, LocalServer
+from helix_desktop.services.provider_check_result import UNTESTED_STEPS, CheckStep
+from helix_desktop.ui.design.style import fonts, stylesheet
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
+from tests.support.window.bare_window import make_window
+
+OUT = Path("build/gallery-providers")
+SIZES = ((980, 760), (1280, 900), (620, 440))
+
+OLLAMA_MODELS = (
+    ModelEntry(
+        name="qwen3-coder:30b",
+        told=ModelSpec(window=32_768, tools=True, images=False),
+        told_by="Ollama: loaded with it",
+    ),
+    ModelEntry(
+        name="gemma4:latest",
+        told=ModelSpec(window=4_096, tools=True, images=True),
+        told_by="Ollama's smallest default, for it is not loaded; the model could hold 131,072. "
+        "Test loads it and finds out",
+    ),
+    ModelEntry(name="a-model-with-a-name-that-is-longer-than-any-column:70b-instruct-q4_K_M", window=64_000),
+)
+CLAUDE_MODELS = tuple(
+    ModelEntry(name=name) for name in ("claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5")
+)
+FORMS = (
+    ProviderForm("demo", "Offline demo model", "", demo=True),
+    ProviderForm(
+        "ollama",
+        "ollama",
+        "http://127.0.0.1:11434/v1",
+        "openai-chat",
+        OLLAMA_MODELS,
+        OLLAMA_MODELS[0].name,
+    ),
+    ProviderForm(
+        "anthropic",
+        "anthropic",
+        "https://api.anthropic.com/v1",
+        "anthropic",
+        (
+            msgspec.structs.replace(CLAUDE_MODELS[0], window=200_000),
+            *CLAUDE_MODELS[1:],
+            ModelEntry(name="unheard-of"),
+        ),
+        "claude-sonnet-5-5",
+    ),
+)
+STATUSES = (
+    ProviderStatus("demo", False, "none", ""),
+    ProviderStatus("ollama", True, "none", "in the Secret Service"),
+    ProviderStatus("anthropic", False, "keychain", "Secret Service"),
+)
+PASSING_STEPS = (
+    CheckStep("reach", "ok", "answered in 41 ms"),
+    CheckStep("tls", "ok", "TLS 1.3, certificate trusted by this system"),
+    CheckStep("auth", "ok", "the key is accepted"),
+    CheckStep("streaming", "running", "asking claude-sonnet-5-5"),
+    CheckStep("tools"),
+)
+FAILING_STEPS = (
+    CheckStep("reach", "ok", "answered in 41 ms"),
+    CheckStep("tls", "ok", "not used: the way stays on this machine"),
+    CheckStep("auth", "ok", "no key is needed"),
+    CheckStep("streaming", "ok", "14 pieces, the first after 0.4 s"),
+    CheckStep(
+        "tools",
+        "failed",
+        "gemma4:latest did not call the tool.",
+        "It answered in words: I cannot call tools, but the word is lighthouse.",
+        "Choose a model that can use tools. llama.cpp needs --jinja, vLLM --enable-auto-tool-choice with the "
+        "--tool-call-parser of the model.",
+    ),
+)
+UNTRUSTED_STEPS = (
+    CheckStep("reach", "ok", "something answers there"),
+    CheckStep(
+        "tls",
+        "failed",
+        "gateway cannot be reached at https://models.corp.example/v1.",
+        "No secure connection could be made: no authority that this system trusts has signed the certificate "
+        "of models.corp.example (self-signed certificate in certificate chain).",
+        "If it is your own server's or a company proxy's, add its authority to the system's trust store; "
+        "Helix Desktop asks that store and no other.",
+    ),
+    *(CheckStep(tick.name, "skipped", "an earlier step failed") for tick in UNTESTED_STEPS[2:]),
+)
+DETECTED_SERVERS = (
+    LocalServer(
+        "ollama",
+        "http://127.0.0.1:11434/v1",
+        tuple(
+            LocalModel(entry.name, entry.told or ModelSpec(), entry.told_by, place == 0)
+            for place, entry in enumerate(OLLAMA_MODELS)
+        ),
+    ),
+    LocalServer(
+        "lm-studio",
+        "http://127.0.0.1:1234/v1",
+        (LocalModel("qwen/qwen3-coder-30b", ModelSpec(window=65_536), "LM Studio: loaded with it", True),),
+    ),
+    LocalServer("vllm", "http://127.0.0.1:8000/v1", ()),
+)
+
+
+def make_dialog(parent: QWidget) -> SettingsDialog:
+    """The settings with three providers."""
+    dialog = SettingsDialog(parent)
+    dialog.providers.set_catalog(ModelCatalog.load(resources_dir() / "models.toml"))
+    dialog.providers.show_providers(FORMS, STATUSES)
+    return dialog
+
+
+def _select_provider(row: int, steps: Sequence[CheckStep] = ()) -> Callable[[SettingsDialog], None]:
+    def show(dialog: SettingsDialog) -> None:
+        dialog.providers.list.setCurrentRow(row)
+        if steps:
+            dialog.providers.editor.show_steps(steps)
+            dialog.providers.editor.show_testing(any(tick.state == "running" for tick in steps))
+
+    return show
+
+
+def _add_preset(dialog: SettingsDialog) -> None:
+    catalogue = ModelCatalog.load(resources_dir() / "models.toml")
+    dialog.providers.add_vendor(catalogue.vendors[1])
+
+
+def _show_detected(dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(0)
+    dialog.providers.found_servers.show_servers(DETECTED_SERVERS, ["http://127.0.0.1:1234/v1"])
+
+
+def _show_saved_notice(dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(1)
+    dialog.providers.editor.show_notices([CheckNotice("Saved", "ok", "ollama")])
+
+
+SCENES: dict[str, Callable[[SettingsDialog], None]] = {
+    "demo": _select_provider(0),
+    "ollama": _select_provider(1, FAILING_STEPS),
+    "anthropic": _select_provider(2, PASSING_STEPS),
+    "untrusted": _select_provider(2, UNTRUSTED_STEPS),
+    "preset": _add_preset,
+    "found": _show_detected,
+    "saved": _show_saved_notice,
+    "new": lambda dialog: dialog.providers.add(),
+}
+
+
+def main() -> None:
+    """Save every state; one window for all, because each that is open is styled again with every theme."""
+    wanted = sys.argv[1:]
+    app = QApplication(sys.argv[:1])
+    OUT.mkdir(parents=True, exist_ok=True)
+    fonts.load(resources_dir() / "fonts")
+    appearance = stylesheet.Appearance(app, "light")
+    window = make_window({})
+    window.bind_appearance(appearance)
+    dialog = make_dialog(window)
+    dialog.show()
+    for mode in ("light", "dark"):
+        appearance.set_mode(mode)
+        for name, show in SCENES.items():
+            if not wanted or name in wanted:
+                _save_scene(app, dialog, show, f"{name}-{mode}")
+    dialog.close()
+    window.allow_close()
+
+
+def _save_scene(
+    app: QApplication, dialog: SettingsDialog, show: Callable[[SettingsDialog], None], name: str
+) -> None:
+    for width, height in SIZES:
+        dialog.providers.found_servers.hide()
+        dialog.providers.list.setCurrentRow(0)
+        dialog.resize(width, height)
+        show(dialog)
+        retint(dialog, LIGHT if "light" in name else DARK)
+        for _ in range(3):  # words that wrap settle after the first
+            app.processEvents()
+        dialog.grab().save(str(OUT / f"{name}-{width}.png"))
+    scroll = dialog.providers.findChildren(QScrollArea)[0]
+    dialog.resize(SIZES[0][0], 1_500)
+    app.processEvents()
+    scroll.grab().save(str(OUT / f"{name}-whole.png"))
+
+
+if __name__ == "__main__":
+    main()

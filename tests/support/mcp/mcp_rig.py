@@ -1,0 +1,97 @@
+"""A workspace's MCP servers for tests: real programs, real tasks, and whoever listens."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from helix_desktop.agent.tool_calls.toolset import Toolset
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.mcp.client.hub import Hub
+from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
+from helix_desktop.system.task_scope import TaskScope
+
+SCRIPTS_DIR = Path(__file__).parent
+_TIMEOUT_S = 60.0
+
+
+def approved_server(name: str, *args: str, **fields: Any) -> McpServerConfig:
+    """An entry that runs Python with these arguments, or what `fields` say, and that the person agreed to."""
+    given = {"command": sys.executable, "args": tuple(map(str, args)), **fields}
+    entry = McpServerConfig(name=name, **given)
+    return msgspec.structs.replace(entry, approved=entry.fingerprint)
+
+
+def sdk_server(name: str = "made", **fields: Any) -> McpServerConfig:
+    """The server that is made with the protocol's own package."""
+    return approved_server(name, str(SCRIPTS_DIR / "sdk_server.py"), **fields)
+
+
+def raw_server(*modes: str, name: str = "raw", **fields: Any) -> McpServerConfig:
+    """The server that speaks the protocol by hand, and misbehaves as told."""
+    return approved_server(name, "-S", str(SCRIPTS_DIR / "raw_server.py"), *modes, **fields)
+
+
+class McpRig:
+    """The servers of a workspace, as the app has them."""
+
+    def __init__(self, root: Path, secrets: Mapping[str, str] | None = None) -> None:
+        self.root, self.secrets = root, dict(secrets or {})
+        self.scope = TaskScope()
+        self.change_count = 0
+        self.hub = Hub(ServerContext(root, os.environ, self._secrets), self.scope.start, self._on_changed)
+        self.tools = Toolset(self.hub)
+        self.hub.on_tools_changed = self.tools.refresh
+
+    async def _secrets(self, entry: McpServerConfig) -> Mapping[str, str]:
+        return {name: self.secrets[name] for name in entry.secret_names if name in self.secrets}
+
+    def _on_changed(self) -> None:
+        self.change_count += 1
+
+    async def start_servers(self, *entries: McpServerConfig, trusted: bool = True) -> None:
+        """Have these servers, and wait until each is ready or has failed."""
+        await self.hub.set_servers(entries, trusted)
+        await self.hub.wait_settled(_TIMEOUT_S)
+
+    def actor(self, name: str) -> ServerActor:
+        """A server that runs."""
+        found = self.hub.actor(name)
+        assert found is not None
+        return found
+
+    @property
+    def tool_names(self) -> list[str]:
+        """The tools that a model is told."""
+        return [spec.name for spec in self.tools.specs]
+
+    async def call(
+        self, name: str, on_output: OutputCallback = ignore_output, **arguments: Any
+    ) -> ToolResult:
+        """Call a tool by the name it is told under."""
+        return await self.tools.run(ToolCall("c1", name, msgspec.json.encode(arguments).decode()), on_output)
+
+    async def call_text(self, name: str, **arguments: Any) -> str:
+        """The text that a call brings."""
+        return (await self.call(name, **arguments)).content.decode()
+
+    async def wait_until(self, condition: Callable[[], bool]) -> None:
+        """Let the loop run until something holds."""
+        deadline = time.monotonic() + _TIMEOUT_S
+        while not condition():
+            assert time.monotonic() < deadline, "it never came to that"
+            await asyncio.sleep(0.01)
+
+    async def close(self) -> None:
+        """End everything."""
+        await self.hub.close()
+        await self.scope.close()

@@ -1,0 +1,115 @@
+"""An MCP server made with the protocol's own package: `python sdk_server.py [http PORT_FILE PORT]`.
+
+Its tools say, count slowly, change the list of tools, show pictures, fail, die, ask back, and say very much.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
+from mcp.types import EmbeddedResource, ImageContent, TextContent, TextResourceContents, ToolAnnotations
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000040000000308020000003b962ec90000000c49444154789c63606060000000040001"
+    "f61738550000000049454e44ae426082"
+)
+
+
+def build_server() -> MCPServer:
+    """The server with its tools."""
+    server = MCPServer("made", version="1.0", instructions="Use it well.")
+
+    @server.tool(annotations=ToolAnnotations(read_only_hint=True, title="Say it again"))
+    def say(text: str) -> str:
+        """Says a text."""
+        return f"You said: {text}"
+
+    @server.tool()
+    def environment() -> dict[str, str]:
+        """What the server was given, and where it runs."""
+        return {**os.environ, "cwd": os.getcwd()}
+
+    @server.tool()
+    async def count(to: int, ctx: Context[Any, Any], seconds: float = 0.01) -> str:
+        """Counts slowly, and says how far it is."""
+        try:
+            for number in range(1, to + 1):
+                await ctx.report_progress(number, to, f"step {number}")
+                await asyncio.sleep(seconds)
+        except asyncio.CancelledError:
+            os.close(os.open("cancelled", os.O_CREAT))
+            raise
+        return f"counted to {to}"
+
+    @server.tool()
+    async def grow(ctx: Context[Any, Any], name: str = "fresh") -> str:
+        """Offers one more tool, and says so."""
+        server.add_tool(say, name=name, description="A tool that came later.")
+        await ctx.notify_tools_changed()
+        return "grown"
+
+    _add_result_kinds(server)
+    return server
+
+
+def _add_result_kinds(server: MCPServer) -> None:
+    """Tools with answers of other kinds."""
+
+    @server.tool()
+    def picture() -> list[TextContent | ImageContent | EmbeddedResource]:
+        """A text, an image and a resource."""
+        data = base64.b64encode(PNG).decode()
+        resource = TextResourceContents(uri="note://one", text="A note.", mime_type="text/plain")
+        return [
+            TextContent(type="text", text="Look:"),
+            ImageContent(type="image", data=data, mime_type="image/png"),
+            EmbeddedResource(type="resource", resource=resource),
+        ]
+
+    @server.tool()
+    def fail() -> str:
+        """Fails."""
+        raise ToolError("it went wrong")
+
+    @server.tool()
+    def die() -> str:
+        """Ends the whole server in the middle of a call."""
+        sys.stderr.write("I am dying: token=abcdefgh\n")
+        sys.stderr.flush()
+        os._exit(3)
+
+    @server.tool()
+    def much(lines: int) -> str:
+        """Says very much."""
+        return "\n".join(f"line {number} of a long answer" for number in range(lines))
+
+
+def serve_http(port_file: Path, port: int) -> None:
+    """Serve on a loopback port (0: any free one), whose number is written to a file when it is open."""
+    import socket
+
+    import uvicorn
+
+    listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listening.bind(("127.0.0.1", port))
+    listening.listen()
+    port_file.write_text(str(listening.getsockname()[1]), encoding="utf-8")
+    config = uvicorn.Config(
+        build_server().streamable_http_app(), log_level="warning", timeout_graceful_shutdown=1
+    )
+    asyncio.run(uvicorn.Server(config).serve(sockets=[listening]))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["http"]:
+        serve_http(Path(sys.argv[2]), int(sys.argv[3]))
+    else:
+        build_server().run("stdio")

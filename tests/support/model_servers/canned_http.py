@@ -1,0 +1,42 @@
+"""A network that gives one reply, cut into whatever pieces a test wants."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+
+from helix_desktop.providers.http import MAX_BODY_BYTES, HttpClient, HttpResponse
+
+
+class CannedResponse(HttpResponse):
+    """A stream of events whose bytes are known."""
+
+    def __init__(self, chunks: Sequence[bytes]) -> None:
+        self._chunks = chunks
+        self.status, self.headers = 200, {"content-type": "text/event-stream"}
+
+    async def chunks(self) -> AsyncGenerator[bytes, None]:
+        """The pieces as they are."""
+        for piece in self._chunks:
+            yield piece
+
+    async def text(self, max_bytes: int = MAX_BODY_BYTES) -> str:
+        """All of it."""
+        return b"".join(self._chunks)[:max_bytes].decode()
+
+
+class CannedHttp(HttpClient):
+    """Answers every call with these pieces; `bodies` are what was sent."""
+
+    def __init__(self, chunks: Sequence[bytes]) -> None:
+        super().__init__()
+        self.chunks = chunks
+        self.bodies: list[bytes] = []
+
+    @asynccontextmanager
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> AsyncIterator[HttpResponse]:
+        """Give the reply."""
+        self.bodies.append(body or b"")
+        yield CannedResponse(self.chunks)

@@ -1,0 +1,153 @@
+"""What a test server sends, whatever the dialect: parts of a stream, whole replies, requests as they came."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+ReplyHeaders = Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Text:
+    """One piece of the answer's text."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Reasoning:
+    """One piece of reasoning, under the name that the server gives it."""
+
+    text: str
+    field: str = "reasoning_content"
+
+
+@dataclass(frozen=True)
+class Call:
+    """A whole tool call, its arguments sent in pieces of `piece` characters."""
+
+    name: str
+    arguments: str = "{}"
+    id: str = ""
+    piece_length: int = 7
+
+
+@dataclass(frozen=True)
+class Delta:
+    """A delta, or an event, exactly as given: for servers with habits of their own."""
+
+    delta: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Bytes put into the stream as they are."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Sends nothing until the test sets the event."""
+
+    until: asyncio.Event
+
+
+@dataclass(frozen=True)
+class Hang:
+    """Sends nothing more; ends when the client goes away."""
+
+
+@dataclass(frozen=True)
+class Disconnect:
+    """Breaks the connection off, in the middle of the transfer."""
+
+
+@dataclass(frozen=True)
+class Finish:
+    """Sends the reason to end now; the stream sends none of its own then."""
+
+    reason: str
+
+
+@dataclass(frozen=True)
+class OpaqueReasoning:
+    """Opaque thinking: a signature for the reasoning before it, or whole reasoning that nobody can read."""
+
+    data: str
+
+
+@dataclass(frozen=True)
+class KeepAlives:
+    """Keeps the line open with the dialect's own signs of life, until the client goes away."""
+
+
+StreamPart = (
+    Text | Reasoning | Call | Delta | Raw | Wait | Hang | Disconnect | Finish | OpaqueReasoning | KeepAlives
+)
+
+
+@dataclass(frozen=True)
+class TokenCounts:
+    """Tokens as the server reports them."""
+
+    input: int
+    output: int
+    cached: int = 0
+
+
+class StreamedReply:
+    """An answer that streams its parts, then its reason to end, its usage when asked for, and `[DONE]`.
+
+    `finish` "" sends no reason; `usage` None reports nothing, "estimate" a quarter of the characters.
+    """
+
+    def __init__(
+        self,
+        *parts: StreamPart,
+        finish: str | None = None,
+        usage: TokenCounts | Literal["estimate"] | None = "estimate",
+        send_done: bool = True,
+    ) -> None:
+        self.parts, self.finish, self.usage, self.send_done = parts, finish, usage, send_done
+
+    @property
+    def finish_reason(self) -> str:
+        """The reason to end: the one given, or what fits the parts."""
+        if self.finish is not None:
+            return self.finish
+        if any(isinstance(part, Finish) for part in self.parts):
+            return ""
+        return "tool_calls" if any(isinstance(part, Call) for part in self.parts) else "stop"
+
+
+@dataclass(frozen=True)
+class PlainReply:
+    """A whole reply that is no stream: an error, a page, a list."""
+
+    status: int
+    body: str | Mapping[str, Any] = ""
+    headers: ReplyHeaders = field(default_factory=dict)
+    content_type: str = "application/json"
+
+
+Reply = StreamedReply | PlainReply
+
+
+@dataclass(frozen=True)
+class ReceivedRequest:
+    """One request as it came in; header names are lower-case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        """The body as JSON."""
+        return json.loads(self.body)

@@ -1,0 +1,32 @@
+"""Hears what a running call puts out, and waits for words in it."""
+
+from __future__ import annotations
+
+import asyncio
+
+_TIMEOUT_S = 20
+
+
+class OutputRecorder:
+    """A progress that remembers."""
+
+    def __init__(self) -> None:
+        self.chunks: list[str] = []
+        self._has_new_output = asyncio.Event()
+
+    def __call__(self, text: str) -> None:
+        """Take a piece."""
+        self.chunks.append(text)
+        self._has_new_output.set()
+
+    @property
+    def text(self) -> str:
+        """All pieces."""
+        return "".join(self.chunks)
+
+    async def wait_for(self, expected: str) -> None:
+        """Wait until the pieces hold these words."""
+        async with asyncio.timeout(_TIMEOUT_S):
+            while expected not in self.text:
+                self._has_new_output.clear()
+                await self._has_new_output.wait()

@@ -1,0 +1,104 @@
+"""Small replays of which every figure can be worked out by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from helix_desktop.domain.digest import bare_marker, digest_of
+from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.replay.ports import Counts, RawMessage
+
+
+class UnmanagedReplay:
+    """Sends everything."""
+
+    def __init__(self) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.summaries: list[int] = []
+        self.counts = Counts()
+        self.turns = 0
+        self.closed = False
+
+    def feed(self, message: RawMessage) -> None:
+        self.messages.append(dict(message))
+
+    def end_turn(self) -> None:
+        self.turns += 1
+
+    def request(self) -> list[dict[str, Any]]:
+        return list(self.messages)
+
+    def recall(self, digest: str) -> bytes:
+        raise DigestUnknown(f"Nothing is stored under {digest}.")
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class MarkerReplay(UnmanagedReplay):
+    """Sends the outputs of the newest step as they are, and a marker for each older one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.contents: dict[str, bytes] = {}
+
+    def feed(self, message: RawMessage) -> None:
+        super().feed(message)
+        if message["role"] == "tool":
+            self.store(message["content"])
+
+    def store(self, text: str) -> str:
+        self.contents[digest_of(text.encode())] = text.encode()
+        return digest_of(text.encode())
+
+    def recall(self, digest: str) -> bytes:
+        return self.contents[digest] if digest in self.contents else super().recall(digest)
+
+    def request(self) -> list[dict[str, Any]]:
+        newest = max((at for at, one in enumerate(self.messages) if one["role"] == "assistant"), default=0)
+        return [
+            one if one["role"] != "tool" or at > newest else one | {"content": self.marker(one["content"])}
+            for at, one in enumerate(self.messages)
+        ]
+
+    def marker(self, text: str) -> str:
+        return bare_marker(digest_of(text.encode()))
+
+
+class FoldingReplay(MarkerReplay):
+    """Sends one note for what came before the newest step; it names an index, each index the former one."""
+
+    def request(self) -> list[dict[str, Any]]:
+        newest = max((at for at, one in enumerate(self.messages) if one["role"] == "assistant"), default=0)
+        index = ""
+        for one in self.messages[:newest]:
+            if one["role"] == "tool":
+                index = self.store(f"before: {index}\n{digest_of(one['content'].encode())}")
+        note = [{"role": "user", "content": f"[Folded steps] {bare_marker(index)}"}] if index else []
+        return [self.messages[0], *note, *self.messages[max(newest, 1) :]]
+
+
+def user_message(text: str) -> dict[str, Any]:
+    """A person's message."""
+    return {"role": "user", "content": text}
+
+
+def assistant_message(text: str) -> dict[str, Any]:
+    """An answer without calls."""
+    return {"role": "assistant", "content": text}
+
+
+def tool_call_message(*calls: tuple[str, str, str], text: str = "") -> dict[str, Any]:
+    """An assistant's message with calls: id, name, arguments."""
+    made = [{"id": one, "name": name, "arguments": arguments} for one, name, arguments in calls]
+    return {"role": "assistant", "content": text, "tool_calls": made}
+
+
+def tool_message(call_id: str, content: str, name: str = "read") -> dict[str, Any]:
+    """A tool's answer."""
+    return {"role": "tool", "content": content, "tool_call_id": call_id, "name": name}
+
+
+def file_read_step(call_id: str, path: str, content: str) -> list[dict[str, Any]]:
+    """A step that reads a file."""
+    return [tool_call_message((call_id, "read", f'{{"path": "{path}"}}')), tool_message(call_id, content)]

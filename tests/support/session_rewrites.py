@@ -1,0 +1,152 @@
+"""Every rewrite that a session can see, recorded on a simulator: by the program's own rules, or by hand."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.agent.intake.intake import decode_output
+from helix_desktop.context.log.window_layout import LogItem
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries import observation, observation_task
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.summaries.observation import EventRange
+from helix_desktop.domain.events.rewrite import Form, FormChosen, Pinned, Unpinned
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason, SweepReason
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.summary import Observation, ObservationsFailed, ObservationsMade
+from tests.support.session_simulator import SessionSimulator, count_tokens, output_in_form, run_sync
+
+IDLE_S = 3_600  # long enough for every provider to have forgotten
+
+
+def eager_policy(policy: ContextPolicy) -> ContextPolicy:
+    """A policy under which whatever can be folded, condensed or observed is."""
+    return msgspec.structs.replace(
+        policy,
+        fold_after_steps=1,
+        fold_least=0,
+        protect_tokens=0,
+        condense_at=0.01,
+        condense_keep=0.2,
+        observe_at=0.01,
+        observe_place_at=max(policy.observe_place_at, 0.01),
+        reflect_at=0.05,
+    )
+
+
+def fold_all(simulator: SessionSimulator) -> int:
+    """Fold all that can be; the provider has forgotten the session. How many folds that made."""
+    before, kept = len(simulator.transcript.rewrites.folds), simulator.policy
+    simulator.now_ms += IDLE_S * 1_000
+    simulator.policy = eager_policy(kept)
+    try:
+        simulator.apply_due_rewrites()
+    finally:
+        simulator.policy = kept
+    return len(simulator.transcript.rewrites.folds) - before
+
+
+def truncate(simulator: SessionSimulator) -> None:
+    """Leave out what panic leaves out."""
+    run_sync(simulator.window_rewriter.truncate())
+
+
+def prepare_observations(simulator: SessionSimulator) -> int:
+    """Prepare observations, or refine those in place if there are several; their seq, 0 if none are due."""
+    window, policy = simulator.frame.info.window, eager_policy(simulator.policy)
+    refined = observation.due_reflection(simulator.transcript, policy, window)
+    stretch = refined or observation.due_observation(simulator.transcript, policy, window)
+    if stretch is None:
+        return 0
+    simulator.record(build_observations(simulator, stretch))
+    return simulator.transcript.last_seq
+
+
+def build_observations(simulator: SessionSimulator, event_range: EventRange) -> ObservationsMade:
+    """The observations of a stretch that an observer with few words would make."""
+    known = simulator.transcript
+    items = known.between(event_range.after, event_range.upto)
+    text, entries = build_index_entry(known, event_range.after, event_range.upto)
+    said = [
+        Observation(one.at_ms, 1 + one.seq % 3, f"Something happened at {one.seq}.", (one.seq,))
+        for one in items[:: max(1, len(items) // 4)]
+    ]
+    made = ObservationsMade(
+        after=event_range.after,
+        upto=event_range.upto,
+        observations=tuple(said),
+        quoted=observation_task.verbatim_seqs(items, min(simulator.policy.user_text_tokens, 200)),
+        ledger=build_ledger(items).text(simulator.policy.ledger_tokens),
+        index=simulator.store_content(text),
+        index_entries=entries,
+        tokens=0,
+        before=event_range.tokens,
+        messages=len(items),
+        model="none",
+        reflection=bool(event_range.replaces),
+        replaces=event_range.replaces,
+    )
+    return msgspec.structs.replace(made, tokens=count_tokens(observation.render_generation(made, known)))
+
+
+def record_failed_observations(simulator: SessionSimulator) -> None:
+    """An observer that had nothing to say."""
+    simulator.record(ObservationsFailed("The observations were not taken.", "They say nothing."))
+
+
+def place_observations(simulator: SessionSimulator) -> None:
+    """The person puts what is prepared in place."""
+    made = observation.pending_observations(simulator.transcript)
+    if made is not None:
+        run_sync(simulator.window_rewriter.place_observations(made, PlacementReason.MANUAL))
+
+
+def sweep_all(simulator: SessionSimulator, newest: int) -> None:
+    """Turn all but the newest steps into markers."""
+    reason = SweepReason.MANUAL if newest else SweepReason.OVERFLOW
+    simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy, newest), reason)
+
+
+def sweep_images(simulator: SessionSimulator, newest: bool) -> None:
+    """Let text and hash stand for the images the person sent."""
+    simulator.record_sweep(planner.sweep_images(simulator.transcript, newest), SweepReason.OVERFLOW)
+
+
+def cached_outputs(simulator: SessionSimulator) -> list[LogItem]:
+    """The outputs that are cached, in order."""
+    return [
+        one for one in simulator.transcript.items if isinstance(one.event, ToolAnswered) and one.event.digest
+    ]
+
+
+def pin(simulator: SessionSimulator, index: int) -> int:
+    """The person pins an output; its seq, 0 if there is none."""
+    found = cached_outputs(simulator)
+    if not found:
+        return 0
+    simulator.record(Pinned(found[index % len(found)].seq))
+    return found[index % len(found)].seq
+
+
+def unpin(simulator: SessionSimulator, index: int) -> None:
+    """The person takes a pin off."""
+    found = sorted(simulator.transcript.rewrites.pinned)
+    if found:
+        simulator.record(Unpinned(found[index % len(found)]))
+
+
+def choose_form(simulator: SessionSimulator, index: int, form: Form) -> int:
+    """The person chooses how an output is shown; the seq of the choice, 0 if there is no output."""
+    found = cached_outputs(simulator)
+    if not found:
+        return 0
+    item = found[index % len(found)]
+    assert isinstance(item.event, ToolAnswered)
+    if item.event.images:
+        return 0
+    digest = item.event.digest
+    text = output_in_form(decode_output(simulator.contents[digest], digest)[0], digest, form)
+    simulator.record(FormChosen(item.seq, form, text, count_tokens(text)))
+    return simulator.transcript.last_seq

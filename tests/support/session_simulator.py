@@ -1,0 +1,387 @@
+"""The agent without its loop: records what the engine would record, and looks after the window as it does.
+
+A `SessionSimulator` keeps every request that would have been sent, with the contents that a store would hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.session import Session
+from helix_desktop.agent.window.rewriter import WindowRewriter
+from helix_desktop.context.intake.argument_markers import mask_arguments
+from helix_desktop.context.intake.output_preview import preview_output
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.context.rewrites import sweep as sweeps
+from helix_desktop.context.rewrites.sweep import SweepPlan
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.summaries.artifact_ledger import build_ledger
+from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.context.summaries.handover import covered_messages, render_handover, uncovered_messages
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.index_entry import build_index_entry
+from helix_desktop.context.window.window import PromptFrame, Window, output_marker, project
+from helix_desktop.domain.digest import bare_marker, digest_of, first_line
+from helix_desktop.domain.events.rewrite import Form, Redone, SweepMade, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Attachment,
+    Event,
+    MessageQueued,
+    RecordedEvent,
+    SessionStarted,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.image import Image
+from helix_desktop.domain.messages import ModelInfo, ModelRequest, ToolCall, ToolSpec, TurnOutcome, Usage
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.system.task_scope import TaskScope
+from tests.support.scripted_model import ScriptedModel, text_reply
+
+MODEL = ModelInfo("test", "small", window=4_000, reserve=200, images=True)
+RECALL_TOOL = "recall_cached_content"
+TOOL_NAMES = ("read_file", "run_command", "search_text", "write_file", "list_directory")
+T = TypeVar("T")
+
+
+class SentRequest(msgspec.Struct, frozen=True):
+    """A request that would have been sent, and the seq of the last event it knew."""
+
+    seq: int
+    window: Window
+
+    @property
+    def request(self) -> ModelRequest:
+        """What would have been sent."""
+        return self.window.request
+
+
+def count_tokens(text: str) -> int:
+    """A plain count: four characters are a token."""
+    return len(text) // 4 + 1
+
+
+class _TokenCounter:
+    """The plain count, as the agent asks for it."""
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """The tokens of each text."""
+        return [count_tokens(text) for text in texts]
+
+
+class _MemorySession(Session):
+    """A session without a loop and without a disk: what is to be recorded is a fact at once."""
+
+    def __init__(self, simulator: SessionSimulator) -> None:
+        super().__init__(
+            "s", MemoryStore(), simulator.clock, TaskScope(), simulator.log, simulator.transcript
+        )
+        self._simulator = simulator
+
+    async def record(
+        self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()
+    ) -> list[RecordedEvent]:
+        """Make events facts."""
+        return await self.record_decided(lambda: events, contents, recalls)
+
+    async def record_decided(
+        self,
+        decide: Callable[[], Sequence[Event]],
+        contents: Sequence[Content] = (),
+        recalls: Sequence[str] = (),
+    ) -> list[RecordedEvent]:
+        """Make the events that `decide` names facts, after their contents."""
+        events = decide()
+        self._simulator.contents.update((one.digest, one.data) for one in contents)
+        return self._simulator.record(*events)
+
+
+def run_sync(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The outcome of work that has nothing to wait for."""
+    try:
+        coroutine.send(None)
+    except StopIteration as done:
+        outcome: T = done.value
+        return outcome
+    raise AssertionError("it waited for something")
+
+
+class SessionSimulator:
+    """Records events as the agent would; `upkeep` is the agent's own."""
+
+    def __init__(self, policy: ContextPolicy, info: ModelInfo = MODEL) -> None:
+        self.policy = policy
+        spec = ToolSpec("read_file", "Reads a file.", {"type": "object"})
+        self.frame = PromptFrame(info, "You are an agent.", (spec,), 6, 20)
+        self.log: list[RecordedEvent] = []
+        self.contents: dict[str, bytes] = {}
+        self.sent_requests: list[SentRequest] = []
+        self.call_count = 0
+        self.now_ms = 0
+        self._roles = ModelRoles(ScriptedModel(lambda _: text_reply("Done."), info))
+        self.reload()
+        self.record(SessionStarted("A session"))
+
+    def reload(self) -> None:
+        """The app comes back: everything is built again from the log as the store keeps it."""
+        stored = msgspec.msgpack.encode(self.log)
+        self.log = msgspec.msgpack.decode(stored, type=list[RecordedEvent])
+        self.transcript = Transcript(self.log)
+        self.window_rewriter = WindowRewriter(
+            _MemorySession(self), _TokenCounter(), self.clock, lambda: (self.policy, self.frame, self._roles)
+        )
+
+    def clock(self) -> int:
+        """Milliseconds; the newest event is as old as the newest record."""
+        return self.now_ms
+
+    def record(self, *events: Event) -> list[RecordedEvent]:
+        """Make events facts, one second after the last."""
+        made: list[RecordedEvent] = []
+        for event in events:
+            self.now_ms += 1_000
+            recorded = RecordedEvent(self.transcript.last_seq + 1, self.now_ms, event)
+            self.transcript.apply(recorded)
+            self.log.append(recorded)
+            made.append(recorded)
+        return made
+
+    def store_content(self, text: str) -> str:
+        """Keep a content; its digest."""
+        data = text.encode("utf-8", "surrogatepass")
+        self.contents[digest_of(data)] = data
+        return digest_of(data)
+
+    def window(self) -> Window:
+        """What would be sent now."""
+        return project(self.transcript, self.policy, self.frame)
+
+    def send_message(self, text: str, attachment_text: str = "", image: Image | None = None) -> None:
+        """The person speaks: a new turn, or a queued message while one runs."""
+        attachments: tuple[Attachment, ...] = ()
+        if attachment_text:
+            digest = self.store_content(attachment_text)
+            attachments = (
+                Attachment(
+                    digest, "a\nlabel", attachment_text, count_tokens(attachment_text), len(attachment_text)
+                ),
+            )
+        if image:
+            count = image.tokens + count_tokens(image.text)
+            about = Attachment(
+                image.digest, image.label, "", count, image.size, image, count_tokens(image.marker)
+            )
+            attachments = (*attachments, about)
+        if self.transcript.turn_open:
+            self.record(MessageQueued(text, attachments))
+            return
+        if self.transcript.queued_messages:
+            self.record(MessageQueued(text, attachments))
+            seq, waiting = next(iter(self.transcript.queued_messages.items()))
+            self.record(UserSpoke(waiting.text, count_tokens(waiting.text), waiting.attachments, seq))
+            return
+        self.record(UserSpoke(text, count_tokens(text), attachments))
+
+    def steer(self, text: str) -> None:
+        """The person steers the running turn: their words follow the answers of the step that is closed."""
+        self.answer_all_calls("rest")
+        self.record(MessageQueued(text, steer=True))
+        seq = self.transcript.last_seq
+        self.record(UserSpoke(text, count_tokens(text), queued=seq, steered=True))
+
+    def apply_due_rewrites(self) -> None:
+        """What the agent does to the window before each request."""
+        run_sync(self.window_rewriter.apply_due_rewrites())
+
+    def step(self, text: str, calls: int | Sequence[ToolCall], usage_ratio: float = 0.0) -> None:
+        """One model call: tidy, send, answer with these calls, or so many; none ends the turn."""
+        self.answer_all_calls("rest")
+        self.apply_due_rewrites()
+        window, _ = self.window_rewriter.measure()
+        self.sent_requests.append(SentRequest(self.transcript.last_seq, window))
+        made = tuple(self.tool_call(n) for n in range(calls)) if isinstance(calls, int) else tuple(calls)
+        said = text if text.strip() or made else "Done."
+        usage = Usage(int(window.estimate * usage_ratio), 5) if usage_ratio else None
+        self.record(
+            msgspec.structs.replace(assistant_event(self, said, made), usage=usage, estimate=window.estimate)
+        )
+        if not made:
+            self.record(TurnEnded("done"))
+
+    def tool_call(self, number: int, arguments: str = "", name: str = "") -> ToolCall:
+        """A call as a model makes it: the `number`th of its answer."""
+        self.call_count += 1
+        # Some servers count the calls of each answer from zero again.
+        identity = f"call_{number}" if self.call_count % 3 else f"call-{self.call_count}"
+        named = name or TOOL_NAMES[self.call_count % len(TOOL_NAMES)]
+        path = '{"path": "src/a%d.py"}' % (self.call_count % 7)  # noqa: UP031 - the text is full of braces
+        return ToolCall(identity, named, arguments or path)
+
+    def answer_call(self, index: int, text: str, ok: bool = True, form: Form = "full") -> None:
+        """One open call ends, in any order; its output is shown in a form."""
+        waiting = list(self.transcript.open_calls.values())
+        if not waiting:
+            return
+        call = waiting[index % len(waiting)]
+        digest = self.store_content(text)
+        shown = output_in_form(text, digest, form)
+        answer = ToolAnswered(
+            call_id=call.id,
+            name=call.name,
+            text=shown,
+            digest=digest,
+            size=len(self.contents[digest]),
+            tokens=count_tokens(shown),
+            marker_tokens=0,
+            target=f"src/a{index}.py" if index % 5 else f"cat <<X\n{'ab' * 32} e1 read_file",
+            first_line=first_line(text),
+            ok=ok,
+            exit_code=(0 if ok else 1) if call.name == "run_command" else None,
+            whole=shown == text,
+            form=form,
+            full_tokens=0 if form == "full" else count_tokens(text),
+        )
+        self.record(msgspec.structs.replace(answer, marker_tokens=count_tokens(output_marker(answer))))
+
+    def recall(self, digest: str) -> None:
+        """The agent asks for a content and gets its beginning."""
+        text = self.contents[digest].decode("utf-8", "replace")[:400]
+        if not self.transcript.turn_open:
+            self.send_message("What was that?")
+        arguments = msgspec.json.encode({"hash": digest}).decode()
+        self.step("I look again.", [self.tool_call(0, arguments, RECALL_TOOL)])
+        (call,) = self.transcript.open_calls.values()
+        answer = ToolAnswered(
+            call_id=call.id,
+            name=RECALL_TOOL,
+            text=text,
+            digest=digest,
+            size=len(self.contents[digest]),
+            tokens=count_tokens(text),
+            marker_tokens=0,
+            whole=False,
+            recalled=digest,
+        )
+        self.record(msgspec.structs.replace(answer, marker_tokens=count_tokens(output_marker(answer))))
+
+    def answer_all_calls(self, text: str) -> None:
+        """All open calls end."""
+        while self.transcript.open_calls:
+            self.answer_call(0, text)
+
+    def end_turn(self, outcome: TurnOutcome, partial: str = "") -> None:
+        """The turn is cut off: open calls are closed, what was said stays."""
+        if not self.transcript.turn_open:
+            return
+        if partial and not self.transcript.open_calls:
+            self.record(AssistantSpoke(partial, self.frame.info.label, count_tokens(partial), stop="stopped"))
+        for call in list(self.transcript.open_calls.values()):
+            text = "The user stopped the turn before this call ended."
+            self.record(
+                ToolAnswered(call.id, call.name, text, "", 0, 30, 30, ok=False, outcome="interrupted")
+            )
+        self.record(TurnEnded(outcome))
+
+    def retry(self) -> None:
+        """Repeat the last step of a turn that was cut off."""
+        if (event := self.transcript.retry_event()) is not None:
+            self.record(event)
+
+    def record_sweep(self, plan: SweepPlan | None, reason: SweepReason) -> None:
+        """Record a sweep that the planner decided."""
+        if plan is not None:
+            self.record(SweepMade(plan.masked, plan.saved, reason))
+
+    def undo(self, index: int) -> int:
+        """Undo one rewrite that holds; its seq, 0 if there is none."""
+        held = [seq for seq in sorted(self.transcript.rewrites.by_seq) if self.transcript.can_undo(seq)]
+        if not held:
+            return 0
+        self.record(Undone(held[index % len(held)]))
+        return held[index % len(held)]
+
+    def redo(self, index: int) -> int:
+        """Redo one rewrite that was undone; its seq, 0 if there is none."""
+        gone = [seq for seq in sorted(self.transcript.rewrites.undone) if self.transcript.can_redo(seq)]
+        if not gone:
+            return 0
+        self.record(Redone(gone[index % len(gone)]))
+        return gone[index % len(gone)]
+
+    def hand_over(self, keep_tokens: int) -> HandoverMade | None:
+        """A handover at the furthest cut that keeps this many tokens, with the sweep that rides on it."""
+        cut = cuts.choose_cut(self.transcript, keep_tokens)
+        if cut is None:
+            return None
+        made = self.handover_at(cut)
+        self.record(made)
+        self.record_sweep(sweeps.sweep_with_rewrite(self.transcript, self.policy), SweepReason.HANDOVER)
+        return made
+
+    def handover_at(self, cut: CutPoint) -> HandoverMade:
+        """The handover that the compactor would write there without a model."""
+        held = self.transcript.handover
+        former = held[1] if held else None
+        covered = covered_messages(self.transcript, cut.upto, cut.kept_seq)
+        fresh = uncovered_messages(self.transcript, cut.upto, cut.kept_seq)
+        text, entries = build_index_entry(self.transcript, 0, cut.upto, cut.kept_seq)
+        made = HandoverMade(
+            upto=cut.upto,
+            kept=cut.kept_seq,
+            sections=extractive_handover(fresh, former),
+            ledger=build_ledger(covered).text(self.policy.ledger_tokens),
+            index=self.store_content(text),
+            index_entries=entries,
+            tokens=0,
+            before=self.window().estimate,
+            after=0,
+            messages=len(covered),
+            model="none",
+            trigger=HandoverTrigger.MANUAL,
+            former=held[0] if held else 0,
+        )
+        return msgspec.structs.replace(made, tokens=count_tokens(render_handover(made, ())))
+
+
+def assistant_event(simulator: SessionSimulator, text: str, calls: tuple[ToolCall, ...]) -> AssistantSpoke:
+    """What a model said, with its large arguments stored; now and then with reasoning of its own."""
+    found = [one for call in calls if (one := mask_arguments(call)) is not None]
+    for one in found:
+        for argument in one.texts:
+            simulator.store_content(argument)
+    short = {one.call.call_id: one.call.arguments for one in found}
+    given = [call.name + call.arguments for call in calls]
+    left = [call.name + short.get(call.id, call.arguments) for call in calls]
+    thought = simulator.call_count % 4 == 1
+    return AssistantSpoke(
+        text=text,
+        model=simulator.frame.info.label,
+        tokens=count_tokens(text) + sum(map(count_tokens, given)),
+        calls=calls,
+        reasoning="It must be so." if thought else "",
+        stop="calls" if calls else "end",
+        verbatim={"signature": f"s{simulator.call_count}"} if thought else None,
+        short=tuple(one.call for one in found),
+        short_tokens=count_tokens(text) + sum(map(count_tokens, left)) if found else 0,
+    )
+
+
+def output_in_form(text: str, digest: str, form: Form) -> str:
+    """A stored output in one of its forms."""
+    match form:
+        case "full":
+            return text
+        case "preview":
+            return preview_output(text, digest, 60)
+        case "compact":
+            return f"What matters: {first_line(text)}\n{bare_marker(digest)} the whole output"

@@ -1,0 +1,57 @@
+"""Contents, events and clocks for tests of the store."""
+
+from __future__ import annotations
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
+from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, Section
+from helix_desktop.domain.store.entries import Content, ContentKind, SessionSummary
+
+WORKSPACE = "3f1e2b7c-1111-4222-8333-944444444444"
+OTHER_WORKSPACE = "00000000-0000-4000-8000-000000000001"
+START_MS = 1_750_000_000_000
+
+
+class TickingClock:
+    """Milliseconds that go on by `step` with each look."""
+
+    def __init__(self, start: int = START_MS, step: int = 1000) -> None:
+        self.now = start
+        self.step = step
+
+    def __call__(self) -> int:
+        self.now += self.step
+        return self.now
+
+
+def make_content(data: bytes, tool: str = "read_file", kind: ContentKind = "output") -> Content:
+    """A content under its own digest."""
+    return Content(digest_of(data), data, tool, "src/app.py", "import os", len(data) // 4, kind)
+
+
+def user_message_event(seq: int, text: str = "hello") -> RecordedEvent:
+    """A user's message that names no content."""
+    return RecordedEvent(seq, START_MS + seq, UserSpoke(text, 1))
+
+
+def tool_answer_event(seq: int, data: bytes, recalled_digest: str = "") -> RecordedEvent:
+    """A tool's answer that names the digest of `data`."""
+    fact = ToolAnswered(
+        f"call-{seq}", "read_file", "shown", digest_of(data), len(data), 10, 5, recalled=recalled_digest
+    )
+    return RecordedEvent(seq, START_MS + seq, fact)
+
+
+def handover_event(seq: int, index: bytes) -> RecordedEvent:
+    """A handover whose index entry is `index`."""
+    sections, digest = (Section("Current Issues"),), digest_of(index)
+    fact = HandoverMade(
+        seq - 1, 0, sections, "ledger", digest, 1, 9, 100, 50, 3, "m", HandoverTrigger.THRESHOLD
+    )
+    return RecordedEvent(seq, START_MS + seq, fact)
+
+
+def make_summary(session: str, updated: int = START_MS, title: str = "a title") -> SessionSummary:
+    """A session's line in the list."""
+    return SessionSummary(session, title, START_MS, updated)

@@ -1,0 +1,84 @@
+"""Makes a golden store: a small real one with every kind of row, and what it must answer for ever.
+
+Run as a script with the path of a folder that does not exist, once for each number of the stored schema.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.store.builders import START_MS, WORKSPACE, TickingClock
+
+EVENTS_DIR = Path(__file__).parents[2] / "golden" / "events"
+_LARGE_CONTENT = b"a line of a large output\n" * 60_000  # in chunks, and small on disk
+
+
+def contents_by_placeholder() -> dict[str, bytes]:
+    """The contents by the digest that stands for them in the golden events: 64 times the same digit."""
+    rnd = random.Random(1)
+    found = {digit * 64: f"output {digit}\n".encode() * 40 for digit in "0123456789abcdef"}
+    return found | {"a" * 64: rnd.randbytes(3000), "b" * 64: _LARGE_CONTENT, "c" * 64: b""}
+
+
+def session_events() -> dict[str, list[RecordedEvent]]:
+    """The golden events as sessions whose digests are those of real contents."""
+    found = {}
+    for path in sorted(EVENTS_DIR.glob("v*.json")):
+        text = path.read_text(encoding="utf-8")
+        for stand_in, data in contents_by_placeholder().items():
+            text = text.replace(stand_in, digest_of(data))
+        rows = [{**row, "seq": seq} for seq, row in enumerate(json.loads(text), 1)]
+        found[path.stem] = [msgspec.convert(row, RecordedEvent) for row in rows]
+    return found
+
+
+async def write_golden_store(folder: Path) -> None:
+    """Write the store into `folder`, half of it in tables and half in the log, and `expected.json` beside."""
+    held = {digest_of(data): data for data in contents_by_placeholder().values()}
+    clock = TickingClock()
+    answers: dict[str, Any] = {}
+    for half in (0, 1):
+        store = await LevelDbStore.open(folder, WORKSPACE, clock)
+        for session, log in list(session_events().items())[half::2]:
+            for one in log:
+                named = digests_in(one.event)
+                contents = [Content(digest, held[digest], "read_file", "src/app.py") for digest in named]
+                line = SessionSummary(session, f"session {session}", START_MS, one.at, events=one.seq)
+                await store.commit(session, [one], contents, recalls=named[:1], summary=line)
+        await store.save_draft("v1", f"typed in half {half}")
+        answers = await _read_answers(store)
+        await store.close()
+    for name in ("owner.lock", "db/LOCK", "db/LOG", "db/LOG.old"):
+        (folder / name).unlink(missing_ok=True)
+    (folder / "expected.json").write_text(json.dumps(answers, indent=1), encoding="utf-8")
+
+
+async def _read_answers(store: LevelDbStore) -> dict[str, Any]:
+    """All that the store says of what it holds."""
+    listed = await store.sessions()
+    asked = {
+        "totals": await store.totals(),
+        "sessions": listed,
+        "events": {one.id: await store.events(one.id) for one in listed},
+        "entries": (await store.page(limit=1000)).entries,
+        "drafts": {one.id: (await store.draft(one.id)).text for one in listed},
+    }
+    found: dict[str, Any] = msgspec.to_builtins(asked)
+    return found
+
+
+if __name__ == "__main__":
+    asyncio.run(write_golden_store(Path(sys.argv[1])))

@@ -1,0 +1,152 @@
+"""What the store is measured against: the same bytes put durably into other databases, as they are."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sqlite3
+from pathlib import Path
+from typing import Any, Protocol
+
+import plyvel
+import zstandard
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.entries import Content
+
+_MAP_SIZE = 16 * 1024**3  # the most an LMDB may grow to, in bytes
+
+
+class ReferenceDatabase(Protocol):
+    """A database that is asked from one thread."""
+
+    name: str
+
+    def write(self, contents: list[Content]) -> None:
+        """Put these durably, at once."""
+        ...
+
+    def read(self, digest: str) -> bytes:
+        """The bytes that were put."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the files."""
+        ...
+
+
+class RawLevelDb:
+    """LevelDB, a synced batch."""
+
+    name = "raw plyvel"
+
+    def __init__(self, folder: Path) -> None:
+        self._db: Any = plyvel.DB(
+            str(folder), create_if_missing=True, compression=None, write_buffer_size=16 * 1024 * 1024
+        )
+
+    def write(self, contents: list[Content]) -> None:
+        """Put the bytes as they are."""
+        batch = self._db.write_batch(sync=True)
+        for one in contents:
+            batch.put(bytes.fromhex(one.digest), one.data)
+        batch.write()
+
+    def read(self, digest: str) -> bytes:
+        """The bytes, unchecked."""
+        data: bytes = self._db.get(bytes.fromhex(digest))
+        return data
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._db.close()
+
+
+class ContentAddressedLevelDb(RawLevelDb):
+    """The least that keeping the store's promises takes: SHA-256 and zstd on the caller's thread."""
+
+    name = "plyvel with SHA-256 and zstd"
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        self._pack, self._unpack = zstandard.ZstdCompressor(level=1), zstandard.ZstdDecompressor()
+
+    def write(self, contents: list[Content]) -> None:
+        """Put the bytes, packed, under the digest they have."""
+        batch = self._db.write_batch(sync=True)
+        for one in contents:
+            batch.put(bytes.fromhex(digest_of(one.data)), self._pack.compress(one.data))
+        batch.write()
+
+    def read(self, digest: str) -> bytes:
+        """The bytes, verified."""
+        data = self._unpack.decompress(super().read(digest))
+        assert digest_of(data) == digest
+        return data
+
+
+class Sqlite:
+    """SQLite with a write-ahead log that is synced at every commit."""
+
+    name = "SQLite"
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self._db = sqlite3.connect(folder / "peer.db", isolation_level=None)
+        self._db.execute("PRAGMA journal_mode=WAL")
+        self._db.execute("PRAGMA synchronous=FULL")
+        self._db.execute("CREATE TABLE contents (digest BLOB PRIMARY KEY, data BLOB)")
+
+    def write(self, contents: list[Content]) -> None:
+        """Put the bytes as they are."""
+        self._db.execute("BEGIN")
+        rows = [(bytes.fromhex(one.digest), one.data) for one in contents]
+        self._db.executemany("INSERT OR IGNORE INTO contents VALUES (?, ?)", rows)
+        self._db.execute("COMMIT")
+
+    def read(self, digest: str) -> bytes:
+        """The bytes, unchecked."""
+        found = self._db.execute("SELECT data FROM contents WHERE digest = ?", (bytes.fromhex(digest),))
+        data: bytes = found.fetchone()[0]
+        return data
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._db.close()
+
+
+class Lmdb:
+    """LMDB, a synced transaction."""
+
+    name = "LMDB"
+
+    def __init__(self, folder: Path) -> None:
+        self._env: Any = importlib.import_module("lmdb").open(str(folder), map_size=_MAP_SIZE)
+
+    def write(self, contents: list[Content]) -> None:
+        """Put the bytes as they are."""
+        with self._env.begin(write=True) as transaction:
+            for one in contents:
+                transaction.put(bytes.fromhex(one.digest), one.data)
+
+    def read(self, digest: str) -> bytes:
+        """The bytes, unchecked."""
+        with self._env.begin() as transaction:
+            data: bytes = transaction.get(bytes.fromhex(digest))
+        return data
+
+    def close(self) -> None:
+        """Let go of the files."""
+        self._env.close()
+
+
+def open_reference_databases(folder: Path) -> list[ReferenceDatabase]:
+    """All that are installed, each in a folder of its own."""
+    found: list[ReferenceDatabase] = [
+        RawLevelDb(folder / "raw"),
+        ContentAddressedLevelDb(folder / "addressed"),
+        Sqlite(folder / "sqlite"),
+    ]
+    if importlib.util.find_spec("lmdb"):
+        found.append(Lmdb(folder / "lmdb"))
+    return found

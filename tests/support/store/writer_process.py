@@ -1,0 +1,48 @@
+"""A process that commits without end and says what was acknowledged, until somebody kills it.
+
+Run as a script: folder, workspace, seed. Prints `<session> <seq> <digest> <length>` for each acknowledged
+commit.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
+
+from helix_desktop.store.leveldb_store import LevelDbStore
+from tests.support.store.builders import make_content, make_summary, tool_answer_event
+
+
+def content_bytes(session: str, seq: int) -> bytes:
+    """The content that a session's event of this seq names; now and then large enough for chunks."""
+    rnd = random.Random(f"{session}/{seq}")
+    size = rnd.choice([50, 3000, 40_000, 40_000, 1_500_000 if seq % 10 == 0 else 9000])
+    return f"{session} {seq} ".encode() + rnd.randbytes(size // 4) * 4
+
+
+async def append_commits(store: LevelDbStore, session: str) -> None:
+    """Append to one session for ever."""
+    seq = len(await store.events(session))
+    while True:
+        seq += 1
+        data = content_bytes(session, seq)
+        one = make_content(data)
+        line = make_summary(session, seq)
+        await store.commit(session, [tool_answer_event(seq, data)], [one], [one.digest], line)
+        sys.stdout.write(f"{session} {seq} {one.digest} {len(data)}\n")
+        sys.stdout.flush()
+
+
+async def main() -> None:
+    """Write to several sessions at once, so that groups form."""
+    folder, workspace, seed = sys.argv[1:]
+    store = await LevelDbStore.open(Path(folder), workspace)
+    await asyncio.gather(*(append_commits(store, f"{seed}-{number}") for number in range(4)))
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

@@ -1,0 +1,15 @@
+"""The window's frame with placeholders in it, over a dictionary as its memory."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QTextEdit, QWidget
+
+from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow, WindowPages
+
+
+def make_window(saved_state: dict[str, bytes]) -> MainWindow:
+    """A window over a dictionary as its memory, not yet shown."""
+    pages = WindowPages(QTextEdit(), QWidget(), QWidget(), QWidget())
+    window = MainWindow(LayoutStore(lambda key: saved_state.get(key, b""), saved_state.__setitem__))
+    window.add_pages(pages)
+    return window

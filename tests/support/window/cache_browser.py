@@ -1,0 +1,36 @@
+"""A cache browser on samples, as its tests look at it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.view import CacheBrowser
+from tests.support.galleries.panes_samples import NOW_MS, SampleCache, cache_row
+
+
+async def wait_until(condition: Callable[[], bool], timeout_s: float = 5.0) -> None:
+    """Give the loop turns until something holds."""
+    async with asyncio.timeout(timeout_s):
+        while not condition():  # noqa: ASYNC110 - widgets set no asyncio.Event
+            await asyncio.sleep(0.001)
+
+
+async def open_cache_browser(qtbot: QtBot, scope: TaskScope, source: SampleCache) -> CacheBrowser:
+    """A browser that shows a source."""
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.resize(900, 800)
+    pane.show()
+    pane.set_source(source)
+    wanted = len(source.all_rows)
+    await wait_until(lambda: pane.model.rowCount() == wanted)
+    return pane
+
+
+def sample_cache(count: int) -> SampleCache:
+    """A source of some entries."""
+    return SampleCache([cache_row(number) for number in range(count)])

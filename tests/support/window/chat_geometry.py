@@ -1,0 +1,41 @@
+"""Where things stand in the conversation on screen: rows, places to click, words."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, QPointF
+
+from helix_desktop.ui.chat.viewport.row_widget import RowWidget
+from helix_desktop.ui.chat.viewport.view import ChatView
+
+
+def row_widget(view: ChatView, key: str) -> RowWidget:
+    """The widget that shows a row now."""
+    deck = view.chat_viewport.widget_pool
+    assert deck is not None
+    return deck.visible[key]
+
+
+def hit_area_point(view: ChatView, key: str, area_name: str) -> QPoint:
+    """The middle of a place to click, in the viewport."""
+    widget = row_widget(view, key)
+    assert widget.item is not None
+    place = widget.item.hit_area(area_name)
+    assert place is not None
+    return widget.pos() + QPoint(6, 0) + place.rect.center().toPoint()
+
+
+def text_point(view: ChatView, key: str, needle: str, after: bool = False) -> QPoint:
+    """Where words of a row stand, in the viewport."""
+    widget = row_widget(view, key)
+    assert widget.item is not None
+    for text in widget.item.texts:
+        found = text.find_all(needle)
+        if found:
+            position = found[0][1] if after else found[0][0]
+            block = text.document.findBlock(position)
+            line = block.layout().lineForTextPosition(position - block.position())
+            across = line.cursorToX(position - block.position())
+            x = float(across[0] if isinstance(across, tuple) else across)  # type: ignore[arg-type]  # a number
+            rect = text.line_rect(position)
+            return widget.pos() + QPoint(6, 0) + QPointF(text.x + x, rect.center().y()).toPoint()
+    raise AssertionError(f"{needle!r} is not shown")

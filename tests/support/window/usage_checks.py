@@ -1,0 +1,111 @@
+"""Every place of a shown window that tells how full the context is, and an own count to compare them with."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from helix_desktop.agent.models.roles import RunSettingsSource
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import UsageGauge
+from helix_desktop.context.window.window import PromptFrame, project
+from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.messages import ModelRequest
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.inspector.rows import WindowRow
+from helix_desktop.ui.shell.sidebar.rows import SessionItem
+from tests.support.window.window_rig import WindowRig, until
+
+_TOKENS_PER_MESSAGE = 4  # tokens that each message costs beside its text
+_TOLERANCE_TOKENS, _TOLERANCE_RATIO = (
+    120,
+    0.04,
+)  # by which labels and framing may differ from what is counted here
+FIXED_ROW_KINDS = ("system", "tools", "mcp")
+
+
+def sidebar_item(rig: WindowRig, session_id: str = "") -> SessionItem:
+    """A session's line in the sidebar; without an id that of the one on screen."""
+    wanted = session_id or rig.conversation.session.id
+    return next(one for one in rig.window.sidebar.session_list.sessions() if one.id == wanted)
+
+
+async def count_message_tokens(rig: WindowRig, messages: list[dict[str, Any]]) -> int:
+    """The tokens of messages on the wire, by the vocabulary that everything is counted with."""
+    total = 0
+    for one in messages:
+        calls = one.get("tool_calls") or ()
+        said = [str(one.get("content") or ""), *(json.dumps(call["function"]) for call in calls)]
+        total += _TOKENS_PER_MESSAGE + sum([await rig.workspace.count_tokens(text) for text in said if text])
+    return total
+
+
+async def next_request(rig: WindowRig) -> tuple[ModelRequest, PromptFrame]:
+    """What the next request contains, from the stored log and nothing else."""
+    settings: RunSettingsSource | None = rig.conversation.session.settings
+    assert settings is not None
+    policy, frame, _ = settings()
+    return project(Transcript(await rig.stored_events()), policy, frame).request, frame
+
+
+async def check_gauge_accuracy(rig: WindowRig, factor: float) -> UsageGauge:
+    """The gauge, which must be near `factor` times an own count of the next request."""
+    request, frame = await next_request(rig)
+    wire = [
+        {
+            "content": one.text,
+            "tool_calls": [
+                {"function": {"name": call.name, "arguments": call.arguments}} for call in one.calls
+            ],
+        }
+        for one in request.messages
+    ]
+    true = factor * (await count_message_tokens(rig, wire) + frame.tools_tokens)
+    gauge = rig.conversation.measure()[1]
+    assert abs(gauge.used - true) <= _TOLERANCE_TOKENS + _TOLERANCE_RATIO * true, (gauge, true)
+    assert gauge.window == frame.info.window
+    return gauge
+
+
+def inspector_rows(rig: WindowRig) -> list[WindowRow]:
+    """The rows of the inspector."""
+    entries = rig.views.inspector.requests.entries
+    return [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
+
+
+async def check_usage_displays(rig: WindowRig) -> None:
+    """Every place on screen shows the gauge's figure: to the token where it can, else as it is written."""
+    gauge = rig.conversation.measure()[1]
+    used, window, share = format_tokens(gauge.used), format_tokens(gauge.window), f"{gauge.share * 100:.0f} %"
+    assert sidebar_item(rig).used == gauge.share, "sidebar"
+    (line,) = [one for one in await rig.workspace.sessions() if one.id == rig.conversation.session.id]
+    assert rig.workspace.usage_of(line) == gauge
+    pill = rig.window.top_bar.gauge.accessibleName()
+    assert f"{share} · {used} / {window}" in pill, "top bar"
+    inspector = rig.views.inspector
+    assert (inspector.share.text(), inspector.used.text.removeprefix("≈ ")) == (share, used), "inspector"
+    assert sum(row.tokens for row in inspector_rows(rig)) == gauge.used, "rows of the inspector"
+    timeline = rig.views.timeline
+    await until(lambda: f"now {used} of {window}" in timeline.spark.accessibleName(), f"chart at {used}")
+
+
+async def check_cache_totals(rig: WindowRig) -> str:
+    """Sidebar, switcher, inspector and cache page count the cache alike; what the command line says of it."""
+    totals = await rig.workspace.store.totals()
+    size, entries = format_bytes(totals.size), f"{totals.entries:,} entries"
+    rig.window.switcher.show_workspaces(rig.window.switcher._workspaces)
+    (switched,) = [one.cache for one in rig.window.switcher._workspaces if one.id == rig.workspace.id]
+    assert switched == size, "switcher"
+    assert rig.window.sidebar._cache.text() == f"Cache {size} · {entries}", "sidebar"
+    names = [one.accessibleName() for one in rig.views.inspector.findChildren(type(_entries_value(rig)))]
+    assert f"Entries: {totals.entries:,} · {size}" in names, "inspector"
+    rig.window.show_page("cache")
+    counter = rig.views.cache.filter_bar.counter
+    await until(lambda: re.match(rf"{totals.entries:,} entries", counter.text), "the cache page's counter")
+    return f"{entries}, {size}, {format_bytes(totals.stored_size)} on disk"
+
+
+def _entries_value(rig: WindowRig) -> Any:
+    return rig.views.inspector._entries

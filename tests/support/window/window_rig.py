@@ -1,0 +1,215 @@
+"""The whole window on a real desk in a folder of the test: real stores, real tools, used like a person does.
+
+    async with opened_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        rig.typed("Hello")
+        await rig.turn_over()
+
+Waiting is for something that can be seen, with a limit; a ChatServer lets a test hold a model's answer back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFrame
+from shiboken6 import isValid
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.app.run import AppWiring, shut_down, wire_app
+from helix_desktop.app.window_context import WindowContext, create_window_context
+from helix_desktop.app.window_frame import build_frame, set_application_identity
+from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
+from helix_desktop.config.paths import DataDir
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, Row
+from helix_desktop.ui.session.controller import SessionViews
+from helix_desktop.ui.shell.main_window import MainWindow
+from tests.support.model_servers.chat_server import ChatServer
+
+TIMEOUT_S = 60.0  # on a busy machine
+_POLL_INTERVAL_S = 0.01
+T = TypeVar("T")
+
+
+async def until(condition: Callable[[], object], description: str) -> None:
+    """Let the loop run until something holds; AssertionError naming `what` after LIMIT_S seconds."""
+    began = time.monotonic()
+    while not condition():
+        assert time.monotonic() - began < TIMEOUT_S, f"it never came to that: {description}"
+        await asyncio.sleep(_POLL_INTERVAL_S)
+
+
+def _write_project(folder: Path, files: Mapping[str, str]) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, text in files.items():
+        (folder / path).write_text(text, encoding="utf-8")
+    return folder
+
+
+@dataclass(frozen=True, repr=False)
+class WindowRig:
+    """A shown window, and what a person finds in it."""
+
+    context: WindowContext
+    wiring: AppWiring
+    folder: Path
+
+    @property
+    def window(self) -> MainWindow:
+        """The main window."""
+        return self.context.window
+
+    @property
+    def views(self) -> SessionViews:
+        """The pages of a session."""
+        return self.wiring.workspace_controller.session_controller.views
+
+    @property
+    def chat(self) -> ChatPage:
+        """Conversation and composer."""
+        return self.views.chat
+
+    @property
+    def composer(self) -> Composer:
+        """Where messages are written."""
+        return self.chat.composer
+
+    @property
+    def conversation(self) -> Conversation:
+        """The conversation on screen."""
+        talk = self.wiring.workspace_controller.session_controller.conversation
+        assert talk is not None, "no conversation is on screen"
+        return talk
+
+    @property
+    def workspace(self) -> OpenWorkspace:
+        """The workspace on screen."""
+        room = self.wiring.workspace_controller.session_controller.workspace
+        assert room is not None, "no workspace is on screen"
+        return room
+
+    async def open_folder(self, name: str, files: Mapping[str, str] | None = None) -> str:
+        """Open a project with a new session; the workspace's id."""
+        place = _write_project(self.folder / name, files or {})
+        self.wiring.services.registry.add(place, trusted=True)
+        await self.wiring.workspace_controller.open_folder(place)
+        await self.wiring.workspace_controller.new_session()
+        return self.workspace.id
+
+    async def use_server(
+        self, server: ChatServer, model: str = "small", window: int = 32_000, images: bool = False
+    ) -> None:
+        """Let a local server's model answer in the workspace on screen."""
+        desk = self.wiring.services
+        entry = ModelEntry(name=model, window=window, reserve=1_000, images=images)
+        provider = Provider(name="box", base_url=server.base_url, models=(entry,), default_model=model)
+        await desk.save_settings(desk.settings.with_provider(provider))
+        await desk.use_model(self.workspace.id, f"box/{model}")
+        await self.wiring.workspace_controller.session_controller.show_model()
+
+    async def change_policy(self, **fields: object) -> None:
+        """Change numbers of the workspace's policy."""
+        policy = msgspec.structs.replace(self.workspace.policy, **fields)
+        self.wiring.services.registry.save_policy(self.workspace.id, policy)
+        self.workspace.policy = policy
+
+    def type_message(self, text: str, send: bool = True) -> None:
+        """Type into the composer key by key, and press Enter."""
+        QTest.keyClicks(self.composer.editor, text)
+        if send:
+            QTest.keyClick(self.composer.editor, Qt.Key.Key_Return)
+
+    async def run_turn(self, text: str) -> None:
+        """Type, send, and wait for the end of the turn."""
+        turns = self.conversation.session.transcript.turns
+        self.type_message(text)
+        await until(lambda: self.conversation.session.transcript.turns > turns, "the message on record")
+        await self.wait_for_turn_end()
+
+    async def wait_for_turn_end(self) -> None:
+        """Wait until no turn and no handover runs, and the screens show the newest numbers."""
+        await until(lambda: not self.conversation.is_running, "the end of the turn")
+        await self.conversation.wait_for_background_work()
+        await self.wiring.workspace_controller.session_controller.refresh()
+        await self.wiring.workspace_controller.refresh()
+
+    def rows(self, kind: type[T]) -> list[T]:
+        """The chat's rows of one kind, with all that has arrived."""
+        model = self.chat.model
+        rows: list[Row] = [model.row(at) for at in range(len(model))]
+        return [row for row in rows if isinstance(row, kind)]
+
+    def events(self, kind: type[T]) -> list[T]:
+        """The events of one kind, in order."""
+        return [one.event for one in self.conversation.session.log if isinstance(one.event, kind)]
+
+    def last_output(self, tool: str) -> ToolAnswered:
+        """The newest output of a tool."""
+        return [one for one in self.events(ToolAnswered) if one.name == tool][-1]
+
+    async def stored_events(self) -> list[RecordedEvent]:
+        """The log as the store has it."""
+        return await self.workspace.store.events(self.conversation.session.id)
+
+    def attachment_labels(self) -> list[str]:
+        """What goes along with the next message."""
+        return [chip.label for chip in self.composer.findChildren(AttachmentChip) if not chip.isHidden()]
+
+    def next_message_lines(self) -> tuple[str, ...]:
+        """What stands above the composer."""
+        return self.chat.next_messages.lines
+
+    def banner_text(self) -> str:
+        """All words of the banners that stand."""
+        frames = self.window.banners.findChildren(QFrame)
+        cards = [one for one in frames if one.property("role") == "banner" and not one.isHidden()]
+        return "\n".join(card.accessibleName() for card in cards)
+
+    async def answer_approval(self, decision: str, rule_index: int = 0) -> ApprovalRow:
+        """Wait for a question in the chat and answer it, with one of its rules; the question."""
+        await until(lambda: self.rows(ApprovalRow), "a question")
+        asked = self.rows(ApprovalRow)[0]
+        self.chat.view.approval_decided.emit(asked.call_id, decision, rule_index)
+        await until(lambda: asked.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone")
+        return asked
+
+
+@asynccontextmanager
+async def open_window(
+    app: QApplication, folder: Path, pause_s: float = 0.0, visible: bool = True
+) -> AsyncIterator[WindowRig]:
+    """A window over `folder`/data, ended like the app ends; opening it again is a restart."""
+    set_application_identity(app)  # without it, closing the last window stops the loop
+    data = DataDir(folder / "data")
+    data.ensure()
+    frame = build_frame(app, WindowStateFile(data.root / WINDOW_STATE_FILE))
+    front = create_window_context(frame)
+    if visible:
+        front.window.show()
+    opened = wire_app(data, front, pause_s)
+    if visible:
+        front.window.activateWindow()
+        await until(front.window.isActiveWindow, "the window in front")
+    try:
+        yield WindowRig(front, opened, folder)
+    finally:
+        await shut_down(front, opened.workspace_controller, opened.services)
+        opened.settings.close()
+        front.window.deleteLater()
+        # Else the next window's style sheet is put on this one's thousand widgets, too.
+        await until(lambda: not isValid(front.window), "the window gone")

@@ -1,0 +1,162 @@
+"""The context menu of cache entries: all that can be done with them, for one and for several."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+import pytest_asyncio
+from PySide6.QtCore import QItemSelectionModel, QPoint, Qt
+from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.digest import marker
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.rows import CacheState, PreviewState
+from helix_desktop.ui.cache.view import CacheBrowser
+from tests.support.galleries.panes_samples import CODE, SampleCache, cache_row
+from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
+
+pytestmark = pytest.mark.qt_loop
+ALL = {
+    "open", "recall", "find", "verify", "export", "copy-content", "copy-hash", "copy-marker", "copy-link",
+    "show-chat", "show-timeline", "pin", "trash",
+}  # fmt: skip
+
+
+@pytest_asyncio.fixture
+async def scope() -> AsyncIterator[TaskScope]:
+    """The owner of a test's tasks."""
+    made = TaskScope()
+    yield made
+    await made.close()
+
+
+def in_state(*states: CacheState) -> SampleCache:
+    """A source with an entry in each state."""
+    return SampleCache([replace(cache_row(at), state=state) for at, state in enumerate(states)])
+
+
+async def menu_of(pane: CacheBrowser, *rows: int) -> dict[str, QAction]:
+    """The actions of the menu with these rows selected, by their names."""
+    await wait_until(lambda: all(pane.model.entry(row) is not None for row in rows))
+    pane.table.select_row(rows[0])
+    kind = QItemSelectionModel.SelectionFlag
+    for row in rows[1:]:
+        pane.table.selectionModel().select(pane.model.index(row, 0), kind.Select | kind.Rows)
+    for former in pane.findChildren(QMenu):
+        former.close()
+    pane.table.menu_requested.emit(QPoint(1, 1))
+    (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
+    return {one.objectName().removeprefix("cache-"): one for one in menu.actions() if one.objectName()}
+
+
+async def test_everything_is_there_and_applies_to_one(qtbot: QtBot, scope: TaskScope) -> None:
+    """With the shortcut that does the same."""
+    pane = await open_cache_browser(qtbot, scope, in_state("marker"))
+    row = replace(cache_row(0), state="marker")
+    pane.table.select_row(0)
+    pane.show_preview(PreviewState(row, CODE))
+    actions = await menu_of(pane, 0)
+    assert set(actions) >= ALL
+    assert all(actions[name].isEnabled() for name in ALL)
+    actions["copy-content"].trigger()
+    assert QGuiApplication.clipboard().text() == CODE.decode()
+    keys = {name: actions[name].text().partition("\t")[2] for name in ALL}
+    assert keys == {
+        "open": "Enter", "recall": "Ctrl+Enter", "find": "Ctrl+F", "verify": "V", "export": "Ctrl+S",
+        "copy-content": "Ctrl+Shift+C", "copy-hash": "Ctrl+C", "pin": "P", "trash": "Del",
+        "copy-marker": "", "copy-link": "", "show-chat": "", "show-timeline": "",
+    }  # fmt: skip
+    actions["copy-marker"].trigger()
+    said = marker(row.digest, row.tool, row.target, row.size, row.first_line)
+    assert QGuiApplication.clipboard().text() == said
+    for name, signal in (
+        ("show-chat", pane.table.chat_requested),
+        ("show-timeline", pane.table.timeline_requested),
+    ):
+        with qtbot.waitSignal(signal) as wanted:
+            actions[name].trigger()
+        assert wanted.args == [row.digest]
+
+
+@pytest.mark.parametrize(
+    ("state", "off"),
+    [
+        ("in window", {"show-timeline"}),
+        ("stored", {"show-chat", "show-timeline"}),
+        ("index", {"show-chat"}),
+        ("damaged", {"show-chat", "show-timeline", "recall", "export", "find", "copy-content"}),
+        ("in the trash", {"show-chat", "show-timeline", "recall", "export", "pin"}),
+    ],
+)
+async def test_what_does_not_apply_is_disabled(
+    qtbot: QtBot, scope: TaskScope, state: CacheState, off: set[str]
+) -> None:
+    """What lies in the trash can be restored instead."""
+    pane = await open_cache_browser(qtbot, scope, in_state(state))
+    actions = await menu_of(pane, 0)
+    assert {name for name, action in actions.items() if not action.isEnabled()} == off
+    assert ("restore" in actions) is (state == "in the trash")
+
+
+async def test_it_is_about_all_that_is_selected(qtbot: QtBot, scope: TaskScope) -> None:
+    """By menu and by key; what is about one is disabled."""
+    pane = await open_cache_browser(qtbot, scope, in_state("stored", "marker", "in the trash", "stored"))
+    digests = [pane.model.digest_at(row) for row in range(4)]
+    actions = await menu_of(pane, 0, 1, 2)
+    off = {name for name, action in actions.items() if not action.isEnabled()}
+    assert off == {"open", "find", "copy-content", "show-chat", "show-timeline"}
+    recalled: list[str] = []
+    pane.recall_requested.connect(lambda digest, *_: recalled.append(digest))
+    actions["recall"].trigger()
+    assert recalled == digests[:2]
+    actions["copy-hash"].trigger()
+    assert QGuiApplication.clipboard().text().split() == digests[:3]
+    for name, signal, wanted in (
+        ("trash", pane.table.trash_requested, [digests[:2]]),
+        ("pin", pane.table.pin_requested, [digests[:2], True]),
+        ("restore", pane.table.restore_requested, [[digests[2]]]),
+        ("export", pane.table.export_requested, [digests[:2]]),
+        ("copy-link", pane.table.link_requested, [digests[:3]]),
+        ("verify", pane.table.verify_requested, [digests[:3]]),
+    ):
+        with qtbot.waitSignal(signal) as asked:
+            actions[name].trigger()
+        assert asked.args == wanted, name
+    pane.table.setFocus()
+    with qtbot.waitSignal(pane.table.trash_requested) as asked:
+        QTest.keyClick(pane.table, Qt.Key.Key_Delete)
+    assert asked.args == [digests[:2]]
+    with qtbot.waitSignal(pane.table.verify_requested) as asked:
+        QTest.keyClick(pane.table, Qt.Key.Key_V)
+    assert asked.args == [digests[:3]]
+    QGuiApplication.clipboard().clear()
+    QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text().split() == digests[:3]
+    recalled.clear()
+    QTest.keyClick(pane.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert recalled == digests[:2]
+
+
+async def test_the_menu_key_opens_it_for_the_selection(qtbot: QtBot, scope: TaskScope) -> None:
+    """Neither it nor a right click inside the selection changes what is selected."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(6))
+    await menu_of(pane, 1, 2)
+    for menu in pane.findChildren(QMenu):
+        menu.close()
+    reasons = QContextMenuEvent.Reason
+    for reason in (reasons.Keyboard, reasons.Mouse):
+        place = pane.table.visualRect(pane.model.index(2, 0)).center()
+        with qtbot.waitSignal(pane.table.menu_requested):
+            QGuiApplication.sendEvent(
+                pane.table.viewport(), QContextMenuEvent(reason, place, pane.table.mapToGlobal(place))
+            )
+        assert [row.digest for row in pane.table.selected_rows()] == [
+            pane.model.digest_at(1), pane.model.digest_at(2)
+        ]  # fmt: skip
+        for menu in pane.findChildren(QMenu):
+            menu.close()

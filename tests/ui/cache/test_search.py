@@ -1,0 +1,231 @@
+"""Sorting, filtering and searching in the cache browser, over a source in memory."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import AsyncIterator
+from dataclasses import replace
+
+import pytest
+import pytest_asyncio
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QMenu
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.columns import COLUMNS
+from helix_desktop.ui.cache.filter_bar import CacheFilterBar
+from helix_desktop.ui.cache.filter_options import SIZE_OPTIONS, tool_option
+from helix_desktop.ui.cache.rows import HandoverLink, PreviewState
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.stylesheet import apply
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.widgets import retint
+from tests.support.galleries.panes_samples import CODE, cache_row
+from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
+
+pytestmark = pytest.mark.qt_loop
+
+
+@pytest_asyncio.fixture
+async def scope() -> AsyncIterator[TaskScope]:
+    """The owner of a test's tasks."""
+    made = TaskScope()
+    yield made
+    await made.close()
+
+
+def titles(pane: CacheBrowser) -> list[str]:
+    """What the head of the table says."""
+    return [
+        str(pane.model.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.DisplayRole))
+        for at in range(pane.model.columnCount())
+    ]
+
+
+async def test_a_click_on_a_head_sorts_and_a_second_one_turns(qtbot: QtBot, scope: TaskScope) -> None:
+    """Numbers begin with the largest, texts with the first; the arrow says which way."""
+    source = sample_cache(40)
+    pane = await open_cache_browser(qtbot, scope, source)
+    head = pane.table.horizontalHeader()
+    pane.table.select_row(5)
+    sizes = sorted((row.size for row in source.all_rows), reverse=True)
+
+    def first_size() -> int:
+        row = pane.model.entry(0)
+        return row.size if row else 0
+
+    at = [column.key for column in COLUMNS].index("size")
+    spot = QPoint(head.sectionViewportPosition(at) + 20, head.height() // 2)
+    QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
+    await wait_until(lambda: first_size() == sizes[0])
+    assert "Size ↓" in titles(pane)
+    assert "Created" in titles(pane)
+    QTest.mouseClick(head.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, spot)
+    await wait_until(lambda: first_size() == sizes[-1])
+    assert "Size ↑" in titles(pane)
+    row = pane.model.entry(0)
+    assert row is not None
+    assert pane.table.current_digest() == row.digest, "whoever sorts wants to see what is first"
+    pane.table.sort_requested.emit("target")
+    await wait_until(lambda: "Target ↑" in titles(pane))
+
+
+@pytest.mark.parametrize("text_px", [13, 20])
+def test_the_bar_has_room_for_all_its_parts_in_a_narrow_window(
+    qapp: QApplication, qtbot: QtBot, text_px: int
+) -> None:
+    fonts.load(resources_dir() / "fonts")
+    apply(qapp, LIGHT, text_px)
+    bar = CacheFilterBar()
+    qtbot.addWidget(bar)
+    retint(bar, LIGHT)
+    bar.show()
+    bar.resize(462, bar.height())
+    qtbot.waitUntil(lambda: bar.width() == 462 and bar.more.geometry().right() > 400)
+    parts = [bar.field, bar.filters, bar.session, bar.more]
+    assert bar.width() == 462
+    for left, right in itertools.pairwise(parts):
+        assert left.geometry().right() < right.geometry().left()
+    assert bar.more.geometry().right() <= bar.width()
+    apply(qapp, LIGHT)
+
+
+async def test_filters_stand_as_chips_and_go_with_a_click(qtbot: QtBot, scope: TaskScope) -> None:
+    """One of a kind at a time; each can be let go alone, and all with Clear."""
+    source = sample_cache(60)
+    pane = await open_cache_browser(qtbot, scope, source)
+    bar = pane.filter_bar
+    assert not bar.chips.isVisible()
+    bar.toggle(tool_option("read_file"))
+    files = sum(row.tool == "read_file" for row in source.all_rows)
+    await wait_until(lambda: pane.model.rowCount() == files)
+    bar.toggle(tool_option("run_command"))
+    bar.toggle(SIZE_OPTIONS[0])
+    large = [row for row in source.all_rows if row.tool == "run_command" and row.size >= 10_240]
+    await wait_until(lambda: pane.model.rowCount() == len(large))
+    assert bar.chips.texts == ["Tool: run_command", "10 KB and more"]
+    assert bar.chips.isVisible()
+    bar.chips.click_chip(0)
+    await wait_until(lambda: bar.chips.texts == ["10 KB and more"])
+    bar.clear()
+    await wait_until(lambda: pane.model.rowCount() == 60)
+    assert not bar.chips.isVisible()
+
+
+async def test_the_filter_menu_offers_what_is_stored(qtbot: QtBot, scope: TaskScope) -> None:
+    """Tools and sessions of the cache, sizes, ages and use; what holds is checked."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    pane.filter_bar.toggle(tool_option("read_file"))
+    await wait_until(lambda: 0 < pane.model.rowCount() < 60)
+    await wait_until(lambda: pane.model.entry(0) is not None)
+    menu = pane.filter_bar.filter_menu()
+    assert [action.text() for action in menu.actions() if action.text()] == [
+        "State", "Tool", "Session", "Size", "Age", "Pinned", "Never recalled", "Nothing refers to it",
+    ]  # fmt: skip
+    parts = [action.menu() for action in menu.actions()[1:5]]
+    texts = [[one.text() for one in part.actions()] for part in parts if isinstance(part, QMenu)]
+    assert "read_file" in texts[0]
+    assert texts[1] == ["Flush the stream", "Colours of the margin"]
+    assert isinstance(parts[0], QMenu)
+    assert [one.text() for one in parts[0].actions() if one.isChecked()] == ["read_file"]
+    menu.deleteLater()
+
+
+def hit_of(pane: CacheBrowser) -> str:
+    """The line that was found in the first row."""
+    row = pane.model.entry(0)
+    return row.hit if row else ""
+
+
+async def test_a_search_shows_its_lines_and_grows(qtbot: QtBot, scope: TaskScope) -> None:
+    """Hits come in parts without moving the selection; the line that was found stands in its row."""
+    source = sample_cache(300)
+    source.search_page_size = 7
+    pane = await open_cache_browser(qtbot, scope, source)
+    QTest.keyClicks(pane.filter_bar.field, "stream")
+    hits = [row for row in source.all_rows if "stream" in f"{row.target} {row.first_line}".lower()]
+    await wait_until(lambda: pane.model.rowCount() == len(hits))
+    assert len(hits) > 3 * source.search_page_size
+    await wait_until(lambda: hit_of(pane) == f"12: {hits[0].first_line}")
+    line = [column.key for column in COLUMNS].index("line")
+    assert not pane.table.isColumnHidden(line)
+    assert "Found at line" in titles(pane)
+    pane.filter_bar.clear()
+    await wait_until(lambda: "First line" in titles(pane))
+
+
+async def test_a_found_content_opens_where_its_words_stand(qtbot: QtBot, scope: TaskScope) -> None:
+    """Its words are marked; the keyboard stays in the table; without a search find goes again."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(60))
+    QTest.keyClicks(pane.filter_bar.field, "py stream")
+    await wait_until(lambda: 0 < pane.model.rowCount() < 60)
+    await wait_until(lambda: bool(hit_of(pane)))
+    pane.table.select_row(0)
+    row = pane.model.entry(0)
+    assert row is not None
+    pane.table.setFocus()
+    pane.show_preview(PreviewState(row, b"stream a\nmore\nstream b\n"))
+    find = pane.preview.content.find_bar
+    await wait_until(lambda: find.count.text == "1 of 2")
+    assert pane.table.hasFocus()
+    pane.filter_bar.clear()
+    await wait_until(lambda: pane.model.rowCount() == 60)
+    pane.show_preview(PreviewState(replace(row, hit=""), b"stream a\n"))
+    assert not find.isVisible()
+
+
+async def test_handovers_that_hold_the_words_are_a_click_away(qtbot: QtBot, scope: TaskScope) -> None:
+    """The line stands above the table while the search does."""
+    source = sample_cache(30)
+    source.handovers = (HandoverLink("s-1", 41, "Flush the stream", "the stream is slow"),)
+    pane = await open_cache_browser(qtbot, scope, source)
+    assert not pane.handover_hits.isVisible()
+    QTest.keyClicks(pane.filter_bar.field, "stream")
+    await wait_until(pane.handover_hits.isVisible)
+    assert pane.handover_hits.chips.texts == ["Flush the stream · e41"]
+    wanted: list[tuple[str, int]] = []
+    pane.handover_requested.connect(lambda session, seq: wanted.append((session, seq)))
+    pane.handover_hits.chips.click_chip(0)
+    await wait_until(lambda: wanted == [("s-1", 41)])
+    pane.filter_bar.clear()
+    await wait_until(lambda: not pane.handover_hits.isVisible())
+
+
+async def test_p_pins_and_unpins(qtbot: QtBot, scope: TaskScope) -> None:
+    """The key asks for what is not so yet; the preview says what is."""
+    source = sample_cache(9)
+    pane = await open_cache_browser(qtbot, scope, source)
+    await wait_until(lambda: pane.model.entry(2) is not None)
+    wanted: list[tuple[list[str], bool]] = []
+    pane.table.pin_requested.connect(lambda digests, on: wanted.append((digests, on)))
+    pane.table.select_row(2)
+    pane.table.setFocus()
+    QTest.keyClick(pane.table, Qt.Key.Key_P)
+    assert wanted == [([cache_row(2).digest], True)]
+    source.all_rows[2] = replace(source.all_rows[2], is_pinned=True)
+    pane.refresh()
+    await wait_until(lambda: bool((row := pane.model.entry(2)) and row.is_pinned))
+    QTest.keyClick(pane.table, Qt.Key.Key_P)
+    assert wanted[1] == ([cache_row(2).digest], False)
+    pane.show_preview(PreviewState(source.all_rows[2], CODE))
+    assert pane.preview.content.meta.text.endswith("· pinned")
+
+
+async def test_the_menu_of_a_row_narrows_to_its_like(qtbot: QtBot, scope: TaskScope) -> None:
+    """By its tool and by its path; a click on it lets go again."""
+    source = sample_cache(60)
+    pane = await open_cache_browser(qtbot, scope, source)
+    await wait_until(lambda: pane.model.entry(0) is not None)
+    pane.table.select_row(0)
+    pane.table.menu_requested.emit(QPoint(1, 1))
+    (menu,) = (one for one in pane.findChildren(QMenu) if one.isVisible())
+    (only,) = (action for action in menu.actions() if action.objectName() == "cache-only-tool")
+    assert only.text() == f"Only tool {source.all_rows[0].tool}"
+    only.trigger()
+    menu.close()
+    same = sum(row.tool == source.all_rows[0].tool for row in source.all_rows)
+    await wait_until(lambda: pane.model.rowCount() == same)

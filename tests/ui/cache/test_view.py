@@ -1,0 +1,347 @@
+"""The cache browser as a person uses it, over a source in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
+
+import pytest
+import pytest_asyncio
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction, QGuiApplication, QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QMainWindow, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.ui.cache.columns import COLUMNS, column_widths, fitting_columns
+from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, PreviewState
+from helix_desktop.ui.cache.table_model import MAX_CACHED_ROWS, PAGE_ROWS
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.widgets import retint
+from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
+from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
+
+pytestmark = pytest.mark.qt_loop
+
+
+@pytest_asyncio.fixture
+async def scope() -> AsyncIterator[TaskScope]:
+    """The owner of a test's tasks."""
+    made = TaskScope()
+    yield made
+    await made.close()
+
+
+async def test_rows_arrive_when_they_are_seen(qtbot: QtBot, scope: TaskScope) -> None:
+    """Only pages in sight are fetched, and a jump fetches the page it lands on."""
+    source = sample_cache(3_000)
+    pane = await open_cache_browser(qtbot, scope, source)
+    await wait_until(lambda: pane.model.entry(0) is not None)
+    assert len(source.fetch_sizes) <= 2
+    pane.table.scrollToBottom()
+    await wait_until(lambda: pane.model.entry(2_999) is not None)
+    assert all(asked <= PAGE_ROWS for asked in source.fetch_sizes)
+    assert len(source.fetch_sizes) <= 6
+
+
+async def test_memory_stays_bounded(qtbot: QtBot, scope: TaskScope) -> None:
+    """Old pages are dropped, and fetched again when seen again."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(MAX_CACHED_ROWS + 4 * PAGE_ROWS))
+    for row in range(0, pane.model.rowCount(), PAGE_ROWS):
+        pane.model.entry(row)
+        await wait_until(partial(pane.model.is_loaded, row))
+    assert len(pane.model._rows) <= MAX_CACHED_ROWS
+    await wait_until(lambda: pane.model.entry(0) is not None)
+
+
+async def test_typing_a_hash_prefix_filters(qtbot: QtBot, scope: TaskScope) -> None:
+    """A prefix leaves the one entry; clearing brings all back."""
+    source = sample_cache(60)
+    pane = await open_cache_browser(qtbot, scope, source)
+    QTest.keyClicks(pane.filter_bar.field, cache_row(7).digest[:10])
+    await wait_until(lambda: pane.model.rowCount() == 1)
+    assert pane.model.digest_at(0) == cache_row(7).digest
+    assert pane.filter_bar.counter.text.startswith("1 of 60 entries")
+    pane.filter_bar.clear()
+    await wait_until(lambda: pane.model.rowCount() == 60)
+
+
+async def test_a_filter_that_nothing_passes_offers_the_way_out(qtbot: QtBot, scope: TaskScope) -> None:
+    """The sentence names the words, the button clears them."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(5))
+    QTest.keyClicks(pane.filter_bar.field, "zebra")
+    await wait_until(pane.no_match.isVisible)
+    assert "zebra" in pane.no_match.sentence
+    pane.no_match.button.click()
+    await wait_until(lambda: pane.model.rowCount() == 5)
+    assert pane.table.isVisible()
+
+
+async def test_an_empty_cache_says_so(qtbot: QtBot, scope: TaskScope) -> None:
+    """One sentence and one button; both go once something is cached."""
+    source = sample_cache(0)
+    pane = await open_cache_browser(qtbot, scope, source)
+    await wait_until(pane.empty.isVisible)
+    with qtbot.waitSignal(pane.chat_requested):
+        pane.empty.button.click()
+    source.all_rows.append(cache_row(1))
+    pane.refresh()
+    await wait_until(pane.table.isVisible)
+
+
+async def test_state_session_and_order(qtbot: QtBot, scope: TaskScope) -> None:
+    """The menu's state, the session's switch and the header narrow and turn the list."""
+    source = sample_cache(40)
+    pane = await open_cache_browser(qtbot, scope, source)
+    pane.filter_bar.toggle(state_option("marker"))
+    markers = sum(row.state == "marker" for row in source.all_rows)
+    await wait_until(lambda: pane.model.rowCount() == markers)
+    pane.filter_bar.toggle(state_option("marker"))
+    pane.filter_bar.session.click()
+    await wait_until(lambda: pane.model.rowCount() == 20)
+    pane.filter_bar.session.click()
+    await wait_until(lambda: pane.model.rowCount() == 40)
+    pane.table.sort_requested.emit("created")
+    await wait_until(lambda: pane.model.digest_at(0) == cache_row(39).digest)
+    assert "↑" in str(pane.model.headerData(9, Qt.Orientation.Horizontal))
+
+
+async def test_new_entries_move_neither_selection_nor_view(qtbot: QtBot, scope: TaskScope) -> None:
+    """What arrives on top pushes nothing out from under the eyes."""
+    source = sample_cache(500)
+    pane = await open_cache_browser(qtbot, scope, source)
+    pane.table.select_row(200)
+    seen = pane.table.rowAt(10)
+    top, chosen = pane.model.digest_at(seen), pane.table.current_digest()
+    source.all_rows[:0] = [cache_row(1_000), cache_row(1_001)]
+    pane.refresh()
+    await wait_until(lambda: pane.model.rowCount() == 502)
+    assert pane.table.current_digest() == chosen
+    assert pane.model.digest_at(pane.table.rowAt(10)) == top
+
+
+async def test_a_refresh_shows_what_changed(qtbot: QtBot, scope: TaskScope) -> None:
+    """The same entry in another state is fetched again."""
+    source = sample_cache(3)
+    pane = await open_cache_browser(qtbot, scope, source)
+    await wait_until(lambda: pane.model.entry(0) is not None)
+    row = source.all_rows[0]
+    changed = CacheRow(row.digest, "handed over", row.tool, row.target, row.first_line, row.size, row.tokens,
+                       9, 9, 9, row.created_at_ms, row.last_used_at_ms)  # fmt: skip
+    source.all_rows[0] = changed
+    pane.refresh()
+    await wait_until(lambda: pane.model.entry(0) == changed)
+
+
+async def test_select_goes_past_the_filter(qtbot: QtBot, scope: TaskScope) -> None:
+    """An entry that the filter hides is shown without it."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(50))
+    QTest.keyClicks(pane.filter_bar.field, "docs")
+    await wait_until(lambda: pane.model.rowCount() < 50)
+    pane.select(cache_row(4).digest)
+    await wait_until(lambda: pane.table.current_digest() == cache_row(4).digest)
+    assert pane.filter_bar.field.text() == ""
+
+
+async def test_recall_whole_and_by_lines(qtbot: QtBot, scope: TaskScope) -> None:
+    """The button says what it will cost; Ctrl+Enter recalls the whole or the selected lines."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane.table.select_row(0)
+    row = cache_row(0)
+    pane.show_preview(PreviewState(row, CODE))
+    assert "≈ 225 tokens" in pane.preview.recall_button.text()
+    with qtbot.waitSignal(pane.recall_requested) as whole:
+        QTest.keyClick(pane.table, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert whole.args == [row.digest, 0, 0]
+    text = pane.preview.content.text
+    cursor = QTextCursor(text.document().findBlockByNumber(1))
+    cursor.movePosition(QTextCursor.MoveOperation.NextBlock, QTextCursor.MoveMode.KeepAnchor, 3)
+    text.setTextCursor(cursor)
+    assert "Recall lines 2–4" in pane.preview.recall_button.text()
+    with qtbot.waitSignal(pane.recall_requested) as lines:
+        pane.preview.recall_button.click()
+    assert lines.args == [row.digest, 2, 4]
+
+
+@pytest.mark.parametrize("width", [900, 636, 540])
+async def test_the_preview_gives_up_words_before_its_title(
+    qtbot: QtBot, scope: TaskScope, width: int
+) -> None:
+    pane = await open_cache_browser(qtbot, scope, sample_cache(8))
+    pane.resize(width, 800)
+    pane.table.select_row(7)  # the one with a long path
+    pane.show_preview(PreviewState(cache_row(7), CODE))
+
+    def narrowed() -> bool:
+        pane.resize(width, 800)  # taken once no word on a button asks for more room than that
+        return pane.width() == width
+
+    preview = pane.preview
+    buttons = (preview.verify_button, preview.export_button, preview.recall_button)
+    await wait_until(lambda: preview._target.width() >= 140)  # as soon as Qt has laid it out
+    await wait_until(lambda: all(button.width() >= button.sizeHint().width() for button in buttons))
+    await wait_until(
+        lambda: narrowed() and all(one.mapTo(pane, one.rect().topRight()).x() < width for one in buttons)
+    )
+    for button in buttons:
+        assert button.accessibleName()
+    assert (preview.verify_button.text() == " Verify") is (width == 900)
+    assert "tokens" in preview.recall_button.toolTip()
+
+
+async def test_keys_verify_copy_and_save(qtbot: QtBot, scope: TaskScope) -> None:
+    """V, Ctrl+C, Ctrl+Shift+C and Ctrl+S do what their buttons say."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane.table.select_row(3)
+    row = cache_row(3)
+    pane.show_preview(PreviewState(row, b"exact bytes"))
+    pane.table.setFocus()
+    with qtbot.waitSignal(pane.verify_requested) as verify:
+        QTest.keyClick(pane.table, Qt.Key.Key_V)
+    assert verify.args == [row.digest]
+    QTest.keyClick(pane.table, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == row.digest
+    pane.preview.content.copy_content()
+    assert QGuiApplication.clipboard().text() == "exact bytes"
+    with qtbot.waitSignal(pane.export_requested):
+        QTest.keyClick(pane.table, Qt.Key.Key_S, Qt.KeyboardModifier.ControlModifier)
+
+
+async def test_damage_is_shown_in_table_and_preview(qtbot: QtBot, scope: TaskScope) -> None:
+    """A failed check turns the row's state, and recall stays off without bytes."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane.table.select_row(2)
+    digest = cache_row(2).digest
+    pane.show_preview(PreviewState(cache_row(2), None, "The stored bytes no longer have this hash."))
+    await wait_until(lambda: pane.model.entry(2) is not None)
+    pane.set_verified(digest, False, "damaged")
+    held = pane.model.entry(2)
+    assert held is not None
+    assert held.state == "damaged"
+    assert pane.preview.verified.text == "damaged"
+    assert not pane.preview.recall_button.isEnabled()
+
+
+async def test_a_late_preview_of_another_entry_is_not_shown(qtbot: QtBot, scope: TaskScope) -> None:
+    """Bytes that arrive after the selection moved on are dropped."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane.table.select_row(1)
+    pane.show_preview(PreviewState(cache_row(5), b"late"))
+    assert pane.preview.digest == ""
+
+
+async def test_progress_can_be_cancelled(qtbot: QtBot, scope: TaskScope) -> None:
+    """Verifying all shows a bar with its count."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    assert not pane.filter_bar.progress_row.isVisible()
+    pane.set_progress(CacheProgress("Verifying", 3, 10))
+    assert pane.filter_bar.progress_row.isVisible()
+    pane.set_progress(None)
+    assert not pane.filter_bar.progress_row.isVisible()
+
+
+class BrokenCache(SampleCache):
+    """A source whose store has been closed."""
+
+    async def ids(self, cache_filter: CacheFilter) -> bytes:
+        """Refuse."""
+        raise StoreClosed("The cache cannot be read.", "The workspace was closed.", "Open it again.")
+
+    async def rows(self, digests: Sequence[str]) -> Sequence[CacheRow]:
+        """Refuse."""
+        raise StoreClosed("The cache cannot be read.")
+
+
+async def test_a_source_that_fails_is_told_where_it_happened(qtbot: QtBot, scope: TaskScope) -> None:
+    """What, why and what to do stand above the table; the window lives on."""
+    pane = CacheBrowser(scope.start, lambda: NOW_MS)
+    qtbot.addWidget(pane)
+    pane.show()
+    pane.set_source(BrokenCache([cache_row(1)]))
+    await wait_until(pane._notice.isVisible)
+    assert "Open it again." in pane._error.text()
+
+
+async def test_find_goes_from_hit_to_hit(qtbot: QtBot, scope: TaskScope) -> None:
+    """Ctrl+F finds over all pages, Enter goes on, Shift+Enter back, Esc closes."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(10))
+    pane.table.select_row(0)
+    data = b"".join(b"row %d%s\n" % (n, b" needle" if n % 400 == 7 else b"") for n in range(1_200))
+    pane.show_preview(PreviewState(cache_row(0), data))
+    content = pane.preview.content
+    QTest.keyClick(pane.table, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert content.find_bar.isVisible()
+    QTest.keyClicks(content.find_bar.field, "NEEDLE")
+    await wait_until(lambda: content.find_bar.count.text == "1 of 3")
+    QTest.keyClick(content.find_bar.field, Qt.Key.Key_Return)
+    assert content.text.page_index == 1
+    QTest.keyClick(content.find_bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert content.text.page_index == 0
+    QTest.keyClick(content.find_bar.field, Qt.Key.Key_Escape)
+    assert not content.find_bar.isVisible()
+
+
+async def test_the_panes_keys_win_over_the_windows(qtbot: QtBot, scope: TaskScope) -> None:
+    """In the table and the text Ctrl+F finds in the preview; elsewhere it stays the window's."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    window, elsewhere = QMainWindow(), QLineEdit()
+    qtbot.addWidget(window)
+    whole = QWidget()
+    column = QVBoxLayout(whole)
+    column.addWidget(elsewhere)
+    column.addWidget(pane)
+    window.setCentralWidget(whole)
+    own: list[bool] = []
+    action = QAction("Find", window)
+    action.setShortcut("Ctrl+F")
+    action.triggered.connect(lambda: own.append(True))
+    window.addAction(action)
+    window.show()
+    window.activateWindow()
+    await wait_until(window.isActiveWindow)
+    elsewhere.setFocus()
+    QTest.keyClick(elsewhere, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    assert own == [True]
+    pane.table.select_row(0)
+    pane.show_preview(PreviewState(cache_row(0), CODE))
+    find = pane.preview.content.find_bar
+    for place in (pane.table, pane.preview.content.text, pane.filter_bar.field):
+        place.setFocus()
+        QTest.keyClick(place, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+        assert find.isVisible()
+        find.close_bar()
+    assert own == [True]
+
+
+async def test_large_contents_are_read_in_a_thread(qtbot: QtBot, scope: TaskScope) -> None:
+    """The table stays usable, the text arrives."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    pane.table.select_row(0)
+    pane.show_preview(PreviewState(cache_row(0), b"a line of text\n" * 60_000))
+    text = pane.preview.content.text
+    await wait_until(lambda: text.content.line_count == 60_000)
+    assert pane.preview.content.position_label.text == "1–400 of 60,000 lines"
+
+
+async def test_theme_can_change_at_any_time(qtbot: QtBot, scope: TaskScope) -> None:
+    """Nothing of the light theme's ground remains."""
+    pane = await open_cache_browser(qtbot, scope, sample_cache(3))
+    retint(pane, DARK)
+    picture = pane.grab().toImage()
+    assert picture.pixelColor(picture.width() - 40, 60).lightness() < 60
+
+
+def test_columns_give_way_by_rank() -> None:
+    """What fits is shown, state and target always; the widths fill the room."""
+    assert fitting_columns(4_000) == {column.key for column in COLUMNS}
+    assert fitting_columns(100) == {"state", "target"}
+    for room in range(500, 1_600, 37):
+        scale = 1 + room % 7 / 13
+        shown = fitting_columns(room, scale)
+        given = [width for _, width in column_widths(room, shown, scale)]
+        assert sum(given) <= room
+        assert sum(given) > room - len(given)

@@ -1,0 +1,143 @@
+"""Writing, sending, queueing and stopping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
+from helix_desktop.ui.chat.composer.composer import Composer
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.window.buttons import find_button, find_buttons, press
+
+
+@pytest.fixture
+def composer(qtbot: QtBot) -> Iterator[Composer]:
+    widget = Composer(LIGHT)
+    qtbot.addWidget(widget)
+    widget.resize(700, 160)
+    widget.show()
+    yield widget
+    widget.close()
+
+
+def test_it_grows_with_the_text_size_and_keeps_it_over_a_change_of_theme(composer: Composer) -> None:
+    """Words, buttons and the room that they need; nothing of it is cut."""
+    composer.set_model("small")
+    parts = [composer.editor, composer.model_button, *composer.findChildren(QPushButton, "queue")]
+    before = [part.fontMetrics().height() for part in parts]
+    composer.set_theme(LIGHT, 20 / 13)
+    composer.tint(DARK)
+    after = [part.fontMetrics().height() for part in parts]
+    assert all(new >= old * 1.4 for old, new in zip(before, after, strict=True))
+    assert composer.model_button.height() >= composer.model_button.fontMetrics().height() + 4
+
+
+def test_enter_sends_and_shift_enter_breaks_the_line(qtbot: QtBot, composer: Composer) -> None:
+    QTest.keyClicks(composer.editor, "one")
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClicks(composer.editor, "two")
+    with qtbot.waitSignal(composer.submitted) as sent:
+        QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent.args == ["one\ntwo"]
+    assert composer.text() == ""
+
+
+def test_enter_breaks_the_line_when_the_person_chose_so(qtbot: QtBot, composer: Composer) -> None:
+    composer.enter_sends = False
+    QTest.keyClicks(composer.editor, "a")
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert composer.text() == "a\n"
+    with qtbot.waitSignal(composer.submitted):
+        QTest.keyClick(composer.editor, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+
+def test_nothing_is_sent_while_an_input_method_composes(qtbot: QtBot, composer: Composer) -> None:
+    sent: list[str] = []
+    composer.submitted.connect(sent.append)
+    composer.set_text("ni")
+    QCoreApplication.sendEvent(composer.editor, QInputMethodEvent("hao", []))
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == []
+    done = QInputMethodEvent()
+    done.setCommitString("好")
+    QCoreApplication.sendEvent(composer.editor, done)
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert len(sent) == 1
+    assert "好" in sent[0]
+
+
+def test_an_empty_text_is_not_sent_but_an_attachment_is(qtbot: QtBot, composer: Composer) -> None:
+    sent: list[str] = []
+    composer.submitted.connect(sent.append)
+    QTest.keyClicks(composer.editor, "  ")
+    QTest.keyClick(composer.editor, Qt.Key.Key_Return)
+    assert sent == []
+    assert not find_button(composer, "send").isEnabled()
+    composer.set_attachments((("k", "bash output 9f3a1c"),))
+    press(composer, "send")
+    assert len(sent) == 1
+
+
+def test_while_running_send_is_stop_and_text_is_queued(qtbot: QtBot, composer: Composer) -> None:
+    composer.set_running(True)
+    assert not any(one.isVisible() for one in find_buttons(composer, "queue"))
+    with qtbot.waitSignal(composer.stop_requested):
+        press(composer, "send")
+    QTest.keyClicks(composer.editor, "next")
+    assert find_button(composer, "queue").isVisible()
+    with qtbot.waitSignal(composer.submitted) as sent:
+        press(composer, "queue")
+    assert sent.args == ["next"]
+
+
+def test_a_pause_tells_the_draft(qtbot: QtBot, composer: Composer) -> None:
+    with qtbot.waitSignal(composer.text_paused, timeout=3_000) as paused:
+        QTest.keyClicks(composer.editor, "draft")
+    assert paused.args == ["draft"]
+
+
+def test_grows_to_eight_lines_and_no_further(composer: Composer) -> None:
+    one = composer.editor.height()
+    composer.set_text("\n".join("abc"))
+    three = composer.editor.height()
+    composer.set_text("\n".join("abcdefgh"))
+    eight = composer.editor.height()
+    composer.set_text("\n".join("abcdefghijklmnop"))
+    assert one < three < eight == composer.editor.height()
+
+
+def test_chips_can_be_taken_away(qtbot: QtBot, composer: Composer) -> None:
+    composer.set_attachments((("k1", "one"), ("k2", "two")))
+    chips = composer._chips
+    with qtbot.waitSignal(composer.attachment_removed) as removed:
+        QTest.mouseClick(chips._chips[1]._button, Qt.MouseButton.LeftButton)
+    assert removed.args == ["k2"]
+    composer.set_attachments(())
+    assert chips.height() == 0
+
+
+def test_a_long_name_never_hides_what_a_chip_costs(composer: Composer) -> None:
+    name = "config/very/deep/folder/with/a/long/name/settings.production.toml, lines 1–80"
+    composer.set_attachments([("a", f"{name} · 12.4k tokens"), ("b", "a.txt · 9 tokens")])
+
+    long, short = composer.findChildren(AttachmentChip)
+    assert "…" in long.visible_label()
+    assert long.visible_label().endswith(" · 12.4k tokens")
+    assert short.visible_label() == "a.txt · 9 tokens"
+
+
+def test_estimate_model_and_theme_are_shown(composer: Composer) -> None:
+    composer.set_estimate("≈ 12 tokens")
+    composer.set_model("Opus")
+    composer.set_theme(DARK)
+    assert composer._estimate.isVisible()
+    assert composer.editor.placeholderText() == "Message Opus"
+    composer.set_estimate("")
+    assert not composer._estimate.isVisible()

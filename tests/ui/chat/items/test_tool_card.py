@@ -1,0 +1,263 @@
+"""Tool cards: where an output stands, in which form, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import Badge, DividerRow, HeadAndTail, OriginalOutput, ToolRow
+from helix_desktop.ui.chat.viewport.row_widget import RowWidget
+from helix_desktop.ui.chat.viewport.tool_menu import actions_for
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.window.buttons import trigger
+
+DIGEST, ARGUMENT = "9f3a1c" + "0" * 58, "77aa" * 16
+CARD = ToolRow(
+    "t", "c", "run_command", "pytest -q", "ok", "head line", "tail line", 900, 9_000, 2_400, digest=DIGEST,
+    badge="in window", answer_seq=7,
+)  # fmt: skip
+PREVIEW = replace(CARD, form="preview", tokens=590, lines=2)
+COMPACT = replace(PREVIEW, form="compact", instructions="the failing tests", chosen_by="agent")
+ORIGINAL = OriginalOutput(HeadAndTail("first of all", "last of all", 900), 12_400)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fonts(qapp: object) -> None:
+    fonts.load(resources_dir() / "fonts")
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    shown = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(shown)
+    shown.resize(800, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    yield shown
+    shown.highlighter.finish()
+
+
+def sheet(view: ChatView) -> RowItem:
+    """The card, laid out."""
+    return view.chat_viewport.item(0)
+
+
+def widget(view: ChatView) -> RowWidget:
+    """The card's widget."""
+    assert view.chat_viewport.widget_pool is not None
+    return view.chat_viewport.widget_pool.visible["t"]
+
+
+def press(view: ChatView, hot: str) -> None:
+    """Press a place of the card."""
+    assert sheet(view).hit_area(hot) is not None, hot
+    widget(view).trigger(hot)
+
+
+def words(view: ChatView) -> str:
+    """All words that can be selected in the card."""
+    return "\n".join(text.text() for text in sheet(view).texts)
+
+
+def menus(view: ChatView) -> list[QMenu]:
+    """The menus that are open."""
+    return [one for one in view.findChildren(QMenu) if one.isVisible()]
+
+
+def chosen_in(view: ChatView, menu: QMenu, name: str) -> list[tuple[str, str]]:
+    """Choose an entry of a menu; what the view was told."""
+    told: list[tuple[str, str]] = []
+    view.tool_action_triggered.connect(lambda *what: told.append(what))
+    trigger(menu, name)
+    menu.close()
+    return told
+
+
+@pytest.mark.parametrize("badge", ["cached", "folded", "left out", "observed", "handed over", "pinned"])
+def test_an_open_card_says_where_its_output_stands(view: ChatView, badge: Badge) -> None:
+    view.chat_viewport.model.reset([replace(CARD, badge=badge)])
+    press(view, "open:card")
+    said = words(view)
+    assert "window" in said.split("\n")[0]
+    assert said.endswith("\nhead line\ntail line")
+    assert badge in widget(view).accessibleName()
+
+
+def test_every_standing_has_a_sentence_of_its_own(view: ChatView) -> None:
+    said = set()
+    badges: tuple[Badge, ...] = ("cached", "folded", "left out", "observed", "handed over", "pinned")
+    for badge in badges:
+        view.chat_viewport.model.reset([replace(CARD, badge=badge)])
+        press(view, "open:card")
+        said.add(words(view))
+    assert len(said) == len(badges)
+
+
+def test_a_whole_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([CARD])
+    with qtbot.assertNotEmitted(view.content_requested):
+        press(view, "open:card")
+    assert words(view) == "head line\ntail line"
+
+
+def test_a_card_shown_in_part_asks_for_its_original_once(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([PREVIEW])
+    with qtbot.waitSignal(view.content_requested) as wanted:
+        press(view, "open:card")
+    assert wanted.args == ["t", False]
+    view.chat_viewport.model.replace("t", replace(PREVIEW, original=ORIGINAL))
+    assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
+        "head line",
+        "tail line",
+        "first of all",
+        "last of all",
+    ]
+    press(view, "open:card")
+    with qtbot.assertNotEmitted(view.content_requested):
+        press(view, "open:card")
+
+
+def test_all_lines_are_asked_for_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([CARD])
+    press(view, "open:card")
+    with qtbot.waitSignal(view.content_requested) as wanted:
+        press(view, "whole:card")
+    assert wanted.args == ["t", True]
+    every = "\n".join(f"line {n}" for n in range(900))
+    view.chat_viewport.model.replace(
+        "t", replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
+    )
+    assert words(view) == every
+    assert sheet(view).hit_area("whole:card") is None
+    assert sheet(view).hit_area("cache:open") is not None
+
+
+def test_a_huge_original_is_left_to_the_cache_browser(view: ChatView) -> None:
+    view.chat_viewport.model.reset([replace(CARD, size_bytes=40_000_000)])
+    press(view, "open:card")
+    assert sheet(view).hit_area("whole:card") is None
+    assert sheet(view).hit_area("cache:open") is not None
+
+
+def test_an_original_that_cannot_be_read_says_so_and_keeps_what_was_shown(view: ChatView) -> None:
+    view.chat_viewport.model.reset([replace(CARD, original=OriginalOutput(problem="It is damaged."))])
+    press(view, "open:card")
+    assert words(view) == "head line\ntail line"
+    view.chat_viewport.model.replace("t", replace(PREVIEW, original=OriginalOutput(problem="It is damaged.")))
+    assert "head line" in words(view)
+    assert sheet(view).hit_area("cache:open") is not None
+
+
+def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatView) -> None:
+    view.chat_viewport.model.reset([replace(COMPACT, original=ORIGINAL)])
+    press(view, "open:card")
+    assert "The agent chose this form." in words(view)
+    assert "the failing tests" in words(view)
+    assert "compact" in widget(view).accessibleName()
+    view.chat_viewport.model.replace("t", replace(COMPACT, chosen_by="user", original=ORIGINAL))
+    assert "You chose this form." in words(view)
+    told = replace(
+        COMPACT,
+        form_note="The extract was too long.",
+        form_cost="1.2k tokens, 0.8 s, fast",
+        original=ORIGINAL,
+    )
+    view.chat_viewport.model.replace("t", told)
+    assert "The extract was too long. It took 1.2k tokens, 0.8 s, fast." in words(view)
+
+
+@pytest.mark.parametrize(
+    ("row", "names"),
+    [
+        (replace(CARD, size_bytes=900), ["pin", "", "recall", "cache"]),
+        (CARD, ["pin", "", "form:preview", "form:compact", "", "recall", "cache"]),
+        (replace(PREVIEW, badge="pinned"), ["unpin", "", "form:full", "form:compact", "", "recall", "cache"]),
+        (
+            replace(CARD, badge="cached"),
+            ["pin", "", "form:full", "form:preview", "form:compact", "", "recall", "cache", "", "timeline"],
+        ),
+        (replace(CARD, badge="folded"), ["pin", "", "recall", "cache", "", "timeline"]),
+        (replace(CARD, digest="", badge="", arguments=(ARGUMENT,)), [f"argument:{ARGUMENT}"]),
+        (
+            replace(CARD, badge="observed", arguments=(ARGUMENT, DIGEST)),
+            ["pin", "", "recall", "cache", f"argument:{ARGUMENT}", f"argument:{DIGEST}", "", "timeline"],
+        ),
+        (ToolRow("t", "c", "delegate", "", "failed", subagent_session="child"), ["subagent"]),
+        (ToolRow("t", "c", "bash", "ls", "denied"), []),
+    ],
+)
+def test_the_menu_offers_what_can_be_done(row: ToolRow, names: list[str]) -> None:
+    assert [deed.name for deed in actions_for(row)] == names
+
+
+def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([CARD])
+    view.setFocus()
+    places = []
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    while widget(view).focused_area and widget(view).focused_area != "menu:card":
+        places.append(widget(view).focused_area)
+        QTest.keyClick(widget(view), Qt.Key.Key_Tab)
+    assert places == ["open:card"]
+    QTest.keyClick(widget(view), Qt.Key.Key_Return)
+    assert len(menus(view)) == 1
+    assert chosen_in(view, menus(view)[0], "pin") == [("t", "pin")]
+
+    at = sheet(view).hit_areas[0].rect.center().toPoint()
+    point = widget(view).mapTo(view.viewport(), at)
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, point, view.viewport().mapToGlobal(point))
+    view.contextMenuEvent(event)
+    assert chosen_in(view, menus(view)[0], "recall")[-1] == ("t", "recall")
+
+
+def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
+    view.chat_viewport.model.reset([ToolRow("t", "c", "bash", "ls", "denied")])
+    assert sheet(view).hit_areas == []
+
+
+@pytest.mark.parametrize("width", [360, 500, 700, 1_200])
+def test_nothing_on_the_bar_overlaps_however_narrow(view: ChatView, width: int) -> None:
+    full = replace(
+        COMPACT, badge="handed over", arguments=(ARGUMENT,), arguments_cached=True,
+        target="tests/integration/providers/test_openai_stream_with_a_long_name.py",
+    )  # fmt: skip
+    view.chat_viewport.model.reset([full])
+    view.resize(width, 600)
+    shown = sheet(view)
+    chips = [hot.rect for hot in shown.hit_areas if hot.name != "open:card"]
+    for at, one in enumerate(chips):
+        assert one.left() >= 0
+        assert one.right() <= shown.width
+        assert not any(one.intersects(other) for other in chips[at + 1 :])
+
+
+def test_quiet_dividers_stand_back_in_both_themes(view: ChatView) -> None:
+    loud = DividerRow(
+        "e1", "fold", "28 steps folded into a note · saved 9.1k tokens", 1, actions=("view", "undo")
+    )
+    view.chat_viewport.model.reset([loud, replace(loud, key="e2", is_quiet=True)])
+    for theme in (LIGHT, DARK):
+        view.set_theme(theme)
+        picture = view.viewport().grab().toImage()
+        assert view.chat_viewport.widget_pool is not None
+        grounds = []
+        for key in ("e1", "e2"):
+            row = view.chat_viewport.widget_pool.visible[key]
+            colors = {
+                picture.pixelColor(x, row.y() + row.height() // 2 - 8).name()
+                for x in range(0, picture.width(), 3)
+            }
+            grounds.append(theme.accent_soft in colors)
+        assert grounds == [True, False]

@@ -1,0 +1,76 @@
+"""The conversation beside the composer: what is typed over it, offered below it, and copied out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, UserRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from helix_desktop.ui.design.widgets import retint
+from tests.support.window.buttons import find_button
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    """A conversation without its page, all of it built at once."""
+    shown = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(shown)
+    shown.chat_viewport.slice_s = float("inf")
+    shown.resize(800, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    yield shown
+    shown.close()
+
+
+def _pairs(count: int) -> list[Row]:
+    asked: list[Row] = [UserRow(f"u{number}", f"question {number}") for number in range(count)]
+    said: list[Row] = [AssistantRow(f"a{number}", "Some words. " * 40) for number in range(count)]
+    return [row for pair in zip(asked, said, strict=True) for row in pair]
+
+
+def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
+    page = ChatPage()
+    qtbot.addWidget(page)
+    retint(page, DARK)
+    page.next_messages.show_suggestion("Go on")
+    button = find_button(page.next_messages, "send_suggestion")
+    wanted = icon("corner-down-left", DARK.muted, 13).pixmap(13, 13).toImage()
+    assert button.icon().pixmap(13, 13).toImage() == wanted
+
+
+def test_tasks_are_copied_as_they_were_written(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([AssistantRow("a", "- [ ] open\n- [x] done\n- plain")])
+    view.select_all()
+    assert view.selected_text() == "- [ ] open\n- [x] done\n- plain"
+
+
+def test_what_is_typed_here_is_meant_for_the_composer(qtbot: QtBot, view: ChatView) -> None:
+    typed: list[str] = []
+    view.typed.connect(typed.append)
+    view.chat_viewport.model.reset(_pairs(3))
+    view.setFocus()
+    QTest.keyClicks(view, "Hi ß!")
+    QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(view, Qt.Key.Key_F, Qt.KeyboardModifier.AltModifier)
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Down, Qt.Key.Key_Escape):
+        QTest.keyClick(view, key)
+    assert "".join(typed) == "Hiß!"
+
+
+def test_the_handle_of_the_scroll_bar_goes_where_nothing_can_be_scrolled(view: ChatView) -> None:
+    view.chat_viewport.model.reset([UserRow("u", "short")])
+    assert not view.verticalScrollBar().isEnabled()
+    view.chat_viewport.model.reset(_pairs(50))
+    assert view.verticalScrollBar().isEnabled()
+    view.chat_viewport.model.reset([])
+    assert not view.verticalScrollBar().isEnabled()

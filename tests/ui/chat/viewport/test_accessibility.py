@@ -1,0 +1,132 @@
+"""What assistive technology finds in the conversation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible, QAccessibleActionInterface, QAccessibleInterface
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.domain.todo import TodoItem
+from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.themed_widgets import TextLine
+from tests.support.galleries.chat_gallery import DIGEST
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    shown = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(shown)
+    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
+    shown.resize(800, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    yield shown
+    shown.close()
+
+
+def _children(node: QAccessibleInterface) -> list[QAccessibleInterface]:
+    return [node.child(at) for at in range(node.childCount())]
+
+
+@pytest.fixture
+def screen_reader() -> Iterator[None]:
+    """Let the app believe that a screen reader runs."""
+    accessibility.install()
+    QAccessible.setActive(True)
+    yield
+    QAccessible.setActive(False)
+
+
+def _texts(view: ChatView) -> list[str]:
+    """What is read of each row beside its name and its buttons."""
+    area = QAccessible.queryAccessibleInterface(view.viewport())
+    return [
+        one.text(QAccessible.Text.Name)
+        for row in _children(area)
+        for one in _children(row)
+        if one.object().objectName() == "row_text" and not one.state().invisible
+    ]
+
+
+@pytest.mark.usefixtures("screen_reader")
+def test_attachments_and_the_state_of_items_are_read(view: ChatView) -> None:
+    items = (TodoItem("Look", "done"), TodoItem("Count", "in_progress"), TodoItem("Tell"))
+    view.chat_viewport.model.reset(
+        [
+            UserRow("u", "What is this?", attachments=("lamp.png · 120 tokens",)),
+            UserRow("v", "", attachments=("chair.png",), steered=True),
+            ToolRow("t", "c", "todo", state="ok", todo=items, is_newest=True),
+        ]
+    )
+    assert _texts(view) == [
+        "What is this?\nAttached: lamp.png · 120 tokens",
+        "Attached: chair.png\nSteered this turn",
+        "Done: Look\nIn progress: Count\nTo do: Tell",
+    ]
+
+
+@pytest.mark.usefixtures("screen_reader")
+@pytest.mark.parametrize(("count", "policy"), [(2, Qt.FocusPolicy.NoFocus), (12, Qt.FocusPolicy.StrongFocus)])
+def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
+    qtbot: QtBot, count: int, policy: Qt.FocusPolicy
+) -> None:
+    model = ChatModel()
+    panel = TodoPanel(model)
+    qtbot.addWidget(panel)
+    panel.set_running(True)
+    items = tuple(TodoItem(f"Step {number}", "done") for number in range(count))
+    model.reset([ToolRow("t", "c", "todo", state="ok", todo=items, is_newest=True)])
+    shown = panel.findChild(QScrollArea, "todo_items")
+    assert shown is not None
+    assert shown.focusPolicy() is policy, "only what overflows takes the keyboard"
+    lines = [line.accessibleName() for line in shown.findChildren(TextLine)]
+    assert lines == [f"Done: Step {number}" for number in range(count)]
+    node = QAccessible.queryAccessibleInterface(shown)
+    assert (node.role(), node.text(QAccessible.Text.Name)) == (QAccessible.Role.Grouping, "To do")
+
+
+@pytest.mark.usefixtures("screen_reader")
+def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> None:
+    row = ToolRow("t", "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")
+    view.chat_viewport.model.reset([AssistantRow("a", "Some **words**.", model="Opus"), row])
+    area = QAccessible.queryAccessibleInterface(view.viewport())
+    assert area.role() == QAccessible.Role.List
+    answer, tool = _children(area)
+    assert [area.indexOfChild(one) for one in (answer, tool)] == [0, 1]
+    name, item = QAccessible.Text.Name, QAccessible.Role.ListItem
+    assert (answer.role(), answer.text(name)) == (item, "Opus")
+    assert (tool.role(), tool.text(name)) == (item, "Tool bash ls, done, cached")
+    assert [one.text(name) for one in _children(answer)] == ["Some words."]
+    button = next(one for one in _children(tool) if one.object().objectName() == "open:card")
+    assert (button.role(), button.text(name)) == (QAccessible.Role.Button, "Show the output of bash ls")
+    button.actionInterface().doAction(QAccessibleActionInterface.pressAction())
+    qtbot.waitUntil(lambda: view.chat_viewport.item_cache.is_open("t", "card"))
+    view.chat_viewport.model.reset([AssistantRow("b", "Other words.", model="Opus")])
+    assert view.chat_viewport.widget_pool is not None
+    assert [one.object() for one in _children(area)] == [view.chat_viewport.widget_pool.visible["b"]]
+    view.announce("Reply finished")
+
+
+def test_tab_puts_the_keyboard_on_a_button_that_can_be_named(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(
+        [ToolRow("t", "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")]
+    )
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    focused = view.window().focusWidget()
+    assert focused is not None
+    assert (focused.objectName(), focused.accessibleName()) == ("open:card", "Show the output of bash ls")
+    QTest.keyClick(focused, Qt.Key.Key_Return)
+    assert view.chat_viewport.item_cache.is_open("t", "card")
+    view.chat_viewport.model.reset([])
+    assert view.hasFocus()

@@ -1,0 +1,85 @@
+"""Answers to approval cards: none in the moment that a card arrives or moves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.chat.viewport.approval_click_guard import SETTLE_S
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.theme import LIGHT
+from tests.support.window.chat_geometry import hit_area_point as _hot_point
+from tests.support.window.chat_geometry import row_widget as _widget
+
+
+class Seconds:
+    """A clock that only a test moves on."""
+
+    now = 60.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Seconds:
+    return Seconds()
+
+
+@pytest.fixture
+def view(qtbot: QtBot, clock: Seconds) -> Iterator[ChatView]:
+    shown = ChatView(ChatModel(), LIGHT, now=clock)
+    qtbot.addWidget(shown)
+    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
+    shown.resize(800, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    yield shown
+    shown.close()
+
+
+def _click(view: ChatView, key: str, hot: str) -> None:
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_hot_point(view, key, hot))
+
+
+def _question(key: str) -> ApprovalRow:
+    return ApprovalRow(key, f"call of {key}", "bash", "Run it", "make", ("bash: make",))
+
+
+def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: Seconds) -> None:
+    """By mouse or keyboard: what was meant for something else must not approve a command."""
+    decided: list[str] = []
+    view.approval_decided.connect(lambda call, *_: decided.append(call))
+    view.chat_viewport.model.append(_question("p"))
+    _click(view, "p", "decide:once")
+    view.setFocus()
+    while _widget(view, "p").focused_area != "decide:once":
+        QTest.keyClick(view if not _widget(view, "p").focused_area else _widget(view, "p"), Qt.Key.Key_Tab)
+    QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
+    clock.now += 0.9 * SETTLE_S
+    _click(view, "p", "decide:once")
+    assert decided == []
+    clock.now += 0.2 * SETTLE_S
+    _click(view, "p", "decide:once")
+    assert decided == ["call of p"]
+
+
+def test_a_card_that_moves_under_the_pointer_takes_no_answer(view: ChatView, clock: Seconds) -> None:
+    """A double click on the first of two cards answers the first alone."""
+    decided: list[str] = []
+    view.approval_decided.connect(lambda call, *_: decided.append(call))
+    view.chat_viewport.model.reset([_question("p"), _question("q")])
+    clock.now += 1.0
+    view.chat_viewport.model.remove("p")
+    _click(view, "q", "decide:once")
+    assert decided == []
+    clock.now += 2 * SETTLE_S
+    _click(view, "q", "decide:once")
+    assert decided == ["call of q"]

@@ -1,0 +1,72 @@
+"""Selecting in a card of several texts: what is marked and copied is what the pointer went over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style.theme import LIGHT
+from tests.support.window.chat_geometry import row_widget, text_point
+
+NOTICE = NoticeRow(
+    "n", "error", "The provider refused.", "The key has expired.", "Set another key.", ("retry",)
+)
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    shown = ChatView(ChatModel(), LIGHT)
+    qtbot.addWidget(shown)
+    shown.resize(800, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    yield shown
+    shown.close()
+
+
+def drag(view: ChatView, start: str, end: str) -> None:
+    """Select from the beginning of some words to the end of others."""
+    area, left = view.viewport(), Qt.MouseButton.LeftButton
+    QTest.mousePress(area, left, pos=text_point(view, "n", start))
+    QTest.mouseMove(area, text_point(view, "n", end, after=True))
+    QTest.mouseRelease(area, left, pos=text_point(view, "n", end, after=True))
+
+
+def numbers(view: ChatView) -> list[int]:
+    """The numbers by which marks find the texts of the card."""
+    sheet = row_widget(view, "n").item
+    assert sheet is not None
+    return [text.number for text in sheet.texts]
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "selected"),
+    [
+        ("key has", "expired", "key has expired"),
+        ("refused", "Set another", "refused.\n\nThe key has expired.\n\nSet another"),
+    ],
+)
+def test_the_selection_stands_in_the_text_it_was_made_in(
+    view: ChatView, start: str, end: str, selected: str
+) -> None:
+    view.chat_viewport.model.reset([NOTICE])
+    drag(view, start, end)
+    assert view.selected_text() == selected
+    assert numbers(view) == [0, 1, 2]
+
+
+def test_every_text_of_an_opened_attempt_can_be_selected(view: ChatView) -> None:
+    details = ("I was saying", "It broke.", "The line was cut.")
+    view.chat_viewport.model.reset([DividerRow("n", "attempt", "Attempt 1 failed", 9, details=details)])
+    view.chat_viewport.item_cache.toggle("n", "details")
+    view.chat_viewport.refresh()
+    drag(view, "broke", "The line")
+    assert numbers(view) == [0, 1, 2]
+    assert view.selected_text() == "broke.\n\nThe line"

@@ -1,0 +1,433 @@
+"""The conversation under mouse and keyboard."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from itertools import count
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QTextDocument
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.chat.rows.model import ChatModel
+from helix_desktop.ui.chat.rows.row_types import (
+    ApprovalRow,
+    AssistantRow,
+    DividerRow,
+    NoticeRow,
+    Row,
+    ToolRow,
+    UserRow,
+)
+from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.window.chat_geometry import hit_area_point as _hot_point
+from tests.support.window.chat_geometry import row_widget as _widget
+from tests.support.window.chat_geometry import text_point as _text_point
+
+DIGEST = "9f3a1c" + "0" * 58
+MARKDOWN = """Words **bold** and `code` at [site](https://example.org/x).
+
+- one
+- two
+
+```python
+def f():
+    return 1
+```
+
+| a | b |
+|--|--|
+| 1 | 2 |
+
+The end."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _fonts(qapp: object) -> None:
+    fonts.load(resources_dir() / "fonts")
+
+
+@pytest.fixture
+def view(qtbot: QtBot) -> Iterator[ChatView]:
+    model = ChatModel()
+    shown = ChatView(model, LIGHT, now=partial(next, count(0.0, 60.0)))  # each look is a minute later
+    qtbot.addWidget(shown)
+    shown.chat_viewport.slice_s = float("inf")  # what is in sight is built at once, however busy the machine
+    shown.resize(800, 600)
+    with qtbot.waitExposed(shown):
+        shown.show()
+    yield shown
+    shown.close()
+
+
+def _pairs(count: int) -> list[Row]:
+    rows: list[Row] = []
+    for number in range(count):
+        rows.append(UserRow(f"u{number}", f"question {number}"))
+        rows.append(AssistantRow(f"a{number}", f"answer {number}\n\n" + "Some words to fill the line. " * 12))
+    return rows
+
+
+def _click(qtbot: QtBot, view: ChatView, key: str, hot: str) -> None:
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_hot_point(view, key, hot))
+
+
+def test_opens_at_the_end_and_keeps_few_widgets_alive(view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(2_000))
+    assert view.is_following
+    assert _widget(view, "a1999").isVisible()
+    for _ in range(300):
+        view.chat_viewport.scroll_by(-500)
+    deck = view.chat_viewport.widget_pool
+    assert deck is not None
+    assert deck.widget_count < 40
+    assert len(view.chat_viewport.item_cache) <= 96
+
+
+def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot, view: ChatView) -> None:
+    model = view.chat_viewport.model
+    model.reset(_pairs(30))
+    with qtbot.waitSignal(view.follow_changed):
+        QTest.keyClick(view, Qt.Key.Key_PageUp)
+    first = view.chat_viewport.scroll_layout.placed[0]
+    model.append(UserRow("new1", "hello"))
+    model.append(AssistantRow("new2", "long answer " * 200))
+    assert view.chat_viewport.scroll_layout.placed[0] == first
+    assert view._new_rows_button.isVisible()
+    assert view._new_rows_button.text() == "2 new"
+    QTest.mouseClick(view._new_rows_button, Qt.MouseButton.LeftButton)
+    assert view.is_following
+    assert not view._new_rows_button.isVisible()
+    assert "new2" in (view.chat_viewport.widget_pool.visible if view.chat_viewport.widget_pool else {})
+
+
+def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(40))
+    bar = view.verticalScrollBar()
+    bar.setValue(bar.value() - 100)
+    assert not view.is_following
+    bar.setValue(bar.maximum())
+    assert view.is_following
+
+
+def test_a_streaming_answer_does_not_move_what_is_read(qtbot: QtBot, view: ChatView) -> None:
+    model = view.chat_viewport.model
+    model.reset([*_pairs(20), AssistantRow("s", "", streaming=True)])
+    view.chat_viewport.show_row(4)
+    before = view.chat_viewport.scroll_layout.placed[0]
+    for _ in range(50):
+        model.stream("s", "more words\n\n")
+    view.model_updates.flush()
+    assert view.chat_viewport.scroll_layout.placed[0] == before
+
+
+def test_keys_scroll(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(60))
+    QTest.keyClick(view, Qt.Key.Key_Home)
+    assert view.verticalScrollBar().value() == 0
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    assert view.verticalScrollBar().value() == 44
+    QTest.keyClick(view, Qt.Key.Key_PageDown)
+    assert view.verticalScrollBar().value() > 400
+    QTest.keyClick(view, Qt.Key.Key_Up)
+    assert not view.is_following
+    QTest.keyClick(view, Qt.Key.Key_End)
+    assert view.is_following
+
+
+def test_jump_brings_a_row_to_the_top(view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(500))
+    assert view.jump_to("u250")
+    assert view.chat_viewport.scroll_layout.placed[0].row_index in (499, 500)
+    assert not view.jump_to("nowhere")
+
+
+def test_resizing_keeps_the_first_row(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(100))
+    view.jump_to("a50")
+    row = view.chat_viewport.scroll_layout.placed[0].row_index
+    view.resize(420, 500)
+    assert view.chat_viewport.scroll_layout.placed[0].row_index == row
+
+
+def test_dragging_selects_across_messages_and_copies(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([UserRow("u", "ask this"), AssistantRow("a", MARKDOWN)])
+    port = view.viewport()
+    QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=_text_point(view, "u", "this"))
+    QTest.mouseMove(port, _text_point(view, "a", "return 1", after=True))
+    QTest.mouseRelease(port, Qt.MouseButton.LeftButton, pos=_text_point(view, "a", "return 1", after=True))
+    expected = "this\n\nWords bold and code at site.\n\n- one\n- two\n\ndef f():\n    return 1"
+    assert view.selected_text() == expected
+    QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == expected
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert view.selected_text() == ""
+
+
+def test_a_double_click_selects_a_word(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([AssistantRow("a", "one handover two")])
+    point = _text_point(view, "a", "over")
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    assert view.selected_text() == "handover"
+
+
+def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(
+        [UserRow("u", "ask"), AssistantRow("a", "reply | x |\n\n| a | b |\n|--|--|\n| 1 | 2 |")]
+    )
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_text_point(view, "a", "reply"))
+    QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert view.selected_text().strip() == "reply | x |\n\na\tb\n1\t2"
+    QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    assert view.selected_text().startswith("ask\n\nreply")
+
+
+def test_copying_a_thousand_messages_takes_their_source(view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(500))
+    view.select_all()
+    text = view.selected_text()
+    assert text.startswith("question 0\n\nanswer 0")
+    assert "answer 250" in text
+
+
+def test_links_open_only_on_a_click_and_show_their_target(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([AssistantRow("a", MARKDOWN)])
+    opened: list[str] = []
+    view.link_activated.connect(opened.append)
+    point = _text_point(view, "a", "site") + QPoint(5, 0)
+    with qtbot.waitSignal(view.link_hovered) as hovered:
+        QTest.mouseMove(view.viewport(), point)
+    assert hovered.args == ["https://example.org/x"]
+    assert view.viewport().toolTip() == "https://example.org/x"
+    QTest.mousePress(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    assert opened == []
+    QTest.mouseRelease(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+    assert opened == ["https://example.org/x"]
+
+
+def test_documents_hold_no_image_and_no_foreign_link(view: ChatView) -> None:
+    hostile = (
+        "<img src='file:///etc/passwd'>\n\n![x](file:///etc/passwd) [y](javascript:alert(1))\n\n"
+        "![z](https://evil.example/leak.png)\n\n<script>steal()</script>\n\nafter"
+    )
+    view.chat_viewport.model.reset([UserRow("u", hostile), AssistantRow("a", hostile)])
+    for key in ("u", "a"):
+        sheet = _widget(view, key).item
+        assert sheet is not None
+        for text in sheet.texts:
+            html = text.document.toHtml()
+            assert "<img" not in html
+            assert 'href="javascript' not in html
+            assert 'href="file' not in html
+        assert "after" in "".join(text.text() for text in sheet.texts)
+
+
+def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView) -> None:
+    row = ToolRow("t", "c", "bash", "ls", "ok", "head line", "tail line", 900, digest=DIGEST, badge="cached")
+    view.chat_viewport.model.reset([row])
+    _click(qtbot, view, "t", "open:card")
+    words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
+    assert words[-2:] == ["head line", "tail line"]
+    with qtbot.waitSignal(view.open_in_cache) as asked:
+        _click(qtbot, view, "t", "cache:open")
+    assert asked.args == [DIGEST]
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    widget = _widget(view, "t")
+    assert widget.focused_area == "open:card"
+    QTest.keyClick(widget, Qt.Key.Key_Return)
+    assert _widget(view, "t").item.texts == []  # type: ignore[union-attr]  # it is shown
+    QTest.keyClick(widget, Qt.Key.Key_Space)
+    assert len(_widget(view, "t").item.texts) == 3  # type: ignore[union-attr]  # it is shown
+    QTest.keyClick(widget, Qt.Key.Key_Tab)
+    assert widget.focused_area == "cache"
+
+
+def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(
+        [ApprovalRow("p", "call", "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
+    )
+    decided: list[tuple[str, str, int]] = []
+    view.approval_decided.connect(lambda *answer: decided.append(answer))
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    widget = _widget(view, "p")
+    for _ in range(3):
+        QTest.keyClick(widget, Qt.Key.Key_Return)
+        QTest.keyClick(widget, Qt.Key.Key_Tab)
+    assert decided == []
+    answers = ("once", "session", "always", "deny", "words", "never")
+    for name in answers:
+        _click(qtbot, view, "p", f"decide:{name}")
+    assert decided == [("call", name, 0) for name in answers]
+    words = "\n".join(text.text() for text in widget.item.texts)  # type: ignore[union-attr]  # it is shown
+    assert "\\u202e" in words
+    assert "bash: rm *" in words
+
+
+def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
+    offers = ("Run: git log -3", "Run commands like: git log *, in the sandbox")
+    row = ApprovalRow(
+        "p", "call", "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
+    )
+    view.chat_viewport.model.reset([row])
+    decided: list[tuple[str, str, int]] = []
+    view.approval_decided.connect(lambda *answer: decided.append(answer))
+    _click(qtbot, view, "p", "offer:1")
+    _click(qtbot, view, "p", "decide:always")
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    widget = _widget(view, "p")
+    assert widget.focused_area == "offer:0"
+    QTest.keyClick(widget, Qt.Key.Key_Space)
+    for _ in range(4):
+        QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Tab)
+    assert _widget(view, "p").focused_area == "decide:always"
+    QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
+    assert decided == [("call", "always", 1), ("call", "always", 0)]
+
+
+def test_actions_name_their_row(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset(
+        [
+            DividerRow("d", "handover", "12-148 handed over", actions=("view", "undo")),
+            NoticeRow("n", "error", "It broke.", "Why", "Do this", ("retry",)),
+        ]
+    )
+    done: list[tuple[str, str]] = []
+    view.action_triggered.connect(lambda key, action: done.append((key, action)))
+    _click(qtbot, view, "d", "action:undo")
+    _click(qtbot, view, "n", "action:retry")
+    assert done == [("d", "undo"), ("n", "retry")]
+
+
+def test_copy_button_takes_the_code_as_it_was_written(qtbot: QtBot, view: ChatView) -> None:
+    line = "x" * 5_000
+    view.chat_viewport.model.reset([AssistantRow("a", f"```\n{line}\n\tend\n```")])
+    view.chat_viewport.show_row(0)
+    _click(qtbot, view, "a", "0:copy")
+    assert QGuiApplication.clipboard().text() == f"{line}\n\tend"
+
+
+def test_long_lines_are_folded_for_display_only(view: ChatView) -> None:
+    word = "y" * 7_000
+    view.chat_viewport.model.reset([AssistantRow("a", f"{word} z\n\n```\n{word}\n```")])
+    sheet = view.chat_viewport.item(0)
+    for text in sheet.texts:
+        block = text.document.begin()
+        while block.isValid():
+            assert block.length() <= 2_001
+            block = block.next()
+    assert [text.text() for text in sheet.texts] == [f"{word} z", word[:4_000], word[4_000:]]
+    view.select_all()
+    assert view.selected_text() == f"{word} z\n\n{word}"
+
+
+def _rendered(view: ChatView, index: int) -> list[str]:
+    return [_plain(text.document) + text.text() for text in view.chat_viewport.item(index).texts]
+
+
+def _plain(document: QTextDocument) -> str:
+    return document.toHtml()
+
+
+def test_a_stream_ends_as_it_would_have_been_rendered_at_once(view: ChatView) -> None:
+    text = MARKDOWN + "\n\n```bash\nls -l\n" + "echo 1\n" * 40 + "```\n1. last\n   ```py\n   x\n   ```\n"
+    model = view.chat_viewport.model
+    model.reset([AssistantRow("s", "", streaming=True)])
+    for at in range(0, len(text), 7):
+        model.stream("s", text[at : at + 7])
+        if at % 3 == 0:
+            view.model_updates.flush()
+    model.replace("s", AssistantRow("s", text))
+    streamed, height = _rendered(view, 0), view.chat_viewport.item(0).height
+    model.reset([AssistantRow("s", text)])
+    assert _rendered(view, 0) == streamed
+    assert view.chat_viewport.item(0).height == height
+
+
+def test_streamed_text_arrives_by_itself_at_the_flush(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([AssistantRow("s", "Hel", streaming=True)])
+    view.chat_viewport.model.stream("s", "lo **you**")
+    qtbot.waitUntil(lambda: [text.text() for text in view.chat_viewport.item(0).texts] == ["Hello you"])
+
+
+def test_an_evicted_stream_loses_and_doubles_nothing(view: ChatView) -> None:
+    model = view.chat_viewport.model
+    model.reset([AssistantRow("s", "a", streaming=True)])
+    model.stream("s", "b")
+    view.chat_viewport.item_cache.drop("s")
+    model.stream("s", "c")
+    view.chat_viewport.item(0)
+    view.model_updates.flush()
+    assert [text.text() for text in view.chat_viewport.item(0).texts] == ["abc"]
+
+
+def test_theme_switch_keeps_the_place_and_recolours(view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(100))
+    view.jump_to("a40")
+    before = view.chat_viewport.scroll_layout.placed[0]
+    view.set_theme(DARK)
+    assert view.chat_viewport.scroll_layout.placed[0] == before
+    picture = view.viewport().grab().toImage()
+    assert picture.pixelColor(2, 300).lightness() < 60
+
+
+def test_code_is_coloured_after_it_is_shown(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([AssistantRow("a", "```python\ndef f():\n    return 1\n```")])
+    block = view.chat_viewport.item(0).texts[0].document.begin()
+    assert block.layout().formats() == []
+    qtbot.waitUntil(lambda: len(block.layout().formats()) >= 2)
+    assert block.layout().formats()[0].format.foreground().color().name() == LIGHT.code.keyword
+
+
+def test_a_theme_switch_while_code_waits_for_its_colours(qtbot: QtBot, view: ChatView) -> None:
+    text = "```python\n" + "def f():\n    return 1\n" * 300 + "```"
+    view.chat_viewport.model.reset([AssistantRow("a", text)])
+    view.chat_viewport.item(0)
+    view.set_theme(DARK)
+    block = view.chat_viewport.item(0).texts[0].document.lastBlock()
+    qtbot.waitUntil(lambda: len(block.layout().formats()) >= 1)
+    assert block.layout().formats()[0].format.foreground().color().name() == DARK.code.keyword
+
+
+def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: ChatView) -> None:
+    view.chat_viewport.model.reset([ToolRow("t", "c", "bash", "ls", "ok", "x")])
+    view.setFocus()
+    QTest.keyClick(view, Qt.Key.Key_Tab)
+    assert _widget(view, "t").has_keyboard()
+    QTest.keyClick(_widget(view, "t"), Qt.Key.Key_Tab)
+    assert not _widget(view, "t").has_keyboard()
+
+
+def test_a_row_removed_above_does_not_move_what_is_read(view: ChatView) -> None:
+    view.chat_viewport.model.reset(_pairs(40))
+    view.chat_viewport.show_row(40, 30.0)
+    key, top = view.chat_viewport.model.raw_row(40).key, view.chat_viewport.scroll_layout.placed[-1].y
+    view.chat_viewport.model.remove("u3")
+    assert view.chat_viewport.model.index_of(key) == 39
+    assert view.chat_viewport.scroll_layout.placed[-1].y == top
+
+
+def test_rows_come_change_and_go(view: ChatView) -> None:
+    model = view.chat_viewport.model
+    model.reset([])
+    model.append(UserRow("u", "hi"))
+    model.append(ToolRow("t", "c", "bash", "ls", "running"))
+    model.replace("t", ToolRow("t", "c", "bash", "ls", "ok", "out"))
+    assert _widget(view, "t").accessibleName().endswith("done")
+    model.remove("t")
+    assert view.chat_viewport.widget_pool is not None
+    assert set(view.chat_viewport.widget_pool.visible) == {"u"}
+    QGuiApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))
+    with pytest.raises(ValueError, match="taken"):
+        model.append(UserRow("u", "again"))
+    with pytest.raises(TypeError):
+        model.stream("u", "x")

@@ -1,0 +1,216 @@
+"""Questions are awaited, never executed: other coroutines go on while one is open."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Literal, TypeVar
+
+import pytest
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMessageBox, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.app.window_frame import set_application_identity
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.dialogs import (
+    Choice,
+    ErrorDialog,
+    QuestionDialog,
+    TextInputDialog,
+    ask,
+    get_text,
+    pick_folder,
+    pick_save_file,
+    show_error_dialog,
+)
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.window.buttons import find_button, press
+from tests.support.window.window_rig import until
+
+CHOICES = (Choice("keep", "Keep"), Choice("drop", "Drop", "danger"))
+
+
+Dialog = TypeVar("Dialog", bound=QWidget)
+
+
+async def opened(parent: QWidget, kind: type[Dialog]) -> Dialog:
+    """The dialog of a kind, as soon as it is on screen."""
+    while True:
+        for found in parent.findChildren(kind):
+            if found.isVisible():
+                return found
+        await asyncio.sleep(0)
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QWidget:
+    """A window to ask over."""
+    made = QWidget()
+    qtbot.addWidget(made)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+@pytest.mark.qt_loop
+async def test_an_answer_is_awaited(qtbot: QtBot, parent: QWidget) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "Its data is kept.", CHOICES))
+        dialog = await opened(parent, QuestionDialog)
+        press(dialog, "drop")
+
+    assert answer.result() == "drop"
+
+
+@pytest.mark.qt_loop
+async def test_esc_answers_nothing(qtbot: QtBot, parent: QWidget) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
+        QTest.keyClick(await opened(parent, QuestionDialog), Qt.Key.Key_Escape)
+
+    assert answer.result() == ""
+
+
+def _notices(app: QApplication) -> list[ErrorDialog]:
+    return [one for one in app.topLevelWidgets() if isinstance(one, ErrorDialog)]
+
+
+@pytest.mark.qt_loop
+@pytest.mark.parametrize("mode", ["light", "dark"])
+async def test_a_refusal_looks_like_the_other_dialogs_and_shows_all_its_words(
+    qapp: QApplication, mode: Literal["light", "dark"]
+) -> None:
+    name = "/somewhere/" + "aNameWithoutABreak" * 8 + ".helix"
+    error = HelixError(f"{name} is not a file.", "It was moved.", "Look for it.")
+    set_application_identity(qapp)  # without it, closing the last window stops the loop
+    appearance = Appearance(qapp, mode)
+    appearance.apply_stylesheet()
+    async with asyncio.TaskGroup() as tasks:
+        read = tasks.create_task(show_error_dialog(error, appearance))
+        await until(lambda: [one for one in _notices(qapp) if one.isVisible()], "the notice")
+        (notice,) = _notices(qapp)
+        words = [one for one in notice.findChildren(QLabel) if one.text()]
+        assert [one.text() for one in words] == [error.what, "It was moved.\n\nLook for it."]
+        assert [one.accessibleName() for one in words] == [error.what, ""]
+        for one in words:
+            assert one.minimumSizeHint().width() <= one.width(), "cut at the right"
+            assert one.heightForWidth(one.width()) <= one.height(), "cut below"
+        ground = notice.grab().toImage().pixelColor(3, 3).name()
+        assert ground == {"light": LIGHT, "dark": DARK}[mode].canvas.lower()
+        assert not read.done()
+        QTest.keyClick(notice, Qt.Key.Key_Return)
+
+
+@pytest.mark.qt_loop
+async def test_a_cancelled_question_leaves_the_screen(qtbot: QtBot, parent: QWidget) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        answer = tasks.create_task(ask(parent, LIGHT, "Remove it?", "", CHOICES))
+        await opened(parent, QuestionDialog)
+        answer.cancel()
+        await asyncio.wait([answer])
+
+    assert not any(dialog.isVisible() for dialog in parent.findChildren(QuestionDialog))
+
+
+@pytest.mark.qt_loop
+async def test_text_is_stripped_and_never_empty(qtbot: QtBot, parent: QWidget) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        name = tasks.create_task(get_text(parent, "Rename", "Old", "Rename"))
+        dialog = await opened(parent, TextInputDialog)
+        accept = find_button(dialog, "accept")
+        dialog.field.setText("   ")
+        assert not accept.isEnabled()
+        dialog.field.setText(" New ")
+        QTest.keyClick(dialog.field, Qt.Key.Key_Return)
+
+    assert name.result() == "New"
+
+
+@pytest.mark.qt_loop
+async def test_a_folder_is_picked_or_not(qtbot: QtBot, parent: QWidget, tmp_path: Path) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
+        dialog = await opened(parent, QFileDialog)
+        dialog.accept()
+    assert picked.result() == tmp_path
+
+    async with asyncio.TaskGroup() as tasks:
+        picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
+        (await opened(parent, QFileDialog)).reject()
+    assert picked.result() is None
+
+
+@pytest.mark.qt_loop
+async def test_a_file_dialog_that_warns_can_be_ended_from_outside(
+    qtbot: QtBot, parent: QWidget, tmp_path: Path
+) -> None:
+    async with asyncio.TaskGroup() as tasks:
+        picked = tasks.create_task(pick_folder(parent, "Open folder", tmp_path))
+        dialog = await opened(parent, QFileDialog)
+        gone: list[str] = []
+        dialog.destroyed.connect(lambda: gone.append("dialog"))
+        dialog.findChildren(QLineEdit)[0].setText("no such folder")
+        QTimer.singleShot(0, dialog.accept)  # as a click does: Qt warns in an event loop of its own
+        warning = await opened(dialog, QMessageBox)
+        warning.destroyed.connect(lambda: gone.append("warning"))
+        del warning, dialog
+        picked.cancel()
+        async with asyncio.timeout(10):
+            while not gone[1:]:  # noqa: ASYNC110 - Qt deletes it when its own loop has ended
+                await asyncio.sleep(0)
+
+    assert picked.cancelled()
+    assert gone == ["warning", "dialog"]
+
+
+@pytest.mark.qt_loop
+async def test_a_file_is_saved_at_home_first_and_then_where_the_last_one_was(
+    qtbot: QtBot, parent: QWidget, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, other = tmp_path / "home", tmp_path / "other"
+    home.mkdir()
+    other.mkdir()
+    monkeypatch.setattr(Path, "home", lambda: home)
+    began: list[Path] = []
+    for _ in range(2):
+        async with asyncio.TaskGroup() as tasks:
+            picked = tasks.create_task(pick_save_file(parent, "Save", "notes.md"))
+            dialog = await opened(parent, QFileDialog)
+            began.append(Path(dialog.directory().absolutePath()))
+            dialog.selectFile(str(other / "notes.md"))
+            dialog.accept()
+        assert picked.result() == other / "notes.md"
+
+    assert began == [home, other]
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Enter])
+def test_enter_presses_the_button_with_the_keyboard_and_no_other(
+    qtbot: QtBot, parent: QWidget, key: Qt.Key
+) -> None:
+    for choice in CHOICES:
+        question = QuestionDialog(parent, "Remove it?", "Its data is kept.", CHOICES)
+        qtbot.addWidget(question)
+        with qtbot.waitExposed(question):
+            question.show()
+        QTest.keyClick(question, key)
+        assert question.isVisible(), "Enter answers nothing by itself"
+        button = find_button(question, choice.id)
+        button.setFocus()
+        QTest.keyClick(button, key)
+        assert not question.isVisible()
+        assert question.answer == choice.id
+
+
+def test_enter_on_cancel_cancels_also_beside_a_default_button(qtbot: QtBot, parent: QWidget) -> None:
+    question = TextInputDialog(parent, "Name?", "text", "Rename")
+    qtbot.addWidget(question)
+    with qtbot.waitExposed(question):
+        question.show()
+    cancel = find_button(question, "cancel")
+    cancel.setFocus()
+    with qtbot.waitSignal(question.rejected):
+        QTest.keyClick(cancel, Qt.Key.Key_Return)

@@ -1,0 +1,246 @@
+"""The context inspector as a person uses it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.ui.design.formats import format_relative_time
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.inspector.from_window import policy_levels
+from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.ui.inspector.rows import CacheStats, RowKind, Segment
+from helix_desktop.ui.inspector.view import Inspector
+from tests.support.galleries.panes_samples import NOW_MS, inspector_state, window_rows
+
+MINUTE, HOUR = 60_000, 3_600_000
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> Inspector:
+    """An inspector of the sample window."""
+    made = Inspector()
+    qtbot.addWidget(made)
+    made.resize(300, 900)
+    made.set_state(inspector_state())
+    made.show()
+    return made
+
+
+def test_the_numbers_say_where_they_come_from(pane: Inspector) -> None:
+    """Reported numbers stand bare, estimated ones with their sign; the way to the handover is told."""
+    assert (pane.used.text, pane.source.text) == ("14.6k", "reported by the provider")
+    assert pane.share.text() == "61 %"
+    assert pane.until.text() == "Handover at 85 % · in about 5.8k tokens"
+    pane.set_state(inspector_state(used=20_900, is_estimated=True))
+    assert (pane.used.text, pane.source.text) == ("≈ 20.9k", "≈ estimated")
+    assert pane.until.text().endswith("due now")
+
+
+def test_the_legend_has_what_there_is(pane: Inspector) -> None:
+    """Segments of nothing have no row."""
+    assert len(pane._legend) == 13
+    state = inspector_state()
+    without = tuple(replace(one, tokens=0) if one.kind == "recalled" else one for one in state.segments)
+    pane.set_state(replace(state, segments=without))
+    assert "recalled" not in pane._legend
+    assert pane._legend["free"].accessibleName() == "Free: 7.4k"
+
+
+def test_the_bar_has_a_tick_for_each_level_of_the_policy(pane: Inspector) -> None:
+    """Ticks are found with the mouse and told to screen readers; off has none, and says so."""
+    kinds = {name: " ".join(one.kind for one in policy_levels(policy)) for name, policy in PROFILES.items()}
+    assert kinds["balanced"] == "observe place handover panic"
+    assert kinds["lean"] == "observe handover panic"
+    assert kinds["plain"] == "handover panic"
+    assert kinds["off"] == ""
+    width = pane.bar.width()
+    assert pane.bar.tooltip_at(width * 0.30) == "at 30 %: unobserved history is observed"
+    assert pane.bar.tooltip_at(width * 0.38) == "at 38 %: prepared observations go in place"
+    assert pane.bar.tooltip_at(width * 0.85 + 2) == "at 85 %: handover"
+    assert "panic" not in pane.bar.tooltip_at(width * 0.95)
+    assert "95 %" in pane.bar.accessibleName()
+    assert pane.bar.tooltip_at(3).startswith("System prompt · 1,120 tokens")
+    off = replace(inspector_state(), levels=policy_levels(PROFILES["off"]), is_managed=False)
+    pane.set_state(off)
+    assert pane.bar.tooltip_at(width * 0.85).startswith("Free")
+    assert pane.until.text() == "The policy is off: no request is changed."
+
+
+def test_an_overfull_window_is_drawn_to_scale_with_its_edge(pane: Inspector) -> None:
+    """Twice what fits fills twice the window's width; thresholds stand where they are in the window."""
+    state = inspector_state()
+    parts = tuple(one for one in state.segments if one.kind not in ("output", "free"))
+    used = sum(one.tokens for one in parts if one.kind != "reserve")
+    assert pane.bar.window_edge_px() == pane.bar.width()
+    over = replace(state, used=used, window=used // 2, segments=parts)
+    pane.set_state(over)
+    width = pane.bar.width()
+    assert pane.bar.window_edge_px() == pytest.approx(width / 2, abs=1)
+    assert pane.bar.tooltip_at(width / 2).startswith("The context window ends at")
+    assert pane.bar.tooltip_at(width / 2 * 0.85) == "at 85 %: handover"
+    assert "too many" in pane.bar.accessibleName()
+    spans = {one.kind: (left, right) for one, left, right in pane.bar._spans()}
+    assert spans["recalled"][1] == pytest.approx(width, abs=1)
+    assert spans["system"][1] == pytest.approx(width * 1_120 / used, abs=1)
+
+
+def test_a_provider_that_counts_less_narrows_the_parts(pane: Inspector) -> None:
+    """Their counts stay; the bar ends where the gauge does."""
+    state = inspector_state()
+    parts = tuple(one for one in state.segments if one.kind not in ("reserve", "free"))
+    counted = sum(one.tokens for one in parts)
+    less = Segment("difference", "Provider counts", -counted // 4)
+    pane.set_state(replace(state, used=counted + less.tokens, segments=(*parts, less)))
+    right = max(right for _, _, right in pane.bar._spans())
+    assert right == pytest.approx(pane.bar.width() * (counted + less.tokens) / state.window, abs=1)
+    assert pane._legend["difference"].accessibleName().startswith("Provider counts: \N{MINUS SIGN}")
+    assert pane._legend["system"].accessibleName().endswith(format_tokens(1_120))
+
+
+def test_the_providers_count_is_set_against_ours(pane: Inspector) -> None:
+    assert pane.ratio.text() == "× 1.24 of our count, median of 5 reports"
+    pane.set_state(replace(inspector_state(), ratio=""))
+    assert pane.ratio.isHidden()
+
+
+def test_what_is_prepared_is_told_until_it_is_in_place(pane: Inspector) -> None:
+    assert pane.pending.isVisible()
+    assert "12 observations wait" in pane.pending.text()
+    pane.set_state(replace(inspector_state(), pending_text=""))
+    assert not pane.pending.isVisible()
+
+
+def test_p_pins_an_output_and_nothing_else(qtbot: QtBot, pane: Inspector) -> None:
+    rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
+    pane.requests.setFocus()
+    outputs: tuple[RowKind, ...] = ("output", "recalled", "pinned")
+    others: tuple[RowKind, ...] = ("system", "user", "arguments", "fold", "observations")
+    for kind in outputs:
+        pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
+        with qtbot.waitSignal(pane.pin_toggled) as told:
+            QTest.keyClick(pane.requests, Qt.Key.Key_P)
+        assert told.args[0].kind == kind
+    for kind in others:
+        pane.requests.setCurrentIndex(pane.requests.model().index(rows[kind], 0))
+        with qtbot.assertNotEmitted(pane.pin_toggled):
+            QTest.keyClick(pane.requests, Qt.Key.Key_P)
+
+
+def test_a_rows_menu_offers_what_can_be_done_with_it(qtbot: QtBot, pane: Inspector) -> None:
+    rows = {row.kind: at for at, row in enumerate(inspector_state().rows)}
+    offered: dict[str, list[str]] = {}
+    kinds: tuple[RowKind, ...] = ("pinned", "fold", "system")
+    for kind in kinds:
+        at = pane.requests.visualRect(pane.requests.model().index(rows[kind], 0)).center()
+        event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, pane.requests.mapToGlobal(at))
+        pane.requests.contextMenuEvent(event)
+        menu = next(one for one in pane.requests.findChildren(QMenu) if one.isVisible())
+        offered[kind] = [action.text() for action in menu.actions()]
+        menu.close()
+        menu.deleteLater()
+        QCoreApplication.sendPostedEvents(menu, QEvent.Type.DeferredDelete)
+    text = "Show the text that is sent"
+    assert offered == {
+        "pinned": ["Show in the chat", text, "Unpin"],
+        "fold": ["Show in the chat", text],
+        "system": [text],
+    }
+
+
+def test_each_rewrite_has_its_bar(pane: Inspector) -> None:
+    assert pane.saved_bars.accessibleName().startswith("Tokens saved: sweep 1.2k, fold 2.9k, handover 2.1k")
+    pane.set_state(replace(inspector_state(), cache=CacheStats(3, 100, 80)))
+    assert pane.saved_bars.isHidden()
+
+
+def test_a_click_leads_to_the_event(qtbot: QtBot, pane: Inspector) -> None:
+    """Rows with an event lead to it; a double click asks for the text."""
+    index = pane.requests.model().index(2, 0)
+    view, at = pane.requests.viewport(), pane.requests.visualRect(index).center()
+    left, none = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    with qtbot.waitSignal(pane.row_activated) as activated:
+        QTest.mouseClick(view, left, none, at)
+    assert activated.args == [210]
+    with qtbot.waitSignal(pane.row_text_requested) as asked:
+        QTest.mouseDClick(view, left, none, at)
+    assert asked.args == [window_rows(5)[2]]
+
+
+def test_keys_walk_the_list(qtbot: QtBot, pane: Inspector) -> None:
+    """Down keeps the row in sight, Space asks for its text."""
+    pane.set_state(inspector_state(2_000))
+    pane.requests.setFocus()
+    pane.requests.setCurrentIndex(pane.requests.model().index(0, 0))
+    for _ in range(40):
+        QTest.keyClick(pane.requests, Qt.Key.Key_Down)
+    current = pane.requests.currentIndex()
+    assert current.row() == 40
+    assert pane._scroll.verticalScrollBar().value() > 0
+    with qtbot.waitSignal(pane.row_text_requested) as asked:
+        QTest.keyClick(pane.requests, Qt.Key.Key_Space)
+    assert asked.args == [current.data(ROW_ROLE)]
+
+
+def test_updates_keep_the_selected_row(pane: Inspector) -> None:
+    """A request that grew keeps what is selected."""
+    pane.requests.setCurrentIndex(pane.requests.model().index(5, 0))
+    pane.set_state(inspector_state(60))
+    assert pane.requests.currentIndex().row() == 5
+    assert pane.requests.model().rowCount() == 60
+    pane.set_state(inspector_state(6))
+    assert pane.requests.model().rowCount() == 6
+
+
+def test_the_request_as_text_can_be_copied_and_left(qtbot: QtBot, pane: Inspector) -> None:
+    """A page over the overview; Esc goes back."""
+    pane.show_page("Next request", "system\nYou are an agent.")
+    assert pane.page.text.toPlainText() == "system\nYou are an agent."
+    pane.page.copy_content()
+    assert QGuiApplication.clipboard().text() == "system\nYou are an agent."
+    QTest.keyClick(pane.page.text, Qt.Key.Key_Escape)
+    assert pane.requests.isVisible()
+    pane.set_state(inspector_state(43))
+    assert pane.requests.isVisible()
+
+
+def test_without_a_session_there_is_one_sentence_and_one_button(qtbot: QtBot, pane: Inspector) -> None:
+    """The empty state leads to the composer."""
+    pane.set_state(None)
+    assert pane.empty.isVisible()
+    with qtbot.waitSignal(pane.compose_requested):
+        pane.empty.button.click()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "text"),
+    [(0, "0"), (812, "812"), (1_000, "1k"), (14_640, "14.6k"), (99_949, "99.9k"), (99_960, "100k"),
+     (128_000, "128k"), (999_499, "999k"), (999_500, "1.00M"), (1_240_000, "1.24M"),
+     (-9_800, "\N{MINUS SIGN}9.8k")],
+)  # fmt: skip
+def test_tokens_are_written_short(tokens: int, text: str) -> None:
+    """No number of tokens is longer than six signs."""
+    assert format_tokens(tokens) == text
+
+
+@pytest.mark.parametrize(
+    ("ago", "text"),
+    [(0, "now"), (-5, "now"), (59_000, "now"), (2 * MINUTE, "2 min ago"), (59 * MINUTE, "59 min ago")],
+)  # fmt: skip
+def test_recent_times_are_counted(ago: int, text: str) -> None:
+    """Minutes within the hour."""
+    assert format_relative_time(NOW_MS - ago, NOW_MS) == text
+
+
+def test_older_times_are_named() -> None:
+    """A day and more is a day's name, with its year when that is another."""
+    yesterday = format_relative_time(NOW_MS - 24 * HOUR, NOW_MS, with_time=True)
+    assert yesterday.startswith("Yesterday ")
+    assert format_relative_time(NOW_MS - 800 * 24 * HOUR, NOW_MS).endswith("2024")

@@ -1,0 +1,40 @@
+"""The About page by itself: what it shows, copies and finds."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.settings.about.page import AboutPage
+from helix_desktop.ui.settings.forms import AboutInfo, License
+from tests.support.window.buttons import press
+
+TERMS = (
+    License("Inter", "4", "OFL-1.1", "The font's terms"),
+    License("Qt", "6", "LGPL-3.0-only", "Qt's terms"),
+)
+
+
+def test_it_names_build_folder_and_terms(qtbot: QtBot) -> None:
+    about = AboutPage()
+    qtbot.addWidget(about)
+    about.show_about(AboutInfo("Helix 0.1.0 (deb)", (("Qt", "6.11.3"),), "/data/helix"))
+    about.licenses.show_licenses(TERMS)
+    about.show()
+
+    said = "\n".join(one.text() for one in about.findChildren(QLabel))
+    for part in ("Helix 0.1.0 (deb)", "Qt 6.11.3", "/data/helix", "2 parts", "names no place to ask"):
+        assert part in said, part
+    press(about, "copy")
+    assert QGuiApplication.clipboard().text() == "Helix 0.1.0 (deb)\nQt: 6.11.3"
+
+    QTest.keyClicks(about.licenses.field, "lgpl")
+    listed = about.licenses.list
+    assert [listed.item(at).text() for at in range(listed.count())] == ["Qt 6 · LGPL-3.0-only"]
+    assert about.licenses.text.isHidden()
+    listed.setCurrentRow(0)
+    assert about.licenses.text.toPlainText() == "Qt's terms"
+    about.licenses.field.clear()
+    assert listed.count() == 2

@@ -1,0 +1,480 @@
+"""The settings: what a form accepts, what it emits, what it never shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QMenu, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.config.model_catalog import ModelCatalog
+from helix_desktop.config.paths import resources_dir
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
+from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
+from helix_desktop.providers.local_servers import LocalModel, LocalServer
+from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.ui.design.style.stylesheet import apply
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.widgets import PushButton, Switch, retint
+from helix_desktop.ui.settings.dialog import SettingsDialog
+from helix_desktop.ui.settings.forms import (
+    PermissionRow,
+    PolicyField,
+    ProviderForm,
+    ProviderStatus,
+    validate_policy_value,
+    validate_provider,
+)
+from helix_desktop.ui.settings.policy.form import policy_error_text, policy_form
+from tests.support.window.buttons import find_button, find_buttons, press, trigger
+
+QWEN = ModelEntry(name="qwen3", window=32_768, reserve=4_000)
+GOOD = ProviderForm("p1", "Ollama", "http://localhost:11434/v1", "openai-chat", (QWEN,), "qwen3")
+DEMO = ProviderForm("demo", "Offline demo", "", demo=True)
+CATALOGUE = ModelCatalog.load(resources_dir() / "models.toml")
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot) -> Iterator[SettingsDialog]:
+    """Settings with the demo in use and one provider whose key is in the keychain."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    made = SettingsDialog(parent)
+    made.providers.set_catalog(CATALOGUE)
+    made.providers.show_providers(
+        (DEMO, GOOD),
+        (
+            ProviderStatus("demo", True, "none", ""),
+            ProviderStatus("p1", False, "keychain", "Secret Service"),
+        ),
+    )
+    with qtbot.waitExposed(made):
+        made.show()
+    yield made
+    made.close()
+    # The parent stays referenced to here: it owns the dialog, and Python would let it go.
+    parent.close()
+
+
+def line(root: QWidget, name: str) -> QLineEdit:
+    """The field with an accessible name."""
+    return next(found for found in root.findChildren(QLineEdit) if found.accessibleName() == name)
+
+
+def words(root: QWidget) -> str:
+    """All visible texts."""
+    return "\n".join(label.text() for label in root.findChildren(QLabel) if label.isVisible())
+
+
+def test_the_names_of_the_pages_stand_whole_at_every_text_size(
+    qapp: QApplication, dialog: SettingsDialog
+) -> None:
+    for text_px in (13, 20):
+        apply(qapp, LIGHT, text_px)
+        retint(dialog, LIGHT)
+        names = [one for one in dialog.findChildren(PushButton) if one.property("kind") == "nav"]
+        assert len(names) == 8
+        for name in names:
+            assert name.sizeHint().width() <= name.width(), name.text()
+    apply(qapp, LIGHT)
+
+
+def test_the_demo_is_listed_first_and_has_no_fields(dialog: SettingsDialog) -> None:
+    assert not dialog.isModal()
+    assert "workspace default" in dialog.providers.list.item(0).text()
+    dialog.providers.list.setCurrentRow(0)
+    assert not dialog.providers.editor.isVisible()
+    assert "needs no key" in words(dialog)
+
+
+def test_the_provider_in_use_is_shown_first(qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    page = SettingsDialog(parent).providers
+    states = ProviderStatus("demo", False, "none", ""), ProviderStatus("p1", True, "keychain", "")
+    page.show_providers((DEMO, GOOD), states)
+    assert page.list.currentRow() == 1
+    page.list.setCurrentRow(0)
+    page.show_providers((DEMO, GOOD), states)
+    assert page.list.currentRow() == 0
+
+
+def test_a_kept_key_is_named_but_never_shown(dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(1)
+
+    key = line(dialog, "API key")
+    assert key.text() == ""
+    assert key.echoMode() is QLineEdit.EchoMode.Password
+    assert "Kept in the Secret Service." in words(dialog)
+
+
+@pytest.mark.parametrize(
+    ("status", "note"),
+    [
+        (ProviderStatus("p", False, "environment", "environment variable OPENAI_API_KEY"), "OPENAI_API_KEY"),
+        (ProviderStatus("p", False, "run", "this run only: it was locked"), "Kept for this run only: it was"),
+        (ProviderStatus("p", False, "none", "in the Secret Service"), "Will be kept in the Secret Service."),
+        (ProviderStatus("p", False, "none", ""), "Will be kept in the system's keychain, or for this run"),
+    ],
+)
+def test_the_page_says_where_the_key_is(
+    qtbot: QtBot, dialog: SettingsDialog, status: ProviderStatus, note: str
+) -> None:
+    dialog.providers.list.setCurrentRow(1)
+    dialog.providers.editor.show_provider(GOOD, status)
+
+    assert note in words(dialog)
+
+
+def test_a_new_provider_begins_with_its_name(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    dialog.activateWindow()
+    qtbot.waitUntil(dialog.isActiveWindow)
+    menu = dialog.providers.findChildren(QMenu)[0]
+    trigger(menu, "another_server")
+
+    assert line(dialog.providers, "Name").hasFocus()
+    assert "Will be kept in the Secret Service." in words(dialog)
+
+
+def test_the_footer_belongs_to_fields(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    footer = dialog.providers.editor.footer
+    dialog.providers.list.setCurrentRow(1)
+    assert footer.isVisible()
+    dialog.providers.list.setCurrentRow(0)
+    assert not footer.isVisible()
+    dialog.providers.add()
+    assert footer.isVisible()
+    dialog.providers.show_providers((DEMO,), (ProviderStatus("demo", True, "none", ""),))
+    assert not footer.isVisible()
+
+
+def test_a_vendor_is_one_click_and_a_key_away(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    menu = dialog.providers.findChildren(QMenu)[0]
+    trigger(menu, "vendor:anthropic")
+    line(dialog, "API key").setText("sk-ant")
+
+    with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
+        press(dialog, "save_provider")
+    form = saved.args[0]
+    anthropic = ("anthropic", "https://api.anthropic.com/v1", "anthropic")
+    assert (form.name, form.base_url, form.dialect) == anthropic
+    assert form.default_model == "claude-opus-5-5"
+    first = dialog.providers.editor.models.table.cell_texts()[0]
+    assert first == ["claude-opus-5-5", "1,000,000", "128,000", "4 / 20", "yes", "yes", "catalogue"]
+
+
+def test_save_emits_a_whole_form(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(1)
+    line(dialog, "API key").setText(" sk-typed ")
+
+    with qtbot.waitSignal(dialog.providers.editor.saved) as saved:
+        press(dialog, "save_provider")
+    assert saved.args == [replace(GOOD, key="sk-typed")]
+
+
+def test_save_says_what_is_wrong_instead(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    dialog.providers.add()
+    line(dialog, "Base URL").setText("localhost:11434")
+
+    with qtbot.assertNotEmitted(dialog.providers.editor.saved):
+        press(dialog, "save_provider")
+    assert set(dialog.providers.editor.errors()) == {"name", "base_url", "models"}
+
+
+def test_a_test_shows_its_ticks_and_its_button_stops_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    editor = dialog.providers.editor
+    dialog.providers.list.setCurrentRow(1)
+    with qtbot.waitSignal(editor.test_requested) as asked:
+        press(dialog, "test_provider")
+    assert asked.args == [GOOD]
+
+    editor.show_testing(True)
+    ticks = [
+        CheckStep("reach", "ok", "41 ms"),
+        CheckStep("auth", "failed", "No.", "401: wrong key.", "Enter another."),
+    ]
+    editor.show_steps(ticks)
+    assert {"41 ms", "No. 401: wrong key.", "Enter another."} <= set(words(editor.footer).split("\n"))
+    with qtbot.waitSignal(editor.stop_requested):
+        press(dialog, "test_provider")
+    editor.show_testing(False)
+    assert find_button(dialog, "test_provider").isEnabled()
+
+
+def test_figures_that_a_person_types_win_and_can_be_forgotten(dialog: SettingsDialog) -> None:
+    dialog.providers.add_vendor(next(one for one in CATALOGUE.vendors if one.name == "anthropic"))
+    models = dialog.providers.editor.models
+    window = models.spec_form.field("window")
+    assert (window.text(), window.placeholderText()) == ("", "1,000,000")
+    assert "Anthropic, Models overview" in models.spec_form.source("window")
+
+    window.setText("200k")
+    window.editingFinished.emit()
+    assert models.entries[0].window == 200_000
+    assert models.table.cell_texts()[0][1] == "200,000"
+    assert models.table.cell_texts()[0][6] == "you, catalogue"
+    assert models.spec_form.source("window") == "you"
+
+    window.setText("many")
+    window.editingFinished.emit()
+    assert window.property("invalid")
+    assert models.entries[0].window == 200_000
+
+    models.spec_form.choice("images").setCurrentIndex(2)
+    models.spec_form.choice("images").activated.emit(2)
+    assert models.entries[0].images is False
+    press(dialog, "forget_figures")
+    assert models.entries[0] == ModelEntry(name="claude-opus-5-5")
+
+
+def test_models_are_added_removed_and_one_is_the_usual_one(dialog: SettingsDialog) -> None:
+    dialog.providers.list.setCurrentRow(1)
+    models = dialog.providers.editor.models
+    told = SourcedSpec("server", "its list of models", ModelSpec(window=8_192, tools=True))
+    models.set_offered({"small": told, "qwen3": told})
+    assert models.table.cell_texts()[0][1] == "32,768", "the person's own figure stays"
+    models.name_field.setEditText("small")
+    press(dialog, "add_model")
+    assert models.table.cell_texts()[1][:2] == ["small", "8,192"]
+    assert models.selected_model == "small"
+
+    press(dialog, "use_by_default")
+    assert dialog.providers.editor.form().default_model == "small"
+    models.table.select_model("qwen3")
+    press(dialog, "remove_model")
+    assert [entry.name for entry in dialog.providers.editor.form().models] == ["small"]
+
+
+def test_found_servers_are_added_with_one_click(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    found = dialog.providers.found_servers
+    model = LocalModel("qwen3:8b", ModelSpec(window=32_768), "Ollama: loaded with it", True)
+    server = LocalServer("ollama", "http://127.0.0.1:11434/v1", (model,))
+    with qtbot.waitSignal(dialog.providers.scan_requested):
+        press(dialog, "find_servers")
+    found.show_scanning()
+    found.show_servers((server,), ())
+    qtbot.waitUntil(lambda: "qwen3:8b (32.8k window, loaded)" in words(found))
+    assert find_button(found, "add").accessibleName() == "Add Ollama"
+    with qtbot.waitSignal(found.add_requested) as added:
+        press(found, "add")
+    assert added.args == [server]
+
+    found.show_servers((server,), (server.base_url,))
+    assert not [one for one in found.findChildren(QPushButton) if one.isVisible() and one.isEnabled()]
+    found.show_servers((), ())
+    assert "No model server answers" in found.text()
+
+
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [
+        (replace(GOOD, base_url="ftp://x"), "base_url"),
+        (replace(GOOD, base_url="http://"), "base_url"),
+        (replace(GOOD, base_url="http://x:99999999"), "base_url"),
+        (replace(GOOD, models=(ModelEntry(name="m", window=100),)), "models"),
+        (replace(GOOD, models=()), "models"),
+    ],
+)
+def test_provider_rules(form: ProviderForm, field: str) -> None:
+    assert validate_provider(GOOD) == {}
+    assert field in validate_provider(form)
+
+
+POLICY = policy_form("helix", PROFILES["balanced"])
+FIELDS = tuple(name for name in ContextPolicy.__struct_fields__ if name != "profile")
+
+
+def typed(dialog: SettingsDialog, key: str, text: str) -> QLineEdit:
+    """Type into a number of the policy and leave it with Enter."""
+    entry = dialog.policy.control(key)
+    assert isinstance(entry, QLineEdit)
+    entry.setFocus()
+    entry.selectAll()
+    QTest.keyClicks(entry, text)
+    QTest.keyClick(entry, Qt.Key.Key_Return)
+    return entry
+
+
+def test_no_field_of_the_policy_is_missing_from_its_form() -> None:
+    """Each once, in a group of its mechanism, with words, and a unit for each number."""
+    assert sorted(field.key for field in POLICY.fields) == sorted(FIELDS)
+    titles = [group.title for group in POLICY.groups]
+    assert titles == [
+        "In general", "Sweep", "Arguments", "Fold", "Intake", "Observations", "Handover", "Panic",
+        "Budget of a session",
+    ]  # fmt: skip
+    for field in POLICY.fields:
+        assert " " in field.label or field.key in ("sweep",), field.key
+        assert "_" not in field.label + field.note, field.key
+        assert field.unit or isinstance(field.value, bool | str), field.key
+    labels = [field.label for field in POLICY.fields]
+    assert len(set(labels)) == len(labels)
+
+
+@pytest.mark.parametrize("field", POLICY.fields, ids=lambda field: field.key)
+def test_the_form_bounds_a_number_as_the_policy_does(field: PolicyField) -> None:
+    """What the form takes the policy takes, alone; what lies below or above it refuses."""
+    if isinstance(field.value, bool | str):
+        return
+    # Only the bounds of the field itself: the rules between fields are told by the policy's own words.
+    free = {"sweep_min": 0, "sweep_max": 10_000_000, "observe_at": 0.0, "observe_place_at": 0.9,
+            "panic_to": 0.1, "handover_at": 0.3, "panic_at": 1.0}  # fmt: skip
+    base = {**free, field.key: field.minimum}
+    policy_from(base)
+    if field.is_percent:
+        policy_from({**free, field.key: field.maximum})
+        for beyond in (field.minimum - 0.01, field.maximum + 0.01):
+            with pytest.raises(ValueError, match=field.key):
+                policy_from({**free, field.key: beyond})
+    else:
+        with pytest.raises(ValueError, match=field.key):
+            policy_from({**free, field.key: -1})
+
+
+def test_what_can_be_turned_off_says_so() -> None:
+    """The numbers that the profiles set to nothing, and those of which 0 means off."""
+    off = {
+        field.key for field in POLICY.fields
+        if any(getattr(profile, field.key) == 0 for profile in PROFILES.values() if profile.enabled)
+    } - {"observe_place_at"}  # fmt: skip
+    assert {"intake_above", "protect_argument_steps", "fold_after_steps", "condense_at", "observe_at"} <= off
+    for field in POLICY.fields:
+        if field.key in off | {"protect_recalls", "intake_deadline_s"}:
+            assert "0" in field.note, field.key
+
+
+def test_each_profile_has_a_sentence_and_one_click_chooses_it(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    assert [one.name for one in POLICY.profiles] == list(PROFILES)
+    dialog.policy.show_policy(POLICY)
+    dialog.show_page("policy")
+    shown = words(dialog)
+    for one in POLICY.profiles:
+        assert one.description in shown
+        assert dialog.policy.profiles.button(one.name).accessibleDescription() == one.description
+    assert dialog.policy.profiles.button("balanced").isChecked()
+    with qtbot.waitSignal(dialog.policy.profile_chosen) as chosen:
+        dialog.policy.profiles.button("lean").click()
+    assert chosen.args == ["lean"]
+
+
+def test_valid_policy_changes_come_out_one_by_one(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    page = dialog.policy
+    page.show_policy(POLICY)
+    dialog.show_page("policy")
+    seen: list[dict[str, object]] = []
+    page.changed.connect(seen.append)
+
+    typed(dialog, "protect_steps", "12")
+    switch = page.control("enabled")
+    assert isinstance(switch, Switch)
+    switch.click()
+    typed(dialog, "handover_at", "80")
+    typed(dialog, "user_text_tokens", "12,500")
+
+    assert seen == [
+        {"protect_steps": 12},
+        {"enabled": False},
+        {"handover_at": 0.8},
+        {"user_text_tokens": 12_500},
+    ]
+
+
+def test_what_differs_from_the_profile_shows_the_way_back(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    page = dialog.policy
+    own = msgspec.structs.replace(PROFILES["balanced"], protect_steps=14, handover_at=0.7)
+    page.show_policy(policy_form("helix", own))
+    dialog.show_page("policy")
+    assert page.profiles.button("balanced").text() == "Balanced, with 2 changes of your own"
+    back = find_buttons(page, "reset")
+    assert [one.text().strip() for one in back] == ["10", "85"]
+    with qtbot.waitSignal(page.changed) as changed:
+        back[1].click()
+    assert changed.args == [{"handover_at": 0.85}]
+    page.show_policy(POLICY)
+    assert all(one.isHidden() for one in back)
+    assert page.profiles.button("balanced").text() == "Balanced"
+
+
+def test_while_it_is_off_no_number_can_be_changed(dialog: SettingsDialog) -> None:
+    dialog.policy.show_policy(policy_form("helix", PROFILES["off"]))
+    dialog.show_page("policy")
+    assert not dialog.policy.control("handover_at").isEnabled()
+    assert dialog.policy.control("enabled").isEnabled()
+    dialog.policy.show_policy(POLICY)
+    assert dialog.policy.control("handover_at").isEnabled()
+
+
+def test_a_wrong_policy_number_is_marked_and_kept_back(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    page = dialog.policy
+    page.show_policy(POLICY)
+    dialog.show_page("policy")
+    with qtbot.assertNotEmitted(page.changed):
+        typed(dialog, "handover_at", "20")
+    assert page.error_text("handover_at") == "Between 30 and 95."
+    page.show_error(
+        "observe_place_at",
+        policy_error_text(ValueError("observe_at must not be above observe_place_at"), POLICY),
+    )
+    assert page.error_text("observe_place_at") == (
+        "“Prepare when unobserved turns pass” must not be above “Put in place at”."
+    )
+
+
+def test_another_value_does_not_take_the_keyboard(dialog: SettingsDialog) -> None:
+    """Fields stay while their values change, so that who types goes on in the same one."""
+    dialog.policy.show_policy(POLICY)
+    dialog.show_page("policy")
+    entry = dialog.policy.control("protect_steps")
+    dialog.policy.show_policy(policy_form("helix", PROFILES["lean"]))
+    assert dialog.policy.control("protect_steps") is entry
+    assert isinstance(entry, QLineEdit)
+    assert entry.text() == "5"
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [("abc", "Type a number."), ("2.5", "Type a whole number."), ("1,0", ""), ("201", "Between 2 and 200.")],
+)
+def test_policy_numbers(text: str, fault: str) -> None:
+    assert validate_policy_value(PolicyField("k", "K", 10, minimum=2, maximum=200), text) == fault
+
+
+@pytest.mark.parametrize(("text", "fault"), [("38", ""), ("38.5 %", ""), ("91", "Between 0 and 90.")])
+def test_policy_shares_are_typed_as_percent(text: str, fault: str) -> None:
+    field = PolicyField("k", "K", 0.38, maximum=0.9, is_percent=True)
+    assert validate_policy_value(field, text) == fault
+    assert field.text(0.38) == "38"
+    if not fault:
+        assert field.parse(text) == pytest.approx(float(text.removesuffix("%")) / 100)
+
+
+def test_a_rule_can_be_revoked(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    dialog.show_page("permissions")
+    dialog.permissions.show_rules("helix", [PermissionRow("r1", "run_command: pytest *", "Saved 12 Nov")])
+    qtbot.waitUntil(lambda: "run_command: pytest *" in words(dialog))
+
+    with qtbot.waitSignal(dialog.permissions.revoke_requested) as revoked:
+        press(dialog, "revoke")
+    assert revoked.args == ["r1"]
+    dialog.permissions.show_rules("helix", [])
+    assert "asks each time" in words(dialog)
+
+
+def test_appearance_shows_and_emits(qtbot: QtBot, dialog: SettingsDialog) -> None:
+    dialog.show_page("appearance")
+    with qtbot.assertNotEmitted(dialog.appearance.enter_sends_chosen):
+        dialog.appearance.show_appearance("dark", 15, enter_sends=False)
+    assert find_button(dialog, "mode:dark").isChecked()
+
+    with qtbot.waitSignal(dialog.appearance.mode_chosen) as chosen:
+        press(dialog, "mode:light")
+    assert chosen.args == ["light"]
+    with qtbot.waitSignal(dialog.appearance.enter_sends_chosen) as sends:
+        dialog.appearance.findChildren(Switch)[0].click()
+    assert sends.args == [True]

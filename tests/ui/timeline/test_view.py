@@ -1,0 +1,489 @@
+"""The timeline as a person uses it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QAbstractSlider,
+    QApplication,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+from pytestqt.qtbot import QtBot
+
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.design.style.theme import DARK
+from helix_desktop.ui.design.themed_widgets import SelectableText, TextLine
+from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
+from helix_desktop.ui.timeline.bullet_view import BulletView
+from helix_desktop.ui.timeline.card_data import (
+    HandoverCard,
+    RunningCard,
+    SweepCard,
+    TimelineState,
+    UsagePoint,
+    card_group,
+)
+from helix_desktop.ui.timeline.cards import SweepView
+from helix_desktop.ui.timeline.fold_view import FoldView
+from helix_desktop.ui.timeline.handover_view import HandoverView, format_duration
+from helix_desktop.ui.timeline.observations_view import ObservationsView
+from helix_desktop.ui.timeline.sparkline import downsample, point_text
+from helix_desktop.ui.timeline.view import Timeline
+from tests.support.galleries.panes_samples import (
+    NOW_MS,
+    fold_card,
+    handover_card,
+    long_timeline_state,
+    observations_card,
+    timeline_state,
+    usage_points,
+)
+from tests.support.window.buttons import find_button, find_buttons
+
+VERTICAL = Qt.Orientation.Vertical
+
+
+@pytest.fixture
+def pane(qtbot: QtBot) -> Timeline:
+    """A timeline with the sample session."""
+    made = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(made)
+    made.resize(800, 700)
+    made.set_state(timeline_state())
+    made.show()
+    return made
+
+
+def card(pane: Timeline, seq: int) -> QWidget:
+    """A card that must be there."""
+    found = pane.card_widget(seq)
+    assert found is not None
+    return found
+
+
+def chip(root: QWidget, words: str) -> QAbstractButton:
+    """The visible chip that leads to a source or an output, by what it names."""
+    found = [one for one in root.findChildren(QAbstractButton) if words in one.text() and not one.isHidden()]
+    assert found, f"no chip {words!r}"
+    return found[0]
+
+
+def test_undo_and_redo_stand_on_their_cards(qtbot: QtBot, pane: Timeline) -> None:
+    """What holds offers Undo, what is undone Redo, sweeps and handovers alike."""
+    with qtbot.waitSignal(pane.undo_requested) as undo:
+        find_button(card(pane, 492), "undo").click()
+    assert undo.args == [492]
+    with qtbot.waitSignal(pane.redo_requested) as redo:
+        find_button(card(pane, 440), "redo").click()
+    assert redo.args == [440]
+    with qtbot.waitSignal(pane.redo_requested) as sweep:
+        find_button(card(pane, 380), "redo").click()
+    assert sweep.args == [380]
+
+
+def test_undone_cards_say_so(pane: Timeline) -> None:
+    """Not by colour alone."""
+    assert [pill.text() for pill in card(pane, 440).findChildren(Pill) if pill.text() == "undone"]
+    assert not [pill for pill in card(pane, 492).findChildren(Pill) if pill.text() == "undone"]
+    assert card(pane, 440).accessibleName().endswith("undone")
+
+
+def test_the_newest_handover_is_open_and_sources_lead_to_events(qtbot: QtBot, pane: Timeline) -> None:
+    """Six sections with source chips; a sentence without source is flagged; the index leads to the cache."""
+    view = card(pane, 492)
+    assert isinstance(view, HandoverView)
+    assert [fold.head.text() for fold in view.parts][-1] == "Ledger"
+    assert len(view.parts) == 7
+    with qtbot.waitSignal(pane.source_clicked) as source:
+        chip(view, "e31").click()
+    assert source.args == [31]
+    assert chip(view, "unsupported")
+    index = handover_card(3, 492).index
+    with qtbot.waitSignal(pane.digest_clicked) as digest:
+        chip(view, index[:8]).click()
+    assert digest.args == [index]
+
+
+def test_older_handovers_are_built_when_opened(pane: Timeline) -> None:
+    """A folded card has no sections yet; opening makes them, and the card stays open when it changes."""
+    view = card(pane, 210)
+    assert isinstance(view, HandoverView)
+    assert not view.parts
+    view.opener.click()
+    assert len(view.parts) == 7
+    state = timeline_state()
+    undone = handover_card(1, 210, True)
+    cards = tuple(undone if one.seq == 210 else one for one in state.cards)
+    pane.set_state(replace(state, cards=cards))
+    again = card(pane, 210)
+    assert isinstance(again, HandoverView)
+    assert again is not view
+    assert again.opener.isChecked()
+
+
+def test_cards_that_did_not_change_are_kept(pane: Timeline) -> None:
+    """A new card on top builds one widget, not all."""
+    before = {seq: pane.card_widget(seq) for seq in (470, 431, 120)}
+    state = timeline_state()
+    pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, 900), *state.cards)))
+    assert {seq: pane.card_widget(seq) for seq in before} == before
+    assert pane.card_widget(500) is not None
+
+
+def test_five_hundred_cards_are_built_as_they_come_into_sight(qtbot: QtBot, pane: Timeline) -> None:
+    """Few at first, more on the way down, the wanted one at once."""
+    cards = tuple(handover_card(number, number * 10) for number in range(500, 0, -1))
+    pane.set_state(TimelineState(cards, usage_points(), 14_600, 24_000))
+    bar = pane._scroll.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    few = pane.card_count
+    assert few < 80
+
+    def more() -> bool:
+        bar.setValue(bar.maximum())
+        return pane.card_count > few
+
+    qtbot.waitUntil(more)
+    pane.reveal(1_000)
+    assert pane.card_widget(1_000) is not None
+    qtbot.waitUntil(lambda: card(pane, 1_000).mapTo(pane, QPoint(0, 0)).y() < pane.height())
+
+
+def test_page_keys_scroll_when_the_page_has_the_keyboard(qtbot: QtBot, pane: Timeline) -> None:
+    with qtbot.waitExposed(pane):
+        pane.activateWindow()
+    bar = pane._scroll.verticalScrollBar()
+    qtbot.waitUntil(lambda: bar.maximum() > 0)
+    pane.setFocus()
+
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    QTest.keyClick(focused, Qt.Key.Key_PageDown)
+
+    assert bar.value() > 0
+
+
+def test_a_running_compaction_shows_its_phase_and_can_be_cancelled(qtbot: QtBot, pane: Timeline) -> None:
+    """Phase and streamed text; cancel is one click; then it is gone."""
+    pane.set_running(RunningCard("Summarise", "word " * 400))
+    assert pane.running.isVisible()
+    assert "Summarise" in pane.running.steps.accessibleName()
+    assert pane.running.text.text().startswith("…")
+    with qtbot.waitSignal(pane.cancel_requested):
+        find_button(pane.running, "cancel").click()
+    pane.set_running(None)
+    assert not pane.running.isVisible()
+
+
+def test_the_keyboard_stays_here_when_the_first_card_comes(qtbot: QtBot, pane: Timeline) -> None:
+    whole = QWidget()
+    qtbot.addWidget(whole)
+    other = QPushButton("Other")
+    column = QVBoxLayout(whole)
+    column.addWidget(pane)
+    column.addWidget(other)
+    whole.show()
+    whole.activateWindow()
+    qtbot.waitUntil(whole.isActiveWindow)
+    pane.set_state(TimelineState())
+    pane.setFocus()
+    assert pane.empty.button.hasFocus()
+    pane.set_state(timeline_state())
+    focused = QApplication.focusWidget()
+    assert focused is not None
+    assert pane.isAncestorOf(focused)
+    pane.setParent(None)
+
+
+def test_the_empty_state_tells_when_the_first_comes(qtbot: QtBot, pane: Timeline) -> None:
+    """One sentence with true numbers and one button."""
+    pane.set_state(TimelineState((), (), 14_640, 24_000))
+    assert pane.empty.isVisible()
+    assert pane.empty.sentence == "No handover yet. 61 % used; the first comes at 85 %."
+    with qtbot.waitSignal(pane.compact_requested):
+        pane.empty.button.click()
+
+
+def test_a_sweep_unfolds_to_its_hashes(qtbot: QtBot, pane: Timeline) -> None:
+    """Each hash leads to the cache browser."""
+    view = card(pane, 470)
+    assert isinstance(view, SweepView)
+    view.unfold()
+    digest = timeline_state().cards[1]
+    assert isinstance(digest, SweepCard)
+    with qtbot.waitSignal(pane.digest_clicked) as clicked:
+        chip(view, digest.digests[3][:8]).click()
+    assert clicked.args == [digest.digests[3]]
+
+
+def test_a_click_on_the_curve_leads_to_the_event(qtbot: QtBot, pane: Timeline) -> None:
+    """The nearest point's event is asked for."""
+    with qtbot.waitSignal(pane.show_in_chat) as shown:
+        QTest.mouseClick(pane.spark, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, QPoint(2, 40))
+    assert shown.args == [1]
+
+
+def test_thinning_keeps_peaks_and_drops() -> None:
+    """A long session's curve has few points, but every rewrite is on it."""
+    many = [UsagePoint(seq, seq % 997, "sweep" if seq % 5_000 == 0 else "turn") for seq in range(1, 50_001)]
+    few = downsample(many, 1_000)
+    assert len(few) < 1_100
+    assert sum(point.kind == "sweep" for point in few) == 10
+    assert max(point.used for point in few) == 996
+    assert few[-1] is many[-1]  # where the curve ends is what is used now
+
+
+def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> None:
+    """A card made after the switch is dark as well."""
+    pane.set_theme(DARK)
+    state = timeline_state()
+    pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, 900), *state.cards)))
+    picture = card(pane, 500).grab().toImage()
+    assert picture.pixelColor(picture.width() // 2, 4).lightness() < 70
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "text"), [(340, "340 ms"), (1_240, "1.2 s"), (190_000, "3 min 10 s")]
+)
+def test_durations(milliseconds: int, text: str) -> None:
+    """Short ones exact, long ones readable."""
+    assert format_duration(milliseconds) == text
+
+
+def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeline) -> None:
+    """Steps, tokens before and after, the note word for word, the way to the index and to the first event."""
+    pane.set_state(long_timeline_state())
+    view = card(pane, 497)
+    assert isinstance(view, FoldView)
+    pills = [one.text() for one in view.findChildren(Pill)]
+    assert "9.9k → 790 tokens" in pills
+    assert view.accessibleName().startswith("Fold 4, 28 steps folded into a note, 9,900 to 790 tokens")
+    assert not view.findChildren(SelectableText)
+    view.note.head.click()
+    assert [one.text() for one in view.findChildren(SelectableText)] == [fold_card(4, 497).text]
+    with qtbot.waitSignal(pane.digest_clicked) as digest:
+        chip(view, fold_card(4, 497).index[:8]).click()
+    assert digest.args == [fold_card(4, 497).index]
+    with qtbot.waitSignal(pane.source_clicked) as source:
+        chip(view, "e12–e148").click()
+    assert source.args == [12]
+    with qtbot.waitSignal(pane.undo_requested) as undo:
+        find_button(view, "undo").click()
+    assert undo.args == [497]
+    pane.set_state(TimelineState((fold_card(4, 497, is_undone=True),), usage_points(), 14_600, 24_000))
+    assert card(pane, 497).accessibleName().endswith("undone")
+    assert find_button(card(pane, 497), "redo")
+    assert isinstance(again := card(pane, 497), FoldView)
+    assert again.note.head.isChecked()
+
+
+def test_a_long_note_scrolls_in_a_frame_and_is_whole(pane: Timeline) -> None:
+    text = "\n".join(f"did: read_file part{n}.txt" for n in range(900))
+    pane.set_state(TimelineState((fold_card(1, 5, text=text),), usage_points(), 14_600, 24_000))
+    view = card(pane, 5)
+    assert isinstance(view, FoldView)
+    view.note.head.click()
+    frame = view.findChildren(ContentViewer)[0]
+    assert frame.height() < 500
+    frame.copy_content()
+    assert QApplication.clipboard().text() == text
+
+
+def test_observations_show_facts_by_day_with_priority_and_sources(qtbot: QtBot, pane: Timeline) -> None:
+    """Priorities in words, dates as the window has them, sources as chips, quotes verbatim, the ledger."""
+    pane.set_state(long_timeline_state())
+    view = card(pane, 498)
+    assert isinstance(view, ObservationsView)
+    view.parts[0].head.click()
+    pills = [one.text() for one in view.findChildren(Pill)]
+    assert [text for text in pills if text in ("vital", "useful", "minor")] == [
+        "vital",
+        "useful",
+        "useful",
+        "minor",
+    ]
+    days = [one.text for one in view.findChildren(TextLine) if one.text.startswith("20")]
+    assert len(days) == 2
+    assert days == sorted(days)
+    facts = [one.accessibleName() for one in view.findChildren(BulletView)]
+    assert facts[0] == "Tests must stay green; pytest -q is the check that counts."
+    with qtbot.waitSignal(pane.source_clicked) as source:
+        chip(view, "e17").click()
+    assert source.args == [17]
+    assert chip(view, "unsupported")
+    view.parts[1].head.click()
+    assert [one.text() for one in view.findChildren(SelectableText)] == [
+        observations_card(3, 498).quotes[0].text
+    ]
+    assert [part.head.text() for part in view.parts][-1] == "Ledger"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said", "undo"),
+    [
+        ({}, "waiting", 0),
+        ({"placed_seq": 9}, "in place", 9),
+        ({"placed_seq": 9, "is_undone": True}, "undone", 9),
+    ],
+)
+def test_observations_wait_stand_in_place_or_are_undone(
+    qtbot: QtBot, pane: Timeline, changes: dict[str, object], said: str, undo: int
+) -> None:
+    """What waits has nothing to undo; what is in place is undone where it was put there."""
+    pane.set_state(TimelineState((observations_card(1, 5, **changes),), usage_points(), 14_600, 24_000))
+    view = card(pane, 5)
+    assert view.accessibleName().endswith(said)
+    found = [*find_buttons(view, "undo"), *find_buttons(view, "redo")]
+    assert len(found) == bool(undo)
+    if undo:
+        signal = pane.redo_requested if said == "undone" else pane.undo_requested
+        with qtbot.waitSignal(signal) as told:
+            found[0].click()
+        assert told.args == [undo]
+
+
+def test_what_stands_inside_something_later_says_so(pane: Timeline) -> None:
+    pane.set_state(long_timeline_state())
+    assert [one.text() for one in card(pane, 464).findChildren(Pill) if "inside" in one.text()] == [
+        "inside Handover 3"
+    ]
+
+
+def test_an_overfull_window_is_drawn_to_scale(pane: Timeline) -> None:
+    """2.05M, 322k and 38k in a window of 128k: each at its height, each with its value."""
+    small = UsagePoint(1, 38_000, "handover", 32_000)
+    found = (small, UsagePoint(2, 2_050_000, "turn", 128_000), UsagePoint(3, 322_000, "sweep", 128_000))
+    height = pane.spark.sizeHint().height()
+    pane.set_state(TimelineState((), (*found, UsagePoint(4, 38_000, "handover", 128_000)), 61_000, 128_000))
+    assert pane.spark.is_overfull
+    assert pane.spark.sizeHint().height() > height
+    floor = pane.spark.y_of(0)
+    drawn = [
+        (floor - pane.spark.y_of(tokens)) / (floor - pane.spark.y_of(2_050_000))
+        for tokens in (322_000, 128_000)
+    ]
+    assert drawn == pytest.approx([322 / 2_050, 128 / 2_050])
+    assert point_text(found[1], 128_000) == "2,050,000 tokens · 1602 % of 128k · e2"
+    assert point_text(small, 128_000) == "38,000 tokens · 119 % of 32k · after handover · e1"
+    assert "now 61k of 128k, at most 2.05M, 3 drops" in pane.spark.accessibleName()
+    pane.set_state(TimelineState((), usage_points(), 14_600, 24_000))
+    assert not pane.spark.is_overfull
+
+
+def test_the_filter_counts_and_narrows_and_gives_way_to_what_is_sought(qtbot: QtBot, pane: Timeline) -> None:
+    """Only in a long timeline; each chip shows as many cards as it says; what is asked for is shown."""
+    assert pane.filter_bar.isHidden()
+    state = long_timeline_state()
+    pane.set_state(state)
+    assert pane.filter_bar.isVisible()
+    for chip in pane.filter_bar.findChildren(QAbstractButton):
+        chip.click()
+        shown = [one for one in state.cards if pane.card_widget(one.seq)]
+        count = chip.text().rsplit(maxsplit=1)[-1]
+        assert chip.isHidden() or len(shown) == int(count)
+    chosen = pane.filter_bar.findChild(QAbstractButton, "timeline-filter-handovers")
+    assert chosen is not None
+    chosen.click()
+    shown = [one for one in state.cards if pane.card_widget(one.seq)]
+    assert [type(one) for one in shown] == [HandoverCard] * 3  # no undo of one
+    pane.reveal(497)
+    assert pane.card_widget(497) is not None
+    assert pane.filter_bar.group is None
+    find_button(pane.filter_bar, "timeline-filter-yours").click()
+    pane.set_state(replace(state, cards=tuple(one for one in state.cards if card_group(one) != "yours")))
+    assert pane.filter_bar.group is None
+    assert pane.card_widget(497) is not None
+
+
+def test_the_filter_can_be_used_with_keys(qtbot: QtBot, pane: Timeline) -> None:
+    pane.set_state(long_timeline_state())
+    pane.activateWindow()
+    folds = find_button(pane.filter_bar, "timeline-filter-notes")
+    folds.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(folds, Qt.Key.Key_Space)
+    assert pane.filter_bar.group == "notes"
+    assert folds.isChecked()
+
+
+def test_a_pin_leads_to_its_output_and_a_form_can_be_taken_back(qtbot: QtBot, pane: Timeline) -> None:
+    pane.set_state(long_timeline_state())
+    with qtbot.waitSignal(pane.source_clicked) as source:
+        find_button(card(pane, 495), "show").click()
+    assert source.args == [37]
+    with qtbot.waitSignal(pane.undo_requested) as undo:
+        find_button(card(pane, 494), "undo").click()
+    assert undo.args == [494]
+    assert not find_buttons(card(pane, 495), "undo")
+
+
+def test_a_narrow_timeline_needs_no_more_width_than_it_has(pane: Timeline) -> None:
+    pane.resize(420, 700)
+    pane.set_state(long_timeline_state())
+    for one in long_timeline_state().cards:
+        widget = pane.card_widget(one.seq)
+        if widget is not None:
+            assert widget.minimumSizeHint().width() < 340, type(one).__name__
+
+
+@pytest.mark.parametrize("seq", [498, 460, 120])
+def test_a_card_is_brought_into_sight_in_a_timeline_that_was_not_laid_out_yet(
+    qtbot: QtBot, pane: Timeline, seq: int
+) -> None:
+    pane.set_state(long_timeline_state())
+    pane.reveal(seq)
+    qtbot.waitUntil(lambda: 0 < card(pane, seq).mapTo(pane, QPoint(0, 0)).y() < pane.height())
+    bar = pane._scroll.verticalScrollBar()
+    bar.triggerAction(QAbstractSlider.SliderAction.SliderToMinimum)
+    pane.set_state(
+        replace(long_timeline_state(), cards=(SweepCard(600, NOW_MS, 2, 900), *long_timeline_state().cards))
+    )
+    qtbot.waitUntil(lambda: card(pane, 600).isVisible() and card(pane, 600).y() > 0)
+    assert bar.value() == 0
+
+
+def test_who_wrote_it_says_how_often_and_by_which_words(pane: Timeline) -> None:
+    """Calls, instructions, the person's own changes; why it was not done as usual."""
+    made = handover_card(1, 5, model="gpt-oss:20b", demo=False, calls=3, prompt="handover 2", is_edited=True)
+    seen = observations_card(1, 9, calls=2, prompt="observe 1", fallback="The first model said nothing.")
+    pane.set_state(TimelineState((seen, made), usage_points(), 14_600, 24_000))
+    pills = {one.text(): one.toolTip() for one in card(pane, 5).findChildren(Pill)}
+    assert pills["gpt-oss:20b · 3 calls"] == "Instructions: handover 2"
+    assert "edited by you" in pills
+    pills = {one.text(): one.toolTip() for one in card(pane, 9).findChildren(Pill)}
+    assert pills["gpt-oss:20b · 2 calls"] == "The first model said nothing.\nInstructions: observe 1"
+
+
+@pytest.mark.parametrize("seq", [498, 497, 496, 495, 494, 468, 460])
+def test_all_that_can_be_pressed_is_reached_with_tab_and_has_a_name(pane: Timeline, seq: int) -> None:
+    pane.set_state(long_timeline_state())
+    view = card(pane, seq)
+    assert view.accessibleName()
+    for one in view.findChildren(QAbstractButton):
+        if one.testAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents) or one.isHidden():
+            continue
+        assert one.focusPolicy() & Qt.FocusPolicy.TabFocus, one.text()
+        assert one.accessibleName() or one.text().strip()
+
+
+def test_the_place_in_a_long_timeline_comes_back(qtbot: QtBot, pane: Timeline) -> None:
+    pane.set_state(long_timeline_state())
+    bar = next(one for one in pane.findChildren(QAbstractSlider) if one.orientation() == VERTICAL)
+    qtbot.waitUntil(lambda: bar.maximum() > 2_000)
+    bar.setValue(1_500)
+    first = pane.first_visible_seq
+    assert first
+    again = Timeline(lambda: NOW_MS)
+    qtbot.addWidget(again)
+    again.resize(800, 700)
+    again.set_state(long_timeline_state())
+    again.show()
+    assert again.first_visible_seq == 0
+    again.reveal(first, at_top=True)
+    qtbot.waitUntil(lambda: again.first_visible_seq == first)

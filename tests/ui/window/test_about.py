@@ -1,0 +1,137 @@
+"""About: which build runs, its terms in place, and a newer release that only the person asks for."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop import __version__
+from helix_desktop.ui.settings.about.page import AboutPage
+from tests.support.local_site import http_response, redirect, serve_site
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+PAGE = "https://helix-desktop.invalid/releases/v9.1.0"
+NEWEST = json.dumps({"tag_name": "v9.1.0", "html_url": PAGE, "published_at": "2026-12-01T00:00:00Z"}).encode()
+ASK = "check_updates"
+
+
+async def opened_about(rig: WindowRig, releases: str) -> AboutPage:
+    """The About page of a build that names this place to ask."""
+    origin = rig.wiring.services.build_info
+    origin.build = replace(origin.build, releases=releases)
+    await rig.wiring.settings.show("about")
+    return rig.wiring.settings.dialog.about
+
+
+def says(about: AboutPage, words: str) -> bool:
+    """Whether the answer holds these words."""
+    return words in about.release_text
+
+
+async def test_nothing_is_asked_before_the_person_asks(qapp: QApplication, tmp_path: Path) -> None:
+    async with serve_site(
+        {"/latest": http_response(NEWEST, "application/json", extra_headers="Set-Cookie: who=you\r\n")}
+    ) as site:
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
+            await asyncio.sleep(0.2)
+            assert (site.requests, about.release_text) == ([], "")
+            for _ in range(2):
+                about.show_release("")
+                press(about, ASK)
+                told = f"9.1.0 is out (2026-12-01). You have {__version__}."
+                await until(partial(says, about, told), "the answer")
+        assert len(site.requests) == 2
+        for asked in site.requests:
+            assert asked.startswith("GET /latest HTTP/1.1\r\n")
+            names = {line.partition(":")[0].lower() for line in asked.splitlines()[1:] if line}
+            assert names == {"host", "user-agent", "accept", "accept-encoding", "connection"}
+            assert "user-agent: HelixDesktop\r\n" in asked.replace("User-Agent", "user-agent")
+            assert __version__ not in asked
+
+
+async def test_the_page_is_shown_before_it_is_opened(qapp: QApplication, tmp_path: Path) -> None:
+    async with serve_site({"/latest": http_response(NEWEST)}) as site, open_window(qapp, tmp_path) as rig:
+        about = await opened_about(rig, f"http://127.0.0.1:{site.port}/latest")
+        wanted: list[str] = []
+        about.release_page_requested.disconnect()
+        about.release_page_requested.connect(wanted.append)
+        press(about, ASK)
+        await until(partial(says, about, "is out"), "the answer")
+        assert wanted == []
+        press(about, "open_release")
+        assert wanted == [PAGE]
+
+
+async def test_what_went_wrong_is_told(qapp: QApplication, tmp_path: Path) -> None:
+    pages = {
+        "/same": redirect("/latest"),
+        "/latest": http_response(json.dumps({"tag_name": __version__}).encode()),
+        "/elsewhere": redirect("http://localhost:1/latest"),
+        "/round": redirect("/round"),
+        "/long": http_response(b'{"tag_name": "9.9.9"}' + b" " * 300_000),
+        "/nonsense": http_response(b"<html>"),
+    }
+    async with serve_site(pages) as site, open_window(qapp, tmp_path) as rig:
+        for place, told in (
+            ("/same", f"You have the newest ({__version__})."),
+            ("/elsewhere", "Could not ask: 127.0.0.1 sends elsewhere, which is not followed."),
+            ("/round", "Could not ask: 127.0.0.1 sends on and on."),
+            ("/long", "Could not ask: the answer is too long to be one of releases."),
+            ("/nonsense", "Could not ask: the answer names no release."),
+            ("/missing", "Could not ask: the server answered with status 404."),
+        ):
+            about = await opened_about(rig, f"http://127.0.0.1:{site.port}{place}")
+            press(about, ASK)
+            await until(partial(says, about, told), told)
+        about = await opened_about(rig, "http://helix-desktop.invalid/latest")
+        press(about, ASK)
+        await until(
+            partial(says, about, "Could not ask: the place to ask is no https address."), "the refusal"
+        )
+        about = await opened_about(rig, "http://127.0.0.1:9/latest")
+        press(about, ASK)
+        await until(partial(says, about, "Could not ask: "), "the refusal")
+
+
+async def test_a_place_that_does_not_answer_is_given_up(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("helix_desktop.services.build_info.TIMEOUT_S", 0.3)
+
+    async def be_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(be_silent, "127.0.0.1", 0)
+    async with server, open_window(qapp, tmp_path) as rig:
+        port = server.sockets[0].getsockname()[1]
+        about = await opened_about(rig, f"http://127.0.0.1:{port}/latest")
+        press(about, ASK)
+        await until(partial(says, about, "Could not ask: no answer within 0.3 s."), "the end of patience")
+
+
+async def test_a_build_that_names_no_place_cannot_ask(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        about = await opened_about(rig, "")
+        assert about.release_text == "This build names no place to ask for a newer release."
+        with pytest.raises(AssertionError, match="there is no button"):
+            press(about, ASK)
+
+
+async def test_the_terms_are_shown_in_place(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        about = await opened_about(rig, "")
+        about.licenses.field.setText("pyside")
+        assert about.licenses.list.count() == 1
+        about.licenses.list.setCurrentRow(0)
+        assert "GNU LESSER GENERAL PUBLIC LICENSE" in about.licenses.text.toPlainText()

@@ -1,0 +1,82 @@
+"""How far the agent reaches, set in the real window: it holds from the next call on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.tools.shell.sandbox_detect import find_sandbox
+from helix_desktop.ui.settings.permissions.sandbox_group import SandboxGroup
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def opened(rig: WindowRig) -> SandboxGroup:
+    """The switches, on the page of permissions."""
+    await rig.wiring.settings.show("permissions")
+    return rig.wiring.settings.dialog.permissions.sandbox
+
+
+def flip(group: SandboxGroup, name: str) -> None:
+    """Click a switch."""
+    QTest.mouseClick(group.switches[name], Qt.MouseButton.LeftButton, pos=QPoint(15, 13))
+
+
+def tools(server: ChatServer) -> list[str]:
+    """What the model was told of in the newest request."""
+    return [one["function"]["name"] for one in server.bodies[-1]["tools"]]
+
+
+async def test_pages_are_fetched_only_once_that_is_switched_on(qapp: QApplication, tmp_path: Path) -> None:
+    async with (
+        ChatServer(replies_in_order(text_reply("Hi."), text_reply("Ho."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        identity = await rig.open_folder("project")
+        await rig.use_server(server)
+        group = await opened(rig)
+        await rig.run_turn("Hello")
+        assert "fetch_url" not in tools(server)
+        flip(group, "fetch")
+        await until(lambda: rig.wiring.services.registry.get(identity).fetch, "it is on")
+        rig.wiring.settings.dialog.close()
+        await rig.run_turn("Hello again")
+        assert "fetch_url" in tools(server)
+
+
+@pytest.mark.skipif(find_sandbox().kind == "none", reason="there is no sandbox to switch off")
+async def test_the_sandbox_and_its_network_are_switches(qapp: QApplication, tmp_path: Path) -> None:
+    call = StreamedReply(Call("run_command", '{"command": "true"}'))
+    async with (
+        ChatServer(replies_in_order(call, text_reply("Ran."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        identity = await rig.open_folder("project")
+        await rig.use_server(server)
+        group = await opened(rig)
+        assert "no network" in group.status_text
+        flip(group, "network")
+        await until(lambda: "the network is open" in group.status_text, "the network open")
+        flip(group, "sandbox")
+        await until(lambda: group.status_text.startswith("Not sandboxed"), "the sandbox off")
+        assert not group.switches["network"].isVisible()
+        record = rig.wiring.services.registry.get(identity)
+        assert (record.sandbox, record.network) == (False, True)
+        rig.wiring.settings.dialog.close()
+        rig.type_message("Run it")
+        asked = await rig.answer_approval("once")
+        assert "Not sandboxed" in asked.summary
+        await rig.wait_for_turn_end()
+        assert rig.last_output("run_command").text.startswith("exit code 0 (not sandboxed)")

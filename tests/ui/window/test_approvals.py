@@ -1,0 +1,272 @@
+"""Questions in the flow: once, always, deny, and rules taken back."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
+from helix_desktop.ui.design.dialogs import TextInputDialog
+from helix_desktop.ui.settings.permissions.page import PermissionsPage
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+COMMAND = '{"command": "echo done > made.txt"}'
+
+
+def wants_to_run(request: dict[str, object]) -> Reply:
+    """A model that runs one command for each message, then says so."""
+    messages = request["messages"]
+    assert isinstance(messages, list)
+    if messages[-1]["role"] == "user":
+        return StreamedReply(Call("run_command", COMMAND, id=f"call{len(messages)}"))
+    return text_reply("Ended.")
+
+
+async def _asked(rig: WindowRig, server: ChatServer) -> None:
+    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.use_server(server)
+
+
+async def test_once_runs_it_and_asks_again_next_time(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        status = rig.window.top_bar.status
+        await until(lambda: status().startswith("Waiting for you"), "the top bar says so")
+        assert not (tmp_path / "project" / "made.txt").exists()
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
+        asked = await rig.answer_approval("once")
+        assert "echo done > made.txt" in asked.detail
+        assert "echo done > made.txt" in asked.rule
+        await rig.wait_for_turn_end()
+        assert (tmp_path / "project" / "made.txt").exists()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+        assert status().startswith("Ready")
+
+        rig.type_message("Again")
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        assert [one.decision for one in rig.events(ApprovalGiven)] == ["once", "once"]
+
+
+async def test_always_saves_the_rule_it_showed_until_it_is_revoked(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        asked = await rig.answer_approval("always")
+        await rig.wait_for_turn_end()
+        assert [rule.text for rule in rig.wiring.services.registry.get(rig.workspace.id).rules] == [
+            asked.rule
+        ]
+
+        await rig.run_turn("Again")
+        assert rig.events(ApprovalGiven)[-1].rule == asked.rule
+        await rig.wiring.settings.show("permissions")
+        page = rig.wiring.settings.dialog.permissions
+        press(page, "revoke")
+        assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
+        rig.wiring.settings.dialog.close()
+
+        rig.type_message("Once more")
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+
+
+async def test_deny_is_told_to_the_model_and_nothing_runs(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+        assert [row.state for row in rig.rows(ToolRow)] == ["denied"]
+        assert rig.events(ToolAnswered)[0].outcome == "denied"
+        assert "did not allow" in server.bodies[-1]["messages"][-1]["content"]
+        assert not (tmp_path / "project" / "made.txt").exists()
+
+
+async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        asked = rig.rows(ApprovalRow)[0]
+        rig.chat.view.approval_decided.emit(asked.call_id, "words", 0)
+        await until(lambda: rig.window.findChildren(TextInputDialog), "the field")
+        (field,) = rig.window.findChildren(TextInputDialog)
+        QTest.keyClicks(field.field, "Write it to out.txt")
+        press(field, "accept")
+        await rig.wait_for_turn_end()
+        assert server.bodies[-1]["messages"][-1]["content"].endswith("The user says: Write it to out.txt")
+        assert rig.events(ApprovalGiven)[-1].words == "Write it to out.txt"
+
+
+async def test_for_this_session_is_not_saved(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        await rig.answer_approval("session")
+        await rig.wait_for_turn_end()
+        await rig.run_turn("Again")
+        assert [one.decision for one in rig.events(ApprovalGiven)] == ["session", "session"]
+        assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
+        await rig.wiring.workspace_controller.new_session()
+        rig.type_message("Elsewhere")
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+
+
+async def test_never_is_saved_and_stronger_than_yes(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        asked = await rig.answer_approval("never")
+        await rig.wait_for_turn_end()
+        (rule,) = rig.wiring.services.registry.get(rig.workspace.id).rules
+        assert (rule.effect, rule.text) == ("deny", "Never: run: echo done > made.txt")
+        assert asked.rule.startswith("Run: echo done > made.txt")
+        await rig.run_turn("Again")
+        assert [one.rule for one in rig.events(ApprovalGiven)] == ["", rule.text]
+        assert not (tmp_path / "project" / "made.txt").exists()
+
+
+def said_on(page: PermissionsPage) -> str:
+    """All words of the page."""
+    return "\n".join(one.text() for one in page.findChildren(QLabel) if not one.isHidden())
+
+
+async def test_rules_are_listed_with_their_use_and_revoked_with_undo(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        sentence = (await rig.answer_approval("always")).rule
+        assert sentence.startswith("Run: echo done > made.txt")
+        await rig.wait_for_turn_end()
+        for _ in range(2):
+            await rig.run_turn("Again")
+        page = rig.wiring.settings.dialog.permissions
+        await rig.wiring.settings.show("permissions")
+        await until(lambda: "used 2 times, last " in said_on(page), "the uses")
+        assert sentence in said_on(page)
+        assert "You trust this folder" in said_on(page)
+
+        press(page, "revoke")
+        assert rig.wiring.services.registry.get(rig.workspace.id).rules == ()
+        await until(lambda: f"Revoked: {sentence}" in said_on(page), "the way back")
+        press(page, "undo")
+        assert [rule.text for rule in rig.wiring.services.registry.get(rig.workspace.id).rules] == [sentence]
+        await until(lambda: "used 2 times" in said_on(page), "it is back with its uses")
+
+        page.form.pattern.setText("../elsewhere")
+        page.form.kind.setCurrentIndex(1)
+        press(page, "add_rule")
+        assert "no folder of the workspace" in said_on(page)
+        page.form.kind.setCurrentIndex(0)
+        page.form.pattern.setText("echo *")
+        press(page, "add_rule")
+        await until(lambda: "Never: run commands like: echo *" in said_on(page), "the new rule")
+        await rig.run_turn("Once more")
+        assert rig.events(ApprovalGiven)[-1].rule == "Never: run commands like: echo *"
+        rig.wiring.settings.dialog.close()
+
+
+async def test_rules_of_the_session_are_listed_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        await rig.answer_approval("session")
+        await rig.wait_for_turn_end()
+        page = rig.wiring.settings.dialog.permissions
+        await rig.wiring.settings.show("permissions")
+        await until(lambda: "Until this run ends" in said_on(page), "the rule")
+        press(page, "revoke")
+        await until(lambda: "Until this run ends" not in said_on(page), "the rule gone")
+        assert rig.conversation.permissions.rules == ()
+        press(page, "change_trust")
+        await until(lambda: "nothing runs in it" in said_on(page), "no trust")
+        assert not rig.composer.isEnabled()
+        rig.wiring.settings.dialog.close()
+
+
+async def test_several_questions_say_which_they_are(qapp: QApplication, tmp_path: Path) -> None:
+    def three(request: dict[str, object]) -> Reply:
+        messages = request["messages"]
+        assert isinstance(messages, list)
+        if messages[-1]["role"] == "user":
+            calls = (Call("run_command", f'{{"command": "true {n}"}}', id=f"c{n}") for n in range(3))
+            return StreamedReply(*calls)
+        return text_reply("Ended.")
+
+    async with ChatServer(three) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        await until(
+            lambda: [row.position for row in rig.rows(ApprovalRow)][2:] == ["3 of 3"], "three questions"
+        )
+        await rig.answer_approval("once")
+        await until(
+            lambda: [row.position for row in rig.rows(ApprovalRow)] == ["1 of 2", "2 of 2"], "two left"
+        )
+        await rig.answer_approval("deny")
+        await until(lambda: [row.position for row in rig.rows(ApprovalRow)] == [""], "one left")
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok", "denied", "denied"]
+
+
+async def test_a_question_waits_while_another_workspace_is_on_screen(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        first = rig.workspace.id
+        rig.type_message("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await rig.open_folder("other")
+        rig.window.commands.switch_workspace.trigger()
+        badges = {row.id: row.badge for row in rig.window.switcher.matching_workspaces()}
+        assert badges[first] == "waiting"
+        rig.window.switcher.hide()
+        assert not rig.rows(ApprovalRow)
+
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert [row.state for row in rig.rows(ToolRow)] == ["approval"]
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+
+
+async def test_stopping_takes_the_question_away(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(wants_to_run) as server, open_window(qapp, tmp_path) as rig:
+        await _asked(rig, server)
+        rig.type_message("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        await asyncio.wait_for(rig.conversation.stop(), 30)
+        await rig.wait_for_turn_end()
+        assert not rig.rows(ApprovalRow)
+        assert [row.state for row in rig.rows(ToolRow)] == ["interrupted"]
+
+
+async def test_what_commands_may_reach_is_switched_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = rig.wiring.settings.dialog.permissions
+        await rig.wiring.settings.show("permissions")
+        page.sandbox.switches["sandbox"].click()
+        await until(lambda: not rig.wiring.services.registry.get(rig.workspace.id).sandbox, "no sandbox")
+        await until(lambda: not page.sandbox.switches["network"].isVisible(), "nothing to let through")
+        assert not await rig.wiring.services.tools.is_sandboxed(rig.workspace.id)
+        rig.wiring.settings.dialog.close()

@@ -1,0 +1,135 @@
+"""A session's spending in the real window: always in sight, a budget with a click, a clear stop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.events.session import BudgetSet, TurnEnded
+from helix_desktop.providers.http import HttpClient
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.ui.budget.dialog import BudgetDialog
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.design.form_field import FormField
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def reader(steps: int) -> Callable[[dict[str, Any]], Reply]:
+    """A model that reads a file so many times per turn; each step takes 1,000 tokens."""
+
+    def script(request: dict[str, Any]) -> Reply:
+        messages = request["messages"]
+        newest = max(n for n, one in enumerate(messages) if one["role"] == "user")
+        done = sum(one["role"] == "assistant" for one in messages[newest:])
+        usage = TokenCounts(900, 100)
+        if done < steps:
+            call = Call("read_file", '{"path": "a.txt"}', id=f"r{len(messages)}")
+            return StreamedReply(call, usage=usage)
+        return StreamedReply(Text("Read."), usage=usage)
+
+    return script
+
+
+async def asked(rig: WindowRig) -> BudgetDialog:
+    """The dialog that asks for the budget."""
+    await until(lambda: rig.window.findChildren(BudgetDialog), "the dialog")
+    return rig.window.findChildren(BudgetDialog)[0]
+
+
+async def set_to(rig: WindowRig, tokens: str, cost: str = "") -> None:
+    """Fill in the dialog and keep it."""
+    dialog = await asked(rig)
+    for line, text in ((dialog.tokens, tokens), (dialog.cost, cost)):
+        line.clear()
+        QTest.keyClicks(line, text)
+    made = len(rig.events(BudgetSet))
+    press(dialog, "set_budget")
+    await until(lambda: len(rig.events(BudgetSet)) > made, "the budget on record")
+
+
+async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, tmp_path: Path) -> None:
+    """What was spent stands below; near the end it is told; the end says what to do, and doing it goes on."""
+    async with ChatServer(reader(5)) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        line = rig.window.cost_line
+        await until(line.isVisible, "the line")
+        assert line.text() == "Session usage: 0 tokens sent and received"
+        QTest.mouseClick(line, Qt.MouseButton.LeftButton)
+        await set_to(rig, "3k")
+        assert rig.events(BudgetSet) == [BudgetSet(3_000)]
+        await until(
+            lambda: line.text() == "Session usage: 0 tokens sent and received · 0 % of budget (3k tokens)",
+            "the budget in sight",
+        )
+        await rig.run_turn("Go")
+        (ended,) = rig.events(TurnEnded)
+        assert ended.cause == "budget"
+        assert line.text() == "Session usage: 3k tokens sent and received · 100 % of budget (3k tokens)"
+        (notice,) = rig.rows(NoticeRow)
+        assert (notice.level, notice.actions) == ("warning", ("set_budget", "retry"))
+        assert "3,000 of 3,000 tokens" in notice.why
+        rig.chat.view.action_triggered.emit(notice.key, "set_budget")
+        await set_to(rig, "4,500")
+        rig.chat.view.action_triggered.emit(notice.key, "retry")
+        await until(lambda: len(rig.events(TurnEnded)) == 2, "the end of the next turn")
+        await rig.wait_for_turn_end()
+        assert [row.level for row in rig.rows(NoticeRow)] == ["info", "warning"]
+        assert "4,000 of 4,500" in rig.rows(NoticeRow)[0].why
+        assert [row.text for row in rig.rows(DividerRow)] == [
+            "Budget: 3,000 tokens",
+            "Budget: 4,500 tokens",
+            "Attempt 1 failed",
+        ]
+
+
+async def test_what_is_no_number_cannot_be_set(qapp: QApplication, tmp_path: Path) -> None:
+    """The field says what is wrong; leaving both open takes the budget away."""
+    async with ChatServer(reader(0)) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        await rig.change_policy(budget_tokens=5_000, budget_cost=1.5)
+        await rig.run_turn("Go")
+        assert (
+            rig.window.cost_line.text()
+            == "Session usage: 1k tokens sent and received · 20 % of budget (5k tokens or $1.50)"
+        )
+        rig.window.commands.set_budget.trigger()
+        dialog = await asked(rig)
+        assert (dialog.tokens.text(), dialog.cost.text()) == ("5,000", "1.50")
+        QTest.keyClicks(dialog.tokens, "x")
+        before = dialog.budget
+        assert "Type a number." in [one.error_text() for one in dialog.findChildren(FormField)]
+        press(dialog, "set_budget")
+        assert rig.events(BudgetSet) == []
+        assert dialog.budget == before
+        await set_to(rig, "")
+        assert rig.events(BudgetSet) == [BudgetSet()]
+        await until(
+            lambda: rig.window.cost_line.text() == "Session usage: 1k tokens sent and received", "no budget"
+        )
+
+
+async def test_dollars_show_where_prices_are_known(qapp: QApplication, tmp_path: Path) -> None:
+    """In the line, and in the list of sessions."""
+    async with ChatServer(reader(1)) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        info = msgspec.structs.replace(rig.workspace.model.info, price_in=100.0, price_out=1_000.0)
+        http = HttpClient()
+        await rig.workspace.set_models(create_model("openai-chat", info, server.base_url, http=http))
+        await rig.run_turn("Go")
+        await http.aclose()
+        assert rig.window.cost_line.text() == "Session usage: 2k tokens sent and received · $0.38"
+        assert rig.window.sidebar.session_list.sessions()[0].subtitle.endswith(" · $0.38")

@@ -1,0 +1,66 @@
+"""After a crash the window says so, says what is there again, and shows the log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.app.recovery import find_unfinished
+from helix_desktop.app.run_marker import LastRun
+from helix_desktop.domain.events.session import MessageQueued, RecordedEvent, UserSpoke
+from helix_desktop.services.app_services import now_ms
+from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
+from tests.support.store.builders import make_summary
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_what_a_crash_left_is_found_before_and_after_its_session_is_opened(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        began = now_ms()
+        identity = await rig.open_folder("project")
+        log = [
+            RecordedEvent(1, began, UserSpoke("Go", 1)),
+            RecordedEvent(2, began, MessageQueued("And then")),
+        ]
+        await rig.workspace.store.commit("cut-off", log, summary=make_summary("cut-off", began))
+        await rig.workspace.store.save_draft("cut-off", "half a thought")
+        run = LastRun(began, workspaces=(identity, "removed"))
+        started = now_ms()
+        expected = RecoverySummary(turns=1, queued=1, drafts=1)
+        assert await find_unfinished(rig.wiring.services, run, started) == expected
+        await rig.wiring.workspace_controller.open_session("cut-off")
+        assert await find_unfinished(rig.wiring.services, run, started) == expected
+        assert await find_unfinished(rig.wiring.services, run, now_ms() + 1) == RecoverySummary(
+            queued=1, drafts=1
+        )
+
+
+async def test_the_notice_says_it_and_shows_the_log(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        notice = CrashNotice(rig.window, rig.context.actions, lambda: "the stacks", tmp_path)
+        notice.show(RecoverySummary(turns=1, drafts=2))
+        assert "didn't close properly" in rig.banner_text()
+        assert "1 interrupted turn, 2 drafts" in rig.banner_text()
+        press(rig.window.banners, "show")
+        await until(lambda: rig.window.findChildren(LogDialog), "the log")
+        (dialog,) = rig.window.findChildren(LogDialog)
+        assert dialog.text.toPlainText() == "the stacks"
+        QTest.mouseClick(dialog.copy, Qt.MouseButton.LeftButton)
+        assert QGuiApplication.clipboard().text() == "the stacks"
+        dialog.accept()
+
+
+def test_a_crash_in_which_nothing_ran_says_so() -> None:
+    assert RecoverySummary().text.startswith("Nothing was in progress.")
+    assert RecoverySummary(queued=2).text.startswith("Recovered: 2 queued messages.")

@@ -1,0 +1,173 @@
+"""Tasks that the agent gives out, in the real window: their cards, their sessions, and the list."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.shell.sidebar.rows import SessionItem
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    Text,
+    Wait,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+TASKS = ("Read the logs", "Find the callers")
+
+
+class House:
+    """A model that gives out two tasks, and does each with one read and one answer that waits for `go`."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.told: list[list[str]] = []  # the tools that each request names
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Give out, or do."""
+        self.told.append([one["function"]["name"] for one in request["tools"]])
+        messages = request["messages"]
+        first = next(one["content"] for one in messages if one["role"] == "user")
+        if first == "Go":
+            if messages[-1]["content"] != "Go":
+                return text_reply("Both are done.")
+            return StreamedReply(
+                *(
+                    Call("delegate", json.dumps({"task": f"{one}, please", "title": one}), id=f"c{n}")
+                    for n, one in enumerate(TASKS)
+                )
+            )
+        if messages[-1]["role"] == "user":
+            return StreamedReply(Call("read_file", '{"path": "a.txt"}', id="r1"))
+        return StreamedReply(Text("It took "), Wait(self.go), Text("three days."))
+
+
+def cards(rig: WindowRig) -> list[ToolRow]:
+    """The cards of given-out tasks."""
+    return [row for row in rig.rows(ToolRow) if row.tool == "delegate"]
+
+
+def listed(rig: WindowRig) -> list[SessionItem]:
+    """The session list as it is shown."""
+    return rig.window.sidebar.session_list.sessions()
+
+
+def place(rig: WindowRig, at: int, button: bool) -> QPoint:
+    """Where the button of a card is, or else its title, in the viewport."""
+    board = rig.chat.view.chat_viewport
+    index = board.model.index_of(cards(rig)[at].key)
+    assert index is not None
+    placed = next(one for one in board.scroll_layout.placed if one.row_index == index)
+    found = board.item(index).hit_area("subagent:card")
+    assert found is not None
+    spot = found.rect.center() if button else QPointF(60, 20)
+    top = board.item_cache.gap(index) + placed.y
+    return QPoint(round(board.column.left + spot.x()), round(top + spot.y()))
+
+
+async def begun(rig: WindowRig, server: ChatServer) -> None:
+    """Both at work, each in its second step."""
+    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.use_server(server)
+    rig.type_message("Go")
+    await until(
+        lambda: [one.subagent_status and one.subagent_status.steps for one in cards(rig)] == [1, 1],
+        "both at work",
+    )
+
+
+async def test_their_cards_show_how_it_goes(qapp: QApplication, tmp_path: Path) -> None:
+    """Each its own phase, figures and newest call; after the end what they took, also when read again."""
+    house = House()
+    async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
+        await begun(rig, server)
+        await until(
+            lambda: all(
+                one.subagent_status and one.subagent_status.phase == "thinking" for one in cards(rig)
+            ),
+            "thinking",
+        )
+        for card, title in zip(cards(rig), TASKS, strict=True):
+            assert card.subagent_status is not None
+            assert (card.target, card.state) == (title, "running")
+            assert (card.subagent_status.current_tool, card.subagent_status.window) == (
+                "read_file a.txt",
+                32_000,
+            )
+            assert card.subagent_status.used > 0 < card.subagent_status.started_at_ms
+            assert card.subagent_status.summary(card.subagent_status.started_at_ms + 61_000).endswith(
+                " · 1:01"
+            )
+        assert rig.window.jobs.job_ids() == ("subagents",)
+        house.go.set()
+        await rig.wait_for_turn_end()
+        done = cards(rig)
+        for card in done:
+            assert card.subagent_status is not None
+            assert (card.subagent_status.phase, card.subagent_status.steps, card.state) == ("done", 2, "ok")
+            assert card.subagent_status.spent_tokens > 0
+        assert not rig.window.jobs.job_ids()
+        parent = rig.conversation.session.id
+        await rig.wiring.workspace_controller.open_session(done[0].subagent_session)
+        await rig.wiring.workspace_controller.open_session(parent)
+        assert cards(rig) == done
+        assert house.told[0] == [*house.told[1], "delegate"], "a subagent has all tools but that one"
+
+
+async def test_a_click_or_two_lead_to_a_session_and_a_button_back(qapp: QApplication, tmp_path: Path) -> None:
+    """The button and a double click on the card; what it says meanwhile is there, and it leads back."""
+    house = House()
+    async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
+        await begun(rig, server)
+        parent, viewport = rig.conversation, rig.chat.view.viewport()
+        first, second = (one.subagent_session for one in cards(rig))
+        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 0, button=True))
+        await until(lambda: rig.conversation.session.id == first, "the first one's session")
+        assert rig.conversation.is_running
+        await until(lambda: "session of a subagent" in rig.banner_text(), "whose session it is")
+        press(rig.window.banners, "back")
+        await until(lambda: rig.conversation is parent and len(cards(rig)) == len(TASKS), "back")
+        assert [one.subagent_status and one.subagent_status.steps for one in cards(rig)] == [1, 1], (
+            "caught up with"
+        )
+        QTest.mouseDClick(viewport, Qt.MouseButton.LeftButton, pos=place(rig, 1, button=False))
+        await until(lambda: rig.conversation.session.id == second, "the second one's session")
+        house.go.set()
+        await until(lambda: not parent.is_running, "the end")
+
+
+async def test_the_list_shows_them_below_their_session(qapp: QApplication, tmp_path: Path) -> None:
+    """Nested while the person is there or one works; a search finds them; they are not deleted alone."""
+    house = House()
+    async with ChatServer(house) as server, open_window(qapp, tmp_path) as rig:
+        await begun(rig, server)
+        await rig.wiring.workspace_controller.refresh()
+        parent = rig.conversation.session.id
+        assert sorted(one.title for one in listed(rig)[1:]) == sorted(TASKS)
+        assert (listed(rig)[0].id, listed(rig)[0].parent) == (parent, "")
+        assert all(one.running and one.parent == parent for one in listed(rig)[1:])
+        house.go.set()
+        await rig.wait_for_turn_end()
+        await rig.run_turn("Thanks")
+        await rig.wiring.workspace_controller.new_session()
+        await rig.run_turn("Hello")
+        assert [one.parent for one in listed(rig)] == ["", ""], "they show where the person is"
+        rig.window.sidebar.search.setText("callers")
+        assert [one.title for one in listed(rig)] == ["Go", "Find the callers"]
+        sessions = rig.window.sidebar.session_list
+        words = [one.text() for one in sessions.menu_for(sessions.index_of(listed(rig)[1].id)).actions()]
+        assert words == ["Open", "Rename…\tF2", "Copy a link"]

@@ -1,0 +1,408 @@
+"""Deleting, cleaning up and forgetting in the window, as a person does it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QMenu
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
+from helix_desktop.ui.cache.filter_options import state_option
+from helix_desktop.ui.redaction.dialog import CONFIRMATION_WORD, RedactDialog
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+SECRET = "sk-live-Zq83hd02jfQ"
+
+
+def on_screen(rig: WindowRig) -> str:
+    """The session on screen; empty while there is none."""
+    talk = rig.wiring.workspace_controller.session_controller.conversation
+    return talk.session.id if talk is not None else ""
+
+
+def labels(dialog: RedactDialog) -> str:
+    """All words of a dialog that can be seen."""
+    return "\n".join(one.text() for one in dialog.findChildren(QLabel) if one.isVisibleTo(dialog))
+
+
+async def leaked(rig: WindowRig, server: ChatServer) -> str:
+    """A turn in which a secret was said, read and repeated; the session."""
+    await rig.open_folder("project", {"env.txt": f"KEY={SECRET}\n"})
+    await rig.use_server(server)
+    await rig.run_turn(f"My key is {SECRET}, look into env.txt.")
+    return rig.conversation.session.id
+
+
+def reading() -> StreamedReply:
+    """The model's wish to read the file with the secret."""
+    return StreamedReply(Call("read_file", '{"path": "env.txt"}', id="r"))
+
+
+async def forget_dialog(rig: WindowRig) -> RedactDialog:
+    """Open the dialog from the menu."""
+    rig.window.commands.forget.trigger()
+    tidying = rig.wiring.workspace_controller.cleanup
+    await until(lambda: tidying.redaction and tidying.redaction.dialog, "the dialog")
+    assert tidying.redaction is not None
+    assert tidying.redaction.dialog is not None
+    return tidying.redaction.dialog
+
+
+async def test_a_deleted_session_leaves_the_list_and_comes_back_with_undo(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with (
+        ChatServer(replies_in_order(text_reply("One."), text_reply("Two."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("The first")
+        first = rig.conversation.session.id
+        await rig.wiring.workspace_controller.new_session()
+        await rig.run_turn("The second")
+        second = rig.conversation.session.id
+        sessions = rig.window.sidebar.session_list
+        sessions.setCurrentIndex(sessions.index_of(second))
+        QTest.keyClick(sessions, Qt.Key.Key_Delete)
+        await until(lambda: "is in the trash" in rig.banner_text(), "the banner")
+        await until(lambda: on_screen(rig) == first, "the other session")
+        await until(lambda: [one.id for one in sessions.sessions()] == [first], "the list")
+        press(rig.window.banners, second)
+        await until(lambda: on_screen(rig) == second, "the session again")
+        await until(lambda: len(sessions.sessions()) == 2, "the list again")
+        assert rig.events(UserSpoke)[0].text == "The second"
+        assert "is in the trash" not in rig.banner_text()
+
+
+async def test_the_only_session_can_be_deleted_too(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
+        await until(
+            lambda: rig.wiring.workspace_controller.session_controller.conversation is None, "nothing open"
+        )
+        await until(rig.window.no_session.isVisible, "the empty page")
+        await rig.wiring.workspace_controller.new_session()
+        assert rig.conversation.session.transcript.turns == 0
+
+
+async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path: Path) -> None:
+    answers = replies_in_order(reading(), text_reply(f"It is {SECRET}."))
+    async with ChatServer(answers) as server, open_window(qapp, tmp_path) as rig:
+        session = await leaked(rig, server)
+        output = rig.events(ToolAnswered)[0]
+        rig.type_message(f"and {SECRET} again", send=False)
+        dialog = await forget_dialog(rig)
+        assert not dialog.search_button.isEnabled()
+        dialog.text_input.setPlainText(SECRET + "\n")
+        press(dialog, "search")
+        await until(lambda: dialog.step == "found", "what was found")
+        assert "1 cached output: removed for good" in labels(dialog)
+        assert "events of sessions: rewritten" in labels(dialog)
+        assert not dialog.redact_button.isEnabled()
+        QTest.keyClicks(dialog.confirm_input, CONFIRMATION_WORD)
+        press(dialog, "redact")
+        await until(lambda: dialog.step == "done", "the end")
+        press(dialog, "cancel")
+        await until(
+            lambda: rig.wiring.workspace_controller.session_controller.conversation is not None,
+            "the session again",
+        )
+        assert rig.conversation.session.id == session
+        assert rig.events(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
+        assert SECRET not in repr(rig.conversation.session.log)
+        await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
+        assert await rig.workspace.store.redaction.when(output.digest)
+        data = tmp_path / "data"
+        files = [one for one in data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
+        assert files == []
+
+
+async def test_an_output_is_forgotten_from_the_cache_browser(qapp: QApplication, tmp_path: Path) -> None:
+    async with (
+        ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await leaked(rig, server)
+        output = rig.events(ToolAnswered)[0]
+        rig.views.cache.redact_requested.emit(output.digest)
+        tidying = rig.wiring.workspace_controller.cleanup
+        await until(lambda: tidying.redaction and tidying.redaction.dialog, "the dialog")
+        assert tidying.redaction is not None
+        dialog = tidying.redaction.dialog
+        assert dialog is not None
+        assert "read_file env.txt" in labels(dialog)
+        press(dialog, "search")
+        await until(lambda: dialog.step == "found", "what was found")
+        dialog.confirm_input.setText("no")
+        assert not dialog.redact_button.isEnabled()
+        dialog.confirm_input.setText(CONFIRMATION_WORD)
+        press(dialog, "redact")
+        await until(lambda: dialog.step == "done", "the end")
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+        await until(
+            lambda: rig.wiring.workspace_controller.session_controller.conversation is not None,
+            "the session again",
+        )
+        assert rig.events(ToolAnswered)[0].text.startswith("[FORGOTTEN ")
+        assert rig.events(UserSpoke)[0].text.startswith(f"My key is {SECRET}")
+
+
+async def test_what_cannot_be_forgotten_is_said_in_the_dialog(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        dialog = await forget_dialog(rig)
+        dialog.text_input.setPlainText("abc")
+        press(dialog, "search")
+        await until(lambda: "fewer than 4 characters" in labels(dialog), "the refusal")
+        assert dialog.step == "ask"
+        dialog.text_input.setPlainText("nowhere at all")
+        assert "fewer than" not in labels(dialog)
+        press(dialog, "search")
+        await until(lambda: dialog.step == "found", "nothing")
+        assert "stands nowhere" in labels(dialog)
+        assert dialog.redact_button.isHidden()
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+        await until(lambda: rig.wiring.workspace_controller.cleanup.redaction is None, "the dialog gone")
+
+
+@pytest.fixture
+def loose() -> list[Content]:
+    """Contents that nobody names."""
+    return [
+        Content(digest_of(data), data, "run_command", f"make {number}")
+        for number, data in enumerate([b"one", b"two" * 500, b"three"])
+    ]
+
+
+async def old(rig: WindowRig, contents: list[Content]) -> None:
+    """Store contents as if it had been long ago."""
+    await rig.workspace.store.commit("old", contents=contents)
+    plan = await rig.workspace.store.retention.plan(RetentionRule(grace_ms=-DAY_MS))
+    assert len(plan.going) == len(contents)
+
+
+async def test_a_clean_up_is_shown_done_and_undone(
+    qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await old(rig, loose)
+        keep, tidying = rig.workspace.store.retention, rig.wiring.workspace_controller.cleanup
+        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
+        monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
+        rig.window.commands.clean_up.trigger()
+        await until(lambda: tidying.cleanup_dialog, "the dialog")
+        dialog = tidying.cleanup_dialog
+        assert dialog is not None
+        await until(dialog.collect_button.isEnabled, "the plan")
+        assert dialog.summary.text().startswith("3 entries would go")
+        assert dialog.entry_list.count() == 3
+        dialog.age.setCurrentIndex(2)
+        await until(lambda: dialog.summary.text() == "Nothing would go.", "another plan")
+        dialog.age.setCurrentIndex(0)
+        await until(dialog.collect_button.isEnabled, "the plan again")
+        press(dialog, "collect")
+        await until(lambda: "3 entries are in the trash" in rig.banner_text(), "the banner")
+        assert (await rig.workspace.store.page()).entries == ()
+        press(rig.window.banners, "undo")
+        await until(lambda: "in the trash" not in rig.banner_text(), "the banner gone")
+        assert len((await rig.workspace.store.page()).entries) == 3
+
+
+async def test_an_entry_goes_to_the_trash_with_a_key_and_comes_back(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.workspace.store.commit("old", contents=loose)
+        rig.window.show_page("cache")
+        table = rig.views.cache.table
+        await until(lambda: table.model().rowCount() == 3, "the entries")
+        table.focus_table()
+        await until(lambda: table.current_row() is not None, "what is known of it")
+        digest = table.current_digest()
+        QTest.keyClick(table, Qt.Key.Key_Delete)
+        await until(lambda: "1 entry is in the trash" in rig.banner_text(), "the banner")
+        await until(lambda: table.model().rowCount() == 2, "the others")
+        assert [one.digest for one in (await rig.workspace.store.retention.trash()).entries] == [digest]
+        press(rig.window.banners, "undo")
+        await until(lambda: table.model().rowCount() == 3, "all of them")
+        assert "in the trash" not in rig.banner_text()
+
+
+async def test_an_entry_that_is_needed_stays_and_says_why(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with (
+        ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await leaked(rig, server)
+        output = rig.events(ToolAnswered)[0]
+        await rig.workspace.store.commit("old", contents=loose[:1])
+        await rig.workspace.store.retention.pin(loose[0].digest, True)
+        table = rig.views.cache.table
+        table.trash_requested.emit([output.digest])
+        await until(lambda: "1 event of a session names it." in rig.banner_text(), "the reason")
+        table.trash_requested.emit([loose[0].digest])
+        await until(lambda: "It is pinned." in rig.banner_text(), "the other reason")
+        assert (await rig.workspace.store.retention.trash()).entries == ()
+
+
+async def test_the_trash_gives_back_and_is_emptied(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await old(rig, loose)
+        keep, tidying = rig.workspace.store.retention, rig.wiring.workspace_controller.cleanup
+        await keep.collect([one.digest for one in loose], grace_ms=-DAY_MS)
+        rig.window.commands.trash.trigger()
+        await until(
+            lambda: tidying.trash_dialog and tidying.trash_dialog.entry_list.count() == 3, "the trash"
+        )
+        dialog = tidying.trash_dialog
+        assert dialog is not None
+        assert not dialog.restore_button.isEnabled()
+        dialog.entry_list.setCurrentRow(0)
+        press(dialog, "bring_back")
+        await until(lambda: dialog.entry_list.count() == 2, "one less")
+        assert len((await rig.workspace.store.page()).entries) == 1
+        press(dialog, "empty_trash")
+        assert dialog.entry_list.count() == 2
+        press(dialog, "empty_trash")
+        await until(lambda: dialog.entry_list.count() == 0, "nothing")
+        assert (await rig.workspace.store.totals()).entries == 1
+        press(dialog, "close")
+        await until(lambda: tidying.trash_dialog is None, "the dialog gone")
+
+
+async def test_a_workspace_keeps_to_its_quota_when_it_is_opened(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await old(rig, loose)
+        rig.wiring.services.registry.change(identity, quota=1)
+        desk = rig.wiring.services
+        await rig.wiring.workspace_controller.close_workspace(identity)
+        moved = await desk.open_workspace(identity)
+        keep = moved.store.retention
+        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
+        keep._clock = lambda: clock() + 2 * DAY_MS  # type: ignore[attr-defined]  # the same
+        await rig.wiring.workspace_controller.open_workspace(identity)
+
+        trashed: list[int] = []
+
+        async def look() -> None:
+            trashed[:] = [len((await keep.trash()).entries)]
+
+        for _ in range(200):
+            await look()
+            if trashed == [3]:
+                break
+        assert trashed == [3]
+
+
+async def test_the_data_page_shows_what_is_held_and_keeps_the_rule(
+    qapp: QApplication, tmp_path: Path, loose: list[Content], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await old(rig, loose)
+        settings, keep = rig.wiring.settings, rig.workspace.store.retention
+        await settings.show("data")
+        page = settings.dialog.data
+        assert page.stored.text().startswith("3 entries, ")
+        assert page.removable.text() == "Nothing of it could go now"
+        clock = keep._clock  # type: ignore[attr-defined]  # the durable keeper's
+        monkeypatch.setattr(keep, "_clock", lambda: clock() + 2 * DAY_MS)
+        page.quota.setCurrentIndex(2)
+        page.quota.activated.emit(2)
+        await until(
+            lambda: rig.wiring.services.registry.get(identity).quota == 500 << 20, "the rule on record"
+        )
+        await until(lambda: page.removable.text().startswith("3 of them could go"), "the new plan")
+        press(page, "clean_up")
+        tidying = rig.wiring.workspace_controller.cleanup
+        await until(lambda: tidying.cleanup_dialog, "the dialog")
+        assert not settings.dialog.isVisible()
+        assert tidying.cleanup_dialog is not None
+        assert tidying.cleanup_dialog.rule == RetentionRule(quota=500 << 20)
+        assert tidying.cleanup_dialog.automatic.isChecked()
+        press(tidying.cleanup_dialog, "cancel")
+        await until(lambda: tidying.cleanup_dialog is None, "the dialog gone")
+
+
+async def test_an_entry_is_kept_from_its_menu(qapp: QApplication, tmp_path: Path) -> None:
+    async with (
+        ChatServer(replies_in_order(reading(), text_reply("Read."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await leaked(rig, server)
+        digest, cache = rig.events(ToolAnswered)[0].digest, rig.views.cache
+        rig.window.show_page("cache")
+        await until(lambda: cache.table.current_row() is not None, "the entry")
+
+        def kept() -> bool:
+            row = cache.table.current_row()
+            return row is not None and row.is_pinned
+
+        assert not kept()
+        for on in (True, False):
+            cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
+            (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
+            (action,) = [one for one in menu.actions() if one.objectName() == "cache-pin"]
+            assert action.text() == ("Pin\tP" if on else "Unpin\tP")
+            action.trigger()
+            menu.close()
+            await until(kept if on else lambda: not kept(), "the sign")
+            assert (await rig.workspace.store.entry(digest)).pinned is on
+
+
+async def test_the_trash_is_listed_in_the_cache_browser_and_gives_back(
+    qapp: QApplication, tmp_path: Path, loose: list[Content]
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await old(rig, loose)
+        await rig.workspace.store.retention.collect([one.digest for one in loose[:2]], grace_ms=-DAY_MS)
+        rig.window.show_page("cache")
+        cache = rig.views.cache
+
+        def listed() -> list[str]:
+            return [cache.model.digest_at(number) for number in range(cache.model.rowCount())]
+
+        await until(lambda: listed() == [loose[2].digest], "what is not in the trash")
+        cache.filter_bar.toggle(state_option("in the trash"))
+        await until(lambda: set(listed()) == {one.digest for one in loose[:2]}, "what is")
+        await until(lambda: cache.table.current_row() is not None, "a row")
+        row = cache.table.current_row()
+        assert row is not None
+        assert row.state == "in the trash"
+        cache.table.menu_requested.emit(cache.mapToGlobal(cache.rect().center()))
+        (menu,) = [one for one in cache.table.findChildren(QMenu) if one.isVisible()]
+        (action,) = [one for one in menu.actions() if one.objectName() == "cache-restore"]
+        action.trigger()
+        menu.close()
+        await until(lambda: len(listed()) == 1, "one less")
+        assert (await rig.workspace.store.entry(row.digest)).trashed == 0
+        cache.filter_bar.clear()
+        await until(lambda: len(listed()) == 2, "both that are not in the trash")

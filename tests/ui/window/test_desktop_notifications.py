@@ -1,0 +1,140 @@
+"""A person who looks elsewhere is told that a question waits, or that a long turn has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
+from helix_desktop.ui.workspaces.notifications import LONG_TURN_S, NotificationController
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+class Messages:
+    """Messages as the system would show them."""
+
+    def __init__(self) -> None:
+        self.shown: list[tuple[str, str]] = []
+        self.withdrawn = 0
+
+    def show(self, title: str, text: str) -> None:
+        """Keep it."""
+        self.shown.append((title, text))
+
+    def clear_message(self) -> None:
+        """Count it."""
+        self.withdrawn += 1
+
+
+class Watch:
+    """Seconds that only a test moves on."""
+
+    now = 0.0
+
+    def __call__(self) -> float:
+        """The time."""
+        return self.now
+
+
+def asks(request: dict[str, object]) -> Reply:
+    """A model that runs one command for each message, then says so."""
+    messages = request["messages"]
+    assert isinstance(messages, list)
+    if messages[-1]["role"] == "user":
+        return StreamedReply(Call("run_command", '{"command": "true"}', id=f"call{len(messages)}"))
+    return text_reply("Ended.")
+
+
+def listening(rig: WindowRig, watch: Watch | None = None) -> tuple[NotificationController, Messages]:
+    """What is told of the workspace on screen, besides what the window tells itself."""
+    messages = Messages()
+    notifying = NotificationController(rig.window, rig.wiring.services, messages, watch or Watch())
+    room = rig.workspace
+    room.listen(lambda session, update: notifying.on_update(room, session, update))
+    return notifying, messages
+
+
+async def another_in_front(rig: WindowRig) -> QWidget:
+    """Another window in front of ours."""
+    other = QWidget()
+    other.show()
+    other.activateWindow()
+    await until(lambda: not rig.window.isActiveWindow(), "another window in front")
+    return other
+
+
+async def test_a_question_is_told_and_a_click_leads_there(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(asks) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        first, session = rig.workspace.id, rig.conversation.session.id
+        notifying, messages = listening(rig)
+        notifying.open_requested.connect(rig.wiring.workspace_controller.notifications.open_requested)
+        rig.type_message("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        assert messages.shown == [], "the person looks at it"
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+
+        talk = rig.conversation
+        await rig.open_folder("elsewhere")
+        other = await another_in_front(rig)
+        await talk.send("Again")
+        await until(lambda: messages.shown, "the message")
+        ((title, text),) = messages.shown
+        assert title == "The agent waits for your approval · project"
+        assert text.startswith("Run a command in the workspace")
+        notifying.on_clicked()
+        await until(
+            lambda: rig.workspace.id == first and rig.conversation.session.id == session, "the session"
+        )
+        await until(rig.window.isActiveWindow, "the window in front")
+        assert messages.withdrawn
+        other.close()
+        other.deleteLater()
+        await rig.answer_approval("deny")
+        await rig.wait_for_turn_end()
+
+
+async def test_a_long_turn_is_told_at_its_end_and_a_short_one_is_not(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(lambda _: text_reply("Done.")) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        watch = Watch()
+        notifying, messages = listening(rig, watch)
+        other = await another_in_front(rig)
+        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S / 100))
+        await rig.conversation.run("Short")
+        assert messages.shown == []
+        await rig.conversation.rename("The long one")
+        rig.workspace.listen(lambda _, update: setattr(watch, "now", watch.now + LONG_TURN_S))
+        await rig.conversation.run("Long")
+        assert messages.shown == [("The agent is done · project", "The long one")]
+        desk = rig.wiring.services
+        await desk.save_settings(msgspec.structs.replace(desk.settings, notify=False))
+        await rig.conversation.run("Long again")
+        assert len(messages.shown) == 1, "it is switched off"
+        other.close()
+        other.deleteLater()
+        assert notifying.parent() is rig.window
+
+
+async def test_the_switch_is_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("appearance")
+        page = rig.wiring.settings.dialog.appearance
+        assert page.notify.isChecked()
+        page.notify.click()
+        await until(lambda: not rig.wiring.services.settings.notify, "it is off")
+        rig.wiring.settings.dialog.close()
+    async with open_window(qapp, tmp_path) as rig:
+        assert not rig.wiring.services.settings.notify

@@ -1,0 +1,156 @@
+"""What goes wrong around a window: each told where it happened, and nothing lost."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLabel, QWidget
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentDamaged
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from tests.support.store.builders import make_content
+from tests.support.store.damage import compact_tables, flip_bit_near
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def _words(pane: QWidget) -> list[str]:
+    return [label.text() for label in pane.findChildren(QLabel) if label.isVisible()]
+
+
+async def test_a_missing_folder_is_told_and_can_be_located(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.run_turn("Look")
+
+    (tmp_path / "project").rename(tmp_path / "moved")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.window.missing_folder.isVisible()
+        assert "Folder missing; sessions are kept." in _words(rig.window.sidebar)
+        rig.window.commands.switch_workspace.trigger()
+        assert [row.badge for row in rig.window.switcher.matching_workspaces()] == ["missing"]
+        rig.window.switcher.hide()
+        rig.wiring.services.registry.relocate(identity, tmp_path / "moved")
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        assert not rig.window.missing_folder.isVisible()
+        assert rig.window.sidebar.session_list.isVisible()
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+
+
+async def test_a_workspace_in_use_elsewhere_is_told_and_opens_when_it_is_free(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first", {"README.md": "# First"})
+        await rig.run_turn("Look")
+        second = await rig.open_folder("second")
+
+    async with open_window(qapp, tmp_path) as rig:
+        folder = rig.wiring.services.registry.store_folder(first)
+        other = await LevelDbStore.open(folder, first)
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert "is open here already" in rig.banner_text()
+        assert "Not open; sessions are kept." in _words(rig.window.sidebar)
+        assert rig.wiring.workspace_controller.session_controller.conversation is None
+        await rig.wiring.workspace_controller.open_workspace(second)
+        assert "is open here already" not in rig.banner_text()
+        await other.close()
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+
+
+async def test_damaged_settings_are_told_and_work_goes_on(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.run_turn("Look")
+    (tmp_path / "data" / "settings.toml").write_text("theme = [broken")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        await until(lambda: "settings.toml is damaged" in rig.banner_text(), "the banner")
+        assert (tmp_path / "data" / "settings.damaged-1.toml").read_text() == "theme = [broken"
+        assert rig.rows(AssistantRow)
+
+
+async def test_a_model_that_no_longer_exists_does_not_shut_a_workspace(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.run_turn("Look")
+        rig.wiring.services.registry.change(identity, model="gone/model")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert "There is no provider gone" in rig.banner_text()
+        rig.wiring.settings.dialog.providers.editor.use_requested.emit("demo")
+        await until(
+            lambda: rig.wiring.services.registry.get(identity).model == "demo/offline", "the demo model"
+        )
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+        assert "There is no provider gone" not in rig.banner_text()
+
+
+async def test_removing_a_workspace_keeps_its_data(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.run_turn("Look")
+        rig.window.rail.remove_requested.emit(rig.workspace.id)
+        await until(lambda: rig.window.findChildren(QuestionDialog), "a question")
+        press(rig.window.findChildren(QuestionDialog)[0], "remove")
+        await until(rig.window.welcome.isVisible, "the welcome page")
+        await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+
+
+async def test_two_folders_of_one_name_are_told_apart_everywhere(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "home").mkdir()
+    async with open_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("work/app")
+        second = await rig.open_folder("home/app")
+        await rig.wiring.workspace_controller.refresh()
+
+        buttons = [rig.window.rail.button(one).workspace for one in (first, second)]
+        assert [one.name for one in buttons] == ["app (work)", "app (home)"]
+        assert {one.initials for one in buttons} == {"AP"}
+        assert buttons[0].color != buttons[1].color
+        rig.window.switcher.open()
+        assert {one.name for one in rig.window.switcher.matching_workspaces()} == {"app (work)", "app (home)"}
+        rig.window.switcher.hide()
+
+
+async def test_a_mended_store_and_damage_met_later_are_told_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project", {"README.md": "# Here"})
+        await rig.run_turn("Look")
+        folder = rig.wiring.services.registry.store_folder(identity)
+        data = random.Random(1).randbytes(5000)
+        await rig.workspace.store.commit("s", contents=[make_content(data)])
+    compact_tables(folder)
+    (folder / "db" / "CURRENT").unlink()
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert "has been mended" in rig.banner_text()
+        assert "CURRENT, the file that leads to all others, is missing" in rig.banner_text()
+        assert "Nothing was lost." in rig.banner_text()
+        assert [row.text for row in rig.rows(UserRow)] == ["Look"]
+    compact_tables(folder)
+    assert flip_bit_near(folder, data[2000:2020]) == 1
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert "mended" not in rig.banner_text()
+        for _ in range(2):
+            with pytest.raises(ContentDamaged):
+                await rig.workspace.store.get(digest_of(data))
+        assert rig.banner_text().count("is damaged and was not used") == 1
+        assert "storing the same bytes heals the entry" in rig.banner_text()

@@ -1,0 +1,86 @@
+"""The first run: a model server of this machine is found when somebody looks, and one click connects it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.domain.events.session import ApprovalGiven
+from tests.support.model_servers.local_servers import LLAMA_CPP, run_server
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_a_local_server_is_two_clicks_away(qapp: QApplication, tmp_path: Path) -> None:
+    async with run_server(LLAMA_CPP) as server, open_window(qapp, tmp_path) as rig:
+        rig.wiring.services.models.local_ports = (1, server.port)
+        await rig.wiring.workspace_controller.restore_last()
+        welcome = rig.window.welcome
+        assert server.request_lines == []
+        press(welcome, "find_servers")
+        await until(
+            lambda: "GET /v1/models" in server.request_lines and not welcome.found_servers.text(), "found"
+        )
+        press(welcome.found_servers, "add")
+        await until(lambda: "qwen3.gguf answers from now on" in welcome.found_servers.text(), "connected")
+        assert rig.wiring.services.settings.model == "llama.cpp/qwen3.gguf"
+
+        await rig.open_folder("project")
+        assert rig.conversation.model.label == "llama.cpp/qwen3.gguf"
+        assert rig.conversation.model.window == 16_384
+
+
+async def test_the_sample_asked_for_twice_at_once_is_copied_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        for _ in range(2):
+            rig.window.welcome.sample_requested.emit()
+        await until(
+            lambda: rig.wiring.workspace_controller.session_controller.conversation is not None,
+            "the sample's session",
+        )
+        await rig.wiring.workspace_controller.open_sample()
+        assert rig.banner_text() == ""
+        assert [one.name for one in rig.wiring.services.registry.list_workspaces()] == ["tidewatch"]
+
+
+async def test_where_nothing_answers_it_says_so(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        rig.wiring.services.models.local_ports = (1,)
+        await rig.wiring.workspace_controller.restore_last()
+        press(rig.window.welcome, "find_servers")
+        await until(lambda: "No model server answers" in rig.window.welcome.found_servers.text(), "said so")
+
+
+async def test_the_sample_asks_once_for_real_and_says_what_holds(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_sample()
+        await rig.wiring.settings.show("permissions")
+        page = rig.wiring.settings.dialog.permissions
+        group = page.findChild(QWidget, "demo_rules")
+        assert group is not None
+        assert not group.isHidden()
+        record = rig.wiring.services.registry.get(rig.workspace.id)
+        assert (record.rules, record.demo_calls) == ((), "once")
+
+        rig.composer.set_text((await rig.wiring.services.sample_messages(rig.workspace.id))[0])
+        rig.composer.editor.submitted.emit()
+        question = await rig.answer_approval("once")
+        assert question.tool == "run_command"
+        await rig.wait_for_turn_end()
+        given = rig.events(ApprovalGiven)
+        assert (given[0].decision, given[0].rule) == ("once", "")
+        assert all(one.rule for one in given[1:])
+        assert rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "allow"
+
+        page.demo_calls.click()
+        await until(
+            lambda: rig.wiring.services.registry.get(rig.workspace.id).demo_calls == "ask", "asking again"
+        )
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("permissions")
+        assert group.isHidden()
+        rig.wiring.settings.close()

@@ -1,0 +1,275 @@
+"""Handovers and observations by hand in the real window: nothing is recorded before the person says so."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QApplication, QFrame
+
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SummaryProblem
+from helix_desktop.domain.events.summary import (
+    SECTIONS,
+    HandoverMade,
+    ObservationsFailed,
+    ObservationsMade,
+    ObservationsPlaced,
+)
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
+from helix_desktop.ui.handover.dialog import HandoverDialog
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    PlainReply,
+    Reply,
+    StreamedReply,
+    Text,
+    Wait,
+    api_error,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 200 for n in range(7)}
+BY_HAND = {
+    "protect_tokens": 100_000, "protect_steps": 50, "fold_after_steps": 0, "handover_least_gain": 0.0,
+    "handover_keep": 0.02, "observe_at": 0.0, "observe_place_at": 0.0,
+}  # fmt: skip
+READ = [f"{name} was read from the first line to the last; each line holds some words" for name in FILES]
+SUMMARY = "\n".join(
+    [*(f"## {title}\n- Words about it. [e3]" for title in SECTIONS), *(f"- {one}" for one in READ * 2)]
+)
+OBSERVED = f"- (1) The files have parts. [e3]\n- (3) {'; '.join(READ)}"
+
+
+class Summariser:
+    """A model that reads some files, then answers shortly, and summarises when it is asked to."""
+
+    def __init__(self, summary: Reply | None = None) -> None:
+        self.summary: Reply = summary or text_reply(SUMMARY)
+        self.observed = OBSERVED
+        self.asked: list[str] = []
+        self.go = asyncio.Event()
+        self.go.set()
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Answer a request by what its last message is."""
+        messages = request["messages"]
+        last = str(messages[-1]["content"])
+        if last.startswith(("[Write a handover]", "[Write observations]")):
+            self.asked.append(last)
+            return text_reply(self.observed) if last.startswith("[Write obs") else self.summary
+        done = sum(message["role"] == "assistant" for message in messages)
+        if done < len(FILES):
+            return StreamedReply(Call("read_file", f'{{"path": "part{done}.txt"}}', id=f"c{done}"))
+        return text_reply("All read.")
+
+
+async def _work(rig: WindowRig, server: ChatServer, **policy: object) -> HandoverDialog:
+    """Two turns of work, and the dialog open."""
+    await rig.open_folder("project", FILES)
+    await rig.use_server(server)
+    await rig.change_policy(**(BY_HAND | policy))
+    await rig.run_turn("Read everything")
+    await rig.run_turn("And now?")
+    return await _open(rig)
+
+
+async def _open(rig: WindowRig) -> HandoverDialog:
+    rig.window.commands.compact_now.trigger()
+    await until(lambda: rig.wiring.workspace_controller.rewrites.handover_presenter, "the dialog")
+    by_hand = rig.wiring.workspace_controller.rewrites.handover_presenter
+    assert by_hand is not None
+    await until(by_hand.dialog.isVisible, "the dialog on screen")
+    return by_hand.dialog
+
+
+async def _closed(rig: WindowRig) -> None:
+    await until(
+        lambda: rig.wiring.workspace_controller.rewrites.handover_presenter is None, "the dialog closed"
+    )
+
+
+async def test_a_draft_is_read_changed_and_handed_over(qapp: QApplication, tmp_path: Path) -> None:
+    model = Summariser()
+    async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        before = rig.conversation.measure()[0]
+        dialog.focus_input.setText("the fourth file")
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft", "the draft")
+        assert "the fourth file" in model.asked[0]
+        assert rig.events(HandoverMade) == []
+        assert rig.conversation.measure()[0] == before
+        assert [line for line in dialog.editor.toPlainText().splitlines() if line.startswith("## ")] == [
+            f"## {title}" for title in SECTIONS
+        ]
+        text = dialog.editor.toPlainText().replace("- Words about it.", "- My own words.", 1)
+        dialog.editor.setPlainText(text)
+        press(dialog, "hand_over")
+        await _closed(rig)
+        (made,) = rig.events(HandoverMade)
+        assert (made.trigger, made.edited, made.focus) == (HandoverTrigger.MANUAL, True, "the fourth file")
+        assert made.sections[0].bullets[0].text == "My own words."
+        assert rig.conversation.measure()[0].estimate < before.estimate
+        await until(lambda: any(row.kind == "handover" for row in rig.rows(DividerRow)), "the divider")
+
+        rig.window.commands.undo_compaction.trigger()
+        await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
+        assert rig.conversation.measure()[0] == before
+
+
+async def test_a_shorter_range_covers_less(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        assert dialog.range_box.count() > 1
+        dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
+        wanted = dialog.range_box.currentData()
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft", "the draft")
+        press(dialog, "hand_over")
+        await _closed(rig)
+        assert rig.events(HandoverMade)[0].upto == wanted
+
+
+async def test_the_writing_can_be_stopped_and_begun_again(qapp: QApplication, tmp_path: Path) -> None:
+    go = asyncio.Event()
+    model = Summariser(StreamedReply(Text("## Project Background\n- Wor"), Wait(go), Text("ds.")))
+    async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        press(dialog, "write_draft")
+        await until(lambda: "- Wor" in dialog.model_output.toPlainText(), "what has arrived")
+        press(dialog, "cancel")
+        await until(lambda: dialog.step == "choose", "the choice again")
+        assert dialog.problem == ""
+        model.summary = text_reply(SUMMARY)
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft", "the draft")
+        press(dialog, "cancel")
+        await _closed(rig)
+        assert rig.events(HandoverMade) == []
+        assert "compaction" not in rig.window.jobs.job_ids()
+        go.set()
+
+
+async def test_a_text_that_cannot_be_read_is_told_in_place(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft", "the draft")
+        whole = dialog.editor.toPlainText()
+        dialog.editor.setPlainText("## Something else\n- Words.")
+        press(dialog, "hand_over")
+        await until(lambda: dialog.problem, "the problem")
+        assert "none of the six headings" in dialog.problem
+        assert rig.events(HandoverMade) == []
+        dialog.editor.setPlainText(whole)
+        await until(dialog.commit_button.isEnabled, "ready again")
+        press(dialog, "hand_over")
+        await _closed(rig)
+        assert len(rig.events(HandoverMade)) == 1
+        assert not rig.events(HandoverMade)[0].edited
+
+
+async def test_without_a_model_the_draft_says_why_it_is_as_it_is(qapp: QApplication, tmp_path: Path) -> None:
+    refused: PlainReply = api_error(400, "no summaries today")
+    async with ChatServer(Summariser(refused)) as server, open_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft", "the draft")
+        press(dialog, "hand_over")
+        await _closed(rig)
+        (made,) = rig.events(HandoverMade)
+        assert made.model.startswith("no model")
+        assert made.fallback
+
+
+async def test_one_line_is_not_taken_for_a_long_history(qapp: QApplication, tmp_path: Path) -> None:
+    """The dialog says why, shows what the model wrote, and asks again; nothing is put in place."""
+    thin = "\n".join(f"## {title}\n- Done. [e3]" for title in SECTIONS)
+    model = Summariser(text_reply(thin))
+    async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
+        dialog = await _work(rig, server)
+        press(dialog, "write_draft")
+        await until(lambda: dialog.problem, "the refusal")
+        assert "tokens of history" in dialog.problem
+        assert dialog.rejected_text.isVisible()
+        assert dialog.rejected_text.toPlainText() == thin
+        assert rig.events(HandoverMade) == []
+        model.summary = text_reply(SUMMARY)
+        press(dialog, "write_draft")
+        await until(lambda: dialog.step == "draft", "the draft")
+        assert dialog.problem == ""
+        press(dialog, "cancel")
+        await _closed(rig)
+
+
+async def test_a_refused_summary_is_kept_and_can_be_asked_for_again(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Observations that say nothing: the notice and the card say so, and both offer another try."""
+    model = Summariser()
+    model.observed = "- (1) Things were done."
+    async with ChatServer(model) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**BY_HAND)
+        for text in ("Read everything", "And now?", "And again?"):
+            await rig.run_turn(text)
+        rig.window.commands.observe_now.trigger()
+        await until(lambda: rig.events(ObservationsFailed), "the refusal")
+        (failed,) = rig.events(ObservationsFailed)
+        assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, model.observed)
+        assert rig.events(ObservationsMade) == []
+        notice = next(row for row in rig.rows(NoticeRow) if row.actions == ("observe_again",))
+        rig.window.show_page("timeline")
+        seq = int(notice.key[1:])
+        again = f"timeline-try-again-{seq}"
+        await until(lambda: rig.window.findChild(QAbstractButton, again), "the button")
+        model.observed = OBSERVED
+        rig.chat.view.action_triggered.emit(notice.key, "observe_again")
+        await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
+        await until(lambda: not rig.window.findChild(QAbstractButton, again), "no button any more")
+
+
+async def test_what_there_is_not_to_hand_over_is_said_without_a_dialog(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        rig.window.commands.compact_now.trigger()
+        await until(lambda: "Nothing to compact yet" in rig.banner_text(), "the reason")
+        frames = rig.window.banners.findChildren(QFrame)
+        assert [one.property("level") for one in frames if one.property("role") == "banner"] == ["info"]
+        assert not [one for one in rig.window.findChildren(HandoverDialog) if one.isVisible()]
+        await _closed(rig)
+
+
+async def test_older_messages_are_observed_when_the_person_asks(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Summariser()) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**BY_HAND)
+        rig.window.commands.observe_now.trigger()
+        await until(lambda: "Nothing to observe yet" in rig.banner_text(), "the reason")
+        for text in ("Read everything", "And now?", "And again?"):
+            await rig.run_turn(text)
+        before = rig.conversation.measure()[0]
+        rig.window.commands.observe_now.trigger()
+        await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
+        (made,) = rig.events(ObservationsMade)
+        assert [one.priority for one in made.observations] == [1, 3]
+        assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
+        assert rig.conversation.measure()[0].estimate < before.estimate
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.is_quiet)
+        rig.chat.view.action_triggered.emit(divider.key, "view")
+        await until(lambda: rig.views.timeline.card_widget(divider.event_seq), "the card")
+        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        await until(lambda: rig.conversation.measure()[0] == before, "all as before")
+        assert "observation" not in rig.window.jobs.job_ids()

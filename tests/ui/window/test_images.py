@@ -1,0 +1,209 @@
+"""Images in the whole window: pasted, dropped and sent, or told apart when they cannot be."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QGuiApplication, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
+
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.image import MAX_EDGE_PX, identify_image
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, UserRow
+from tests.support.image_bytes import png
+from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def drop(rig: WindowRig, *paths: Path) -> None:
+    """Drop files on the text field."""
+    mime = QMimeData()
+    mime.setUrls([QUrl.fromLocalFile(str(path)) for path in paths])
+    viewport = rig.composer.editor.viewport()
+    at, copy = QPoint(5, 5), Qt.DropAction.CopyAction
+    held = (mime, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier)
+    entered = QDragEnterEvent(at, copy, *held)
+    QGuiApplication.sendEvent(viewport, entered)
+    assert entered.isAccepted()
+    QGuiApplication.sendEvent(viewport, QDropEvent(at, copy, *held))
+
+
+async def test_an_image_that_was_dropped_is_sent_byte_for_byte(qapp: QApplication, tmp_path: Path) -> None:
+    data = png(320, 200, 7)
+    (tmp_path / "lamp.png").write_bytes(data)
+    async with (
+        ChatServer(replies_in_order(text_reply("A lamp."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server, images=True)
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        assert rig.attachment_labels()[0].startswith("lamp.png · ")
+        assert rig.composer.text() == ""
+        rig.type_message("What is this?")
+        await until(lambda: rig.events(UserSpoke), "it was sent")
+        await rig.wait_for_turn_end()
+
+        parts = server.requests[-1].json["messages"][-1]["content"]
+        assert parts[0]["text"] == "What is this?\n\n[Image: lamp.png]"
+        assert base64.b64decode(parts[1]["image_url"]["url"].partition("base64,")[2]) == data
+        (row,) = rig.rows(UserRow)
+        assert row.attachments[0].startswith("lamp.png · ")
+        (said,) = rig.events(UserSpoke)
+        assert await rig.workspace.store.get(said.attachments[0].digest) == data
+        assert rig.attachment_labels() == []
+
+
+async def test_a_large_screenshot_that_was_pasted_is_made_small_enough(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    pixels = QImage(3_000, 1_500, QImage.Format.Format_RGB32)
+    pixels.fill(QColor("teal"))
+    async with (
+        ChatServer(replies_in_order(text_reply("Teal."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server, images=True)
+        mime = QMimeData()
+        mime.setImageData(pixels)
+        QGuiApplication.clipboard().setMimeData(mime)
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_V, Qt.KeyboardModifier.ControlModifier)
+        await until(rig.attachment_labels, "the image stands above the text")
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+        await until(lambda: rig.events(UserSpoke), "it was sent without a word")
+        await rig.wait_for_turn_end()
+        (said,) = rig.events(UserSpoke)
+        image = said.attachments[0].image
+        assert image is not None
+        assert (image.width, image.height) == (MAX_EDGE_PX, MAX_EDGE_PX // 2)
+        assert identify_image(await rig.workspace.store.get(image.digest), image.digest, image.label) == image
+
+
+async def test_a_model_that_sees_none_is_named_on_the_chip(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "lamp.png").write_bytes(png(32, 20))
+    async with (
+        ChatServer(replies_in_order(text_reply("I cannot see it."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        assert rig.attachment_labels() == ["lamp.png · the model sees no images"]
+        rig.type_message("What is this?")
+        await until(lambda: rig.events(UserSpoke), "it was sent")
+        await rig.wait_for_turn_end()
+        assert "[Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+
+
+async def test_what_is_no_image_is_said_or_stays_text(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "broken.png").write_bytes(b"no image at all")
+    (tmp_path / "notes.txt").write_text("words")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        drop(rig, tmp_path / "broken.png")
+        await until(lambda: "broken.png" in rig.banner_text(), "it is said why")
+        drop(rig, tmp_path / "gone.png")
+        await until(lambda: "gone.png could not be read" in rig.banner_text(), "it is said why")
+        assert rig.attachment_labels() == []
+        drop(rig, tmp_path / "notes.txt")
+        assert rig.composer.text().endswith("/notes.txt")
+
+
+async def test_what_goes_along_with_a_draft_survives_a_restart(qapp: QApplication, tmp_path: Path) -> None:
+    data = png(64, 48, 9)
+    (tmp_path / "lamp.png").write_bytes(data)
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.run_turn("Hello")
+        await rig.wiring.workspace_controller.navigation.recall(
+            rig.last_output("list_directory").digest, 0, 0
+        )
+        drop(rig, tmp_path / "lamp.png")
+        await until(lambda: len(rig.attachment_labels()) == 2, "both stand above the text")
+        labels, session = rig.attachment_labels(), rig.conversation.session.id
+        await rig.workspace.store.save_draft("behind", "what was written before it")
+        saved = await rig.workspace.store.draft(session)
+        assert len(saved.attachments) == 2, "saved at once, not at the end"
+        await rig.wiring.workspace_controller.new_session()
+        assert rig.attachment_labels() == []
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        await rig.wiring.workspace_controller.open_session(session)
+        assert rig.attachment_labels() == labels
+        rig.type_message("What is this?")
+        await until(lambda: len(rig.events(UserSpoke)) == 2, "the message on record")
+        await rig.wait_for_turn_end()
+        said = rig.events(UserSpoke)[-1]
+        assert len(said.attachments) == 2
+        image = next(one.image for one in said.attachments if one.image)
+        assert await rig.workspace.store.get(image.digest) == data
+        assert not await rig.workspace.store.draft(session)
+
+
+async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
+    refused = api_error(400, "Could not process image")
+    async with (
+        ChatServer(replies_in_order(refused, text_reply("A lamp."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server, images=True)
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        rig.type_message("What is this?")
+        await until(lambda: rig.rows(NoticeRow), "it was refused")
+        await rig.wait_for_turn_end()
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.what == "box refused an image: lamp.png."
+        assert notice.actions[0] == "send_without_images"
+        rig.chat.view.action_triggered.emit(notice.key, "send_without_images")
+        await until(lambda: len(server.requests) == 2, "it was sent again")
+        await rig.wait_for_turn_end()
+        assert "Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
+        assert len(rig.rows(UserRow)) == 1
+        (swept,) = [row for row in rig.rows(DividerRow) if row.kind == "sweep"]
+        assert "undo" in swept.actions
+
+
+async def test_a_pasted_image_counts_in_the_cache_at_once(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        await until(lambda: "1 entry" in rig.window.sidebar._cache.text(), "the sidebar counts it")
+        await until(lambda: _inspector_says(rig, "Entries: 1 · "), "the inspector counts it")
+
+
+def _inspector_says(rig: WindowRig, start: str) -> bool:
+    return any(one.accessibleName().startswith(start) for one in rig.views.inspector.findChildren(QWidget))
+
+
+async def test_a_proposed_message_leaves_the_draft_and_its_image(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "lamp.png").write_bytes(png(320, 200, 7))
+    async with open_window(qapp, tmp_path) as rig:
+        rig.window.welcome.sample_requested.emit()
+        await until(rig.next_message_lines, "a message is proposed")
+        rig.composer.editor.setPlainText("My own words")
+        drop(rig, tmp_path / "lamp.png")
+        await until(rig.attachment_labels, "the image stands above the text")
+        press(rig.chat, "send_suggestion")
+        await until(lambda: rig.events(UserSpoke), "it was sent")
+        await rig.conversation.stop()
+        await rig.wait_for_turn_end()
+        (said,) = rig.events(UserSpoke)
+        assert said.attachments == ()
+        assert rig.composer.text() == "My own words"
+        assert rig.attachment_labels()[0].startswith("lamp.png · ")

@@ -1,0 +1,219 @@
+"""A workspace is exported and imported from the rail's menu, while it is open and used."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QWidget
+
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.workspaces.import_export import ImportExportController
+from tests.support.model_servers.chat_server import (
+    ChatServer,
+    Hang,
+    StreamedReply,
+    Text,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import press, trigger
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def choose(rig: WindowRig, entry: str, identity: str) -> None:
+    """Choose an entry of a workspace's menu."""
+    menu = rig.window.rail.menu_for(identity)
+    trigger(menu, entry)
+    menu.deleteLater()
+
+
+async def shown(rig: WindowRig, kind: type[QWidget]) -> QWidget:
+    """The dialog of a kind, once it is on screen."""
+    await until(lambda: any(one.isVisible() for one in rig.window.findChildren(kind)), "a dialog")
+    return next(one for one in rig.window.findChildren(kind) if one.isVisible())
+
+
+async def pick(rig: WindowRig, path: Path) -> None:
+    """Choose a file in the dialog that comes, and accept."""
+    dialog = await shown(rig, QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.setDirectory(str(path.parent))
+    field = dialog.findChild(QLineEdit)
+    assert field is not None
+    field.setText(str(path))
+    dialog.accept()
+    await until(lambda: not dialog.isVisible(), "the dialog gone")
+
+
+async def test_a_workspace_is_exported_and_comes_into_another_one(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first", {"a.txt": "words"})
+        await rig.run_turn("What is in this folder?")
+        log = await rig.stored_events()
+        choose(rig, "export", first)
+        await pick(rig, tmp_path / "all")
+        await until(lambda: "all.helix was written" in rig.banner_text(), "the notice")
+        assert "1 session. " in rig.banner_text() + " "
+        assert not rig.window.jobs.job_ids()
+
+        second = await rig.open_folder("second")
+        choose(rig, "import", second)
+        await pick(rig, tmp_path / "all.helix")
+        await until(lambda: "all.helix was imported." in rig.banner_text(), "the notice")
+        assert "Sessions: 1 new." in rig.banner_text()
+        assert rig.workspace.id == second
+        (taken,) = [one for one in await rig.workspace.sessions() if one.title.startswith("What is in")]
+        assert await rig.workspace.store.events(taken.id) == log
+
+
+async def test_what_runs_is_stopped_only_when_the_person_says_so(qapp: QApplication, tmp_path: Path) -> None:
+    turns = replies_in_order(text_reply("Well."), StreamedReply(Text("I think"), Hang()))
+    async with ChatServer(turns) as server, open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("First")
+        choose(rig, "export", identity)
+        await pick(rig, tmp_path / "a.helix")
+        await until(lambda: "was written" in rig.banner_text(), "the notice")
+        rig.type_message("Second")
+        await until(lambda: rig.conversation.is_running, "a turn")
+        for answer, stays in (("cancel", True), ("stop", False)):
+            choose(rig, "import", identity)
+            await pick(rig, tmp_path / "a.helix")
+            press(await shown(rig, QuestionDialog), answer)
+            if stays:
+                await until(
+                    lambda: not any(one.isVisible() for one in rig.window.findChildren(QuestionDialog)), ""
+                )
+                assert rig.conversation.is_running
+        await until(lambda: "was imported" in rig.banner_text(), "the notice")
+        assert "1 known." in rig.banner_text()
+        assert not rig.conversation.is_running
+        assert [one.text for one in rig.events(UserSpoke)] == ["First", "Second"]
+
+
+async def test_a_file_that_is_none_is_told_and_the_workspace_is_there_again(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.run_turn("Hello")
+        (tmp_path / "broken.helix").write_bytes(b"nothing")
+        choose(rig, "import", identity)
+        await pick(rig, tmp_path / "broken.helix")
+        await until(lambda: "cannot be imported" in rig.banner_text(), "the refusal")
+        await until(
+            lambda: rig.wiring.workspace_controller.session_controller.workspace is not None, "the workspace"
+        )
+        assert rig.workspace.id == identity
+        assert rig.events(UserSpoke)
+
+
+async def test_a_job_says_how_far_it_is_and_can_be_cancelled(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        carrying = rig.window.findChild(ImportExportController)
+        assert carrying is not None
+        ended: list[object] = []
+
+        async def go_on_for_ever(tell: Progress) -> str:
+            tell(3, 4)
+            await asyncio.Event().wait()
+            return "never"
+
+        async def run() -> None:
+            ended.append(await carrying.run_cancellable_job("Exporting all of it", go_on_for_ever))
+
+        rig.context.actions.start(run(), "a job")
+        bar = rig.window.jobs
+        await until(lambda: any("75 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "75 %")
+        press(bar, "cancel_job")
+        await until(lambda: ended == [None], "the end")
+        assert not bar.job_ids()
+
+
+async def test_all_workspaces_are_backed_up_and_a_broken_one_is_named(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        rig.window.commands.back_up.trigger()
+        await until(lambda: "There is nothing to back up." in rig.banner_text(), "the refusal")
+        await rig.open_folder("first")
+        await rig.run_turn("Hello")
+        await rig.open_folder("second")
+        await rig.run_turn("Hello again")
+        place = tmp_path / "backups"
+        place.mkdir()
+        rig.window.commands.back_up.trigger()
+        await pick(rig, place)
+        await until(lambda: "2 workspaces were backed up" in rig.banner_text(), "the notice")
+        assert "verified" in rig.banner_text()
+        assert len(list(place.glob("*.helix"))) == 2
+        assert not rig.window.jobs.job_ids()
+
+        broken = await rig.open_folder("third")
+        await rig.run_turn("Hello once more")
+        await rig.wiring.services.close_workspace(broken)
+        (rig.wiring.services.registry.store_folder(broken) / "format").write_text("nothing")
+        (rig.wiring.services.registry.store_folder(broken) / "db" / "CURRENT").write_text("nothing")
+        again = tmp_path / "again"
+        again.mkdir()
+        rig.window.commands.back_up.trigger()
+        await pick(rig, again)
+        await until(lambda: "2 of 3 workspaces were backed up" in rig.banner_text(), "the notice")
+        assert "third: The workspace" in rig.banner_text()
+        assert len(list(again.glob("*.helix"))) == 2
+
+
+async def test_a_backup_that_is_cancelled_says_how_far_it_came(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first")
+        await rig.run_turn("Hello")
+        carrier = rig.wiring.services.backup
+
+        async def never(*_: object) -> None:
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr(carrier, "back_up", never)
+        rig.window.commands.back_up.trigger()
+        await pick(rig, tmp_path)
+        await until(lambda: bool(rig.window.jobs.job_ids()), "the job")
+        press(rig.window.jobs, "cancel_job")
+        await until(lambda: "cancelled. 0 of 1 workspace was backed up." in rig.banner_text(), "the notice")
+
+
+async def test_a_mending_shows_once_it_tells_how_far_it_is(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        carrying = rig.window.findChild(ImportExportController)
+        assert carrying is not None
+        ended: list[object] = []
+        told, on, go_on = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+        async def mend(tell: Progress) -> str:
+            on.set()
+            await told.wait()
+            tell(1, 2)
+            await go_on.wait()
+            return "mended"
+
+        async def run() -> None:
+            ended.append(await carrying.run_job("project is being mended", mend))
+
+        rig.context.actions.start(run(), "a mending")
+        await until(on.is_set, "the work")
+        bar = rig.window.jobs
+        assert not bar.job_ids()
+        told.set()
+        await until(lambda: any("50 %" in one.accessibleName() for one in bar.findChildren(QWidget)), "50 %")
+        with pytest.raises(AssertionError, match="no button"):
+            press(bar, "cancel_job")
+        go_on.set()
+        await until(lambda: ended == ["mended"], "the end")
+        assert not bar.job_ids()

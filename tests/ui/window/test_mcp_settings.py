@@ -1,0 +1,234 @@
+"""The page of MCP servers in the real window, with real servers: pasted, tested, used, changed, removed."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.ui.settings.mcp.page import McpPage
+from helix_desktop.ui.settings.mcp.server_card import ServerCard
+from tests.support.mcp.mcp_rig import SCRIPTS_DIR, raw_server
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+LINE = shlex.join([sys.executable, "-S", str(SCRIPTS_DIR / "raw_server.py")])
+
+
+async def shown(rig: WindowRig) -> McpPage:
+    """The page, open and filled."""
+    await rig.wiring.settings.show("mcp")
+    return rig.wiring.settings.dialog.mcp
+
+
+def record(rig: WindowRig) -> tuple[McpServerConfig, ...]:
+    """The servers as they are kept."""
+    return rig.wiring.services.registry.get(rig.workspace.id).servers
+
+
+def kept(rig: WindowRig, *entries: McpServerConfig) -> None:
+    """Write servers into the record as somebody might by hand."""
+    rig.wiring.services.registry.change(rig.workspace.id, servers=entries)
+    rig.wiring.services.mcp_servers.start(rig.workspace.id)
+
+
+async def ready(page: McpPage, name: str) -> ServerCard:
+    """The card of a server, once it says that the server is ready."""
+    await until(lambda: name in page.cards and state(page.cards[name]).startswith("Ready"), f"{name} ready")
+    return page.cards[name]
+
+
+def state(card: ServerCard) -> str:
+    """What a card says of the state."""
+    return card._state.full_text()
+
+
+def told(rig: WindowRig) -> list[str]:
+    """The names of the tools that the next request tells of."""
+    return [spec.name for spec in rig.conversation.measure()[0].request.tools]
+
+
+async def test_a_pasted_server_is_tested_added_and_used_by_the_agent(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """From a line of text to an answer in the chat, with the person asked in between."""
+    call = StreamedReply(Call("mcp__box__echo", '{"word": "hello"}'))
+    async with (
+        ChatServer(replies_in_order(call, text_reply("It echoes."))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        page = await shown(rig)
+        page.open_add()
+        page.add_box.paste.setPlainText(f"API_TOKEN=abcdef LEVEL=2 {LINE}")
+        form = page.add_box.editor.form
+        form._name.setText("box")
+        press(page.add_box, "test_server")
+        await until(lambda: "6 tools" in page.add_box.editor.status.text(), "the test")
+        assert record(rig) == ()
+        press(page.add_box, "save_server")
+        card = await ready(page, "box")
+        assert page.add_box.isHidden()
+        (entry,) = record(rig)
+        assert (entry.env, entry.secret_env, entry.is_consented) == ({"LEVEL": "2"}, ("API_TOKEN",), True)
+        written = "".join(path.read_text() for path in (tmp_path / "data").rglob("*.toml"))
+        assert "LEVEL" in written
+        assert "abcdef" not in written
+        assert "6 tools" in card._cost.text()
+
+        rig.wiring.settings.dialog.close()
+        rig.type_message("Echo hello")
+        asked = await rig.answer_approval("once")
+        assert "box: echo" in asked.summary
+        await rig.wait_for_turn_end()
+        assert rig.last_output("mcp__box__echo").text == '{"word": "hello"}'
+        assert "mcp__box__echo" in told(rig)
+
+
+async def test_switches_hold_at_once(qapp: QApplication, tmp_path: Path) -> None:
+    """A tool and a server that are switched off are not told; the cost follows."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = await shown(rig)
+        kept(rig, raw_server(name="box"))
+        card = await ready(page, "box")
+        assert "mcp__box__bang" in told(rig)
+        card.set_open("tools")
+        card.tools.switched.emit(["bang", "hang"])
+        await until(lambda: "4 of 6 tools" in card._cost.text(), "two off")
+        assert record(rig)[0].off == ("bang", "hang")
+        assert "mcp__box__bang" not in told(rig)
+        card.switched.emit("box", False)
+        await until(lambda: state(card) == "Off", "off")
+        await until(lambda: not [name for name in told(rig) if name.startswith("mcp__")], "its tools gone")
+        card.switched.emit("box", True)
+        await ready(page, "box")
+        assert "mcp__box__echo" in told(rig)
+
+
+async def test_what_was_changed_by_others_waits_for_consent(qapp: QApplication, tmp_path: Path) -> None:
+    """Nothing is started until the person has seen what it is; then it is kept as agreed to."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = await shown(rig)
+        swapped = msgspec.structs.replace(raw_server(name="box"), env={"EVIL": "1"})
+        kept(rig, swapped)
+        await until(lambda: "box" in page.cards, "the card")
+        card = page.cards["box"]
+        await until(lambda: "consent" in state(card), "the question")
+        assert rig.wiring.services.mcp_servers.entries(rig.workspace.id)[0].approved != swapped.fingerprint
+        assert not [name for name in told(rig) if name.startswith("mcp__")]
+        assert "EVIL=1" in card._consent_details.text()
+        assert "The MCP server box waits for your consent." in rig.banner_text()
+        assert "raw_server.py" in card._consent_details.text()
+        rig.wiring.services.registry.change(
+            rig.workspace.id, servers=(msgspec.structs.replace(swapped, command="sh"),)
+        )
+        press(card, "allow")  # of what is shown, which is not what stands there by now
+        await until(lambda: "was changed meanwhile" in page.error_text(), "the refusal")
+        assert not record(rig)[0].is_consented
+        rig.wiring.services.registry.change(rig.workspace.id, servers=(swapped,))
+        await rig.wiring.settings.show("mcp")
+        press(card, "allow")
+        await ready(page, "box")
+        assert record(rig)[0].is_consented
+        assert "consent" not in rig.banner_text()
+
+
+async def test_nothing_starts_in_a_folder_without_trust(qapp: QApplication, tmp_path: Path) -> None:
+    """Trust starts the servers, and taking it back ends them."""
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        trusting = rig.wiring.workspace_controller.trust
+        page = await shown(rig)
+        await trusting.set_trusted(identity, trusted=False)
+        kept(rig, raw_server(name="box"))
+        await until(lambda: "box" in page.cards, "the card")
+        await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "nothing runs")
+        await trusting.set_trusted(identity, trusted=True)
+        await ready(page, "box")
+        await trusting.set_trusted(identity, trusted=False)
+        await until(lambda: state(page.cards["box"]) == "The folder is not trusted", "ended")
+        assert rig.wiring.services.mcp_servers._hubs[identity].actor("box") is None
+
+
+async def test_a_failure_says_why_and_the_log_says_more(qapp: QApplication, tmp_path: Path) -> None:
+    """The reason stands on the card; editing it mends it."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = await shown(rig)
+        kept(rig, raw_server("crash", name="box"))
+        await until(lambda: "box" in page.cards and state(page.cards["box"]).startswith("Failed"), "failed")
+        card = page.cards["box"]
+        assert "cannot find the database" in card._reason.text()
+        assert "cannot find the database" in card.log.toPlainText()
+        card.set_open("edit")
+        card.editor.form._endpoint.setText("")
+        press(card.editor, "save_server")
+        assert "reach" in card.editor.form.errors()
+        card.editor.form._endpoint.setText(LINE)
+        card.editor.form._name.setText("better")
+        press(card.editor, "save_server")
+        await ready(page, "better")
+        assert [one.name for one in record(rig)] == ["better"]
+
+
+async def test_a_removed_server_can_be_brought_back_with_its_secret(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Undo brings it back where it stood, and it starts again."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        page = await shown(rig)
+        secret = raw_server(name="second", secret_env=("TOKEN",))
+        desk, identity = rig.wiring.services, rig.workspace.id
+        await desk.secrets.set(f"mcp/{identity}/second/TOKEN", "kept")
+        kept(rig, raw_server(name="first"), secret, raw_server(name="third"))
+        await ready(page, "second")
+        page.cards["second"].remove_requested.emit("second")
+        await until(lambda: list(page.cards) == ["first", "third"], "removed")
+        assert (await desk.secrets.get(f"mcp/{identity}/second/TOKEN")).value == ""
+        press(page, "undo")
+        await ready(page, "second")
+        assert list(page.cards) == ["first", "second", "third"]
+        assert (await desk.secrets.get(f"mcp/{identity}/second/TOKEN")).value == "kept"
+
+
+async def test_what_cannot_be_read_is_said_where_it_is_typed(qapp: QApplication, tmp_path: Path) -> None:
+    """Half a block, a name that is taken; several servers at once."""
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {".mcp.json": '{"mcpServers": {"sly": {"command": "touch"}}}'})
+        page = await shown(rig)
+        assert page.cards == {}
+        page.open_add()
+        page.add_box.paste.setPlainText('{"mcpServers": ')
+        assert "no valid JSON" in page.add_box._error.text()
+        two = msgspec.json.encode(
+            {
+                name: {"command": sys.executable, "args": ["-S", str(SCRIPTS_DIR / "raw_server.py")]}
+                for name in "ab"
+            }
+        )
+        page.add_box.paste.setPlainText(two.decode())
+        press(page.add_box, "add_all")
+        await ready(page, "b")
+        page.open_add()
+        page.add_box.paste.setPlainText(LINE)
+        page.add_box.editor.form._name.setText("a")
+        press(page.add_box, "save_server")
+        assert "already" in page.add_box.editor.form.errors()["name"]

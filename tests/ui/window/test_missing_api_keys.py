@@ -1,0 +1,79 @@
+"""A key that no keychain took lasts for one run: the next one says that it is gone, where it is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QLineEdit
+
+from helix_desktop.config.settings import ModelEntry, Provider
+from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def _with_key(folder: Path, qapp: QApplication, server: ChatServer) -> str:
+    """Enter a key in a run without keychain; the workspace's id."""
+    async with open_window(qapp, folder) as rig:
+        identity = await rig.open_folder("project")
+        desk = rig.wiring.services
+        entry = ModelEntry(name="small", window=32_000, reserve=1_000)
+        await desk.save_settings(
+            desk.settings.with_provider(Provider(name="lab", base_url=server.base_url, models=(entry,)))
+        )
+        await desk.save_key("lab", "sesame")
+        await desk.use_model(identity, "lab/small")
+        await rig.wiring.workspace_controller.session_controller.show_model()
+        await rig.run_turn("Hello")
+        assert server.requests[-1].headers["authorization"] == "Bearer sesame"
+        assert not _said(rig)
+        return identity
+
+
+def _files_with(folder: Path, text: bytes) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and text in path.read_bytes()]
+
+
+def _said(rig: WindowRig) -> bool:
+    return "missing-key" in rig.window.banners.banner_ids() or rig.chat.key_strip.isVisible()
+
+
+async def test_a_key_of_one_run_is_missed_in_the_next(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(replies_in_order(text_reply("Here"))) as server:
+        identity = await _with_key(tmp_path, qapp, server)
+        assert _files_with(tmp_path, b"sesame") == []
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.open_workspace(identity)
+            await until(rig.chat.key_strip.isVisible, "the strip above the message field")
+            assert rig.chat.key_strip.accessibleName().startswith("The key for lab is missing.")
+            assert "The key for lab ended with the last run." in rig.banner_text()
+
+            press(rig.chat.key_strip, "strip_action")
+            dialog = rig.wiring.settings.dialog
+            await until(dialog.isVisible, "the settings")
+            editor = dialog.providers.editor
+            key = editor.findChild(QLineEdit, "api_key")
+            assert isinstance(key, QLineEdit)
+            await until(lambda: dialog.focusWidget() is key, "the keyboard in the key")
+            assert editor.form().id == "lab"
+            key.setText("open")
+            editor.saved.emit(editor.form())
+            await until(lambda: not _said(rig), "no word of it any more")
+            await rig.run_turn("And now?")
+            assert server.requests[-1].headers["authorization"] == "Bearer open"
+            rig.wiring.settings.close()
+
+
+async def test_a_key_in_the_environment_is_not_missed(
+    qapp: QApplication, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with ChatServer(replies_in_order(text_reply("Here"))) as server:
+        identity = await _with_key(tmp_path, qapp, server)
+        monkeypatch.setenv("HELIX_LAB_KEY", "given")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.open_workspace(identity)
+            assert await rig.wiring.services.missing_keys() == ()
+            assert not _said(rig)

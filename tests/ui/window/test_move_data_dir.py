@@ -1,0 +1,93 @@
+"""The data directory is moved from the settings: asked, agreed, done between two runs of the window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QWidget
+
+from helix_desktop.app.data_move_window import MoveDataWindow, move_with_window
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.events.session import UserSpoke
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from helix_desktop.ui.design.style.stylesheet import Appearance
+from tests.support.window.buttons import find_button, press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def shown(rig: WindowRig, kind: type[QWidget]) -> QWidget:
+    """The dialog over the settings, once it is on screen."""
+    dialog = rig.wiring.settings.dialog
+    await until(lambda: any(one.isVisible() for one in dialog.findChildren(kind)), "a dialog")
+    return next(one for one in dialog.findChildren(kind) if one.isVisible())
+
+
+async def ask_for(rig: WindowRig, target: Path) -> None:
+    """Press Move on the About page, and choose a folder."""
+    press(rig.wiring.settings.dialog.about, "move_data")
+    dialog = await shown(rig, QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    dialog.setDirectory(str(target))
+    dialog.accept()
+    await until(lambda: not dialog.isVisible(), "the dialog gone")
+
+
+def words(rig: WindowRig) -> str:
+    """All words of the About page."""
+    labels = rig.wiring.settings.dialog.about.findChildren(QLabel)
+    return "\n".join(one.text() for one in labels if not one.isHidden())
+
+
+async def test_it_is_asked_agreed_and_the_sessions_are_there_afterwards(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    target, full = tmp_path / "new", tmp_path / "full"
+    target.mkdir()
+    full.mkdir()
+    (full / "mine.txt").write_text("mine")
+    agreed: list[tuple[str, bool]] = []
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.run_turn("Hello")
+        await rig.wiring.settings.show("about")
+        rig.wiring.settings.move_confirmed.connect(lambda *given: agreed.append(given))
+        await ask_for(rig, full)
+        await until(lambda: "is not empty" in words(rig), "the refusal")
+        await ask_for(rig, target)
+        press(await shown(rig, QuestionDialog), "cancel")
+        assert "is not empty" not in words(rig)
+        await ask_for(rig, target)
+        press(await shown(rig, QuestionDialog), "remove")
+        await until(lambda: agreed, "the person's word")
+    assert agreed == [(str(target), True)]
+
+    look = Appearance(qapp)
+    assert await move_with_window(DataDir(tmp_path / "data"), target, True, look) == target
+    assert [path.name for path in (tmp_path / "data").iterdir()] == ["moved.json"]
+    moved = DataDir.locate(tmp_path / "data", {})
+    assert moved.root == target
+    (tmp_path / "data").rename(tmp_path / "former")
+    target.rename(tmp_path / "data")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert [one.text for one in rig.events(UserSpoke)] == ["Hello"]
+
+
+async def test_a_move_that_is_cancelled_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
+    data = DataDir(tmp_path / "old")
+    data.ensure()
+    data.settings_file.write_text('theme = "dark"\n')
+
+    def cancel() -> None:
+        window = next(one for one in QApplication.topLevelWidgets() if isinstance(one, MoveDataWindow))
+        find_button(window, "cancel_move").click()
+
+    from PySide6.QtCore import QTimer
+
+    QTimer.singleShot(0, cancel)
+    assert await move_with_window(data, tmp_path / "new", True, Appearance(qapp)) == data.root
+    assert DataDir.locate(data.root, {}) == data
+    assert data.settings_file.read_text() == 'theme = "dark"\n'

@@ -1,0 +1,63 @@
+"""A notice is shown with the workspace and the session that it is about."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.errors import HelixError
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+FAULT = "The lamp went out."
+
+
+async def test_a_fault_stays_with_the_session_where_it_began(qapp: QApplication, tmp_path: Path) -> None:
+    go = asyncio.Event()
+
+    async def fail() -> None:
+        await go.wait()
+        raise HelixError(FAULT, "It was old.", "Change it.")
+
+    async with open_window(qapp, tmp_path) as rig:
+        shell = rig.wiring.workspace_controller
+        first = await rig.open_folder("first")
+        await rig.run_turn("Hello")
+        session = rig.conversation.session.id
+        work = rig.context.actions.start(fail(), "fail")
+        await shell.new_session()
+        go.set()
+        await work
+        assert FAULT not in rig.banner_text(), "it is about another session"
+        assert rig.window.banners.isHidden()
+
+        await shell.open_session(session)
+        assert FAULT in rig.banner_text()
+        await rig.open_folder("second")
+        assert FAULT not in rig.banner_text()
+
+        await shell.open_workspace(first)
+        await shell.open_session(session)
+        assert FAULT in rig.banner_text(), "it still holds"
+        rig.window.banners.remove(FAULT)
+        await shell.new_session()
+        await shell.open_session(session)
+        assert FAULT not in rig.banner_text(), "dismissed is dismissed"
+
+
+async def test_what_happened_in_a_workspace_is_not_told_in_another(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first")
+        await rig.run_turn("Hello")
+        other = await rig.open_folder("other")
+        rig.window.sidebar.session_deleted.emit(rig.conversation.session.id)
+        await until(lambda: "is in the trash" in rig.banner_text(), "the notice")
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert "is in the trash" not in rig.banner_text()
+        await rig.wiring.workspace_controller.open_workspace(other)
+        assert "is in the trash" in rig.banner_text()

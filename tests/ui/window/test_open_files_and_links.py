@@ -1,0 +1,263 @@
+"""From outside: a double-clicked workspace is taken in after a question, links show what is there."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QUrl
+from PySide6.QtGui import QFileOpenEvent, QGuiApplication
+from PySide6.QtWidgets import QApplication, QFileDialog, QLabel, QLineEdit, QMenu
+
+from helix_desktop.app.early_file_events import EarlyFileOpenEvents
+from helix_desktop.app.file_open_events import FileOpenEvents, open_target
+from helix_desktop.app.launch_targets import IMPORT_PREFIX
+from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.ui.cache.row_menu import row_menu
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from tests.support.window.buttons import press, trigger
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+DIGEST = "f" * 64
+
+
+def knock(rig: WindowRig, wish: str, fresh: bool = False) -> None:
+    """Ask for something, as another start does."""
+    work = open_target(wish, rig.wiring.workspace_controller, rig.wiring.external_open, fresh)
+    rig.context.actions.start(work, "knock")
+
+
+async def question(rig: WindowRig) -> QuestionDialog:
+    """The question that is asked, once it is."""
+    await until(
+        lambda: [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()], "a question"
+    )
+    (found,) = [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()]
+    return found
+
+
+def said(asked: QuestionDialog) -> str:
+    """All words of a question."""
+    return "\n".join(one.text() for one in asked.findChildren(QLabel))
+
+
+async def exported(rig: WindowRig, name: str = "Fern & Söhne.helix") -> Path:
+    """A project with one session, as a file."""
+    identity = await rig.open_folder("garden", {"a.txt": "words"})
+    await rig.run_turn("What is in this folder?")
+    place = rig.folder / name
+    await rig.wiring.services.backup.export(identity, place)
+    return place
+
+
+def has(rig: WindowRig, words: str) -> bool:
+    """Whether a banner says these words."""
+    return words in rig.banner_text()
+
+
+def entry(menu: QMenu, name: str) -> None:
+    """Choose an entry of a menu."""
+    trigger(menu, name)
+    menu.deleteLater()
+
+
+async def test_a_file_goes_into_the_workspace_on_screen_after_a_question(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path / "there") as there:
+        place = await exported(there)
+    async with open_window(qapp, tmp_path / "here") as rig:
+        identity = await rig.open_folder("shed")
+        before = len(await rig.workspace.sessions())
+        knock(rig, IMPORT_PREFIX + str(place))
+        asked = await question(rig)
+        assert "Import Fern & Söhne.helix into shed?" in said(asked)
+        assert "from the workspace garden" in said(asked)
+        assert "1 session and" in said(asked)
+        press(asked, "cancel")
+        await until(lambda: not asked.isVisible(), "the question gone")
+        assert len(await rig.workspace.sessions()) == before
+
+        knock(rig, IMPORT_PREFIX + str(place))
+        press(await question(rig), "here")
+        await until(lambda: "Fern & Söhne.helix was imported." in rig.banner_text(), "the notice")
+        assert rig.workspace.id == identity
+        assert len(await rig.workspace.sessions()) == before + 1
+
+
+async def test_a_file_finds_the_workspace_that_it_was_made_of(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        place = await exported(rig)
+        garden = rig.workspace.id
+        await rig.open_folder("shed")
+        knock(rig, IMPORT_PREFIX + str(place))
+        asked = await question(rig)
+        assert "into garden?" in said(asked)
+        assert "from this workspace itself" in said(asked)
+        press(asked, "here")
+        await until(lambda: "was imported." in rig.banner_text(), "the notice")
+        await until(
+            lambda: rig.wiring.workspace_controller.active_workspace_id == garden, "the workspace on screen"
+        )
+
+
+async def test_at_the_first_start_a_file_asks_for_a_folder(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path / "there") as there:
+        place = await exported(there)
+    (tmp_path / "new").mkdir()
+    async with open_window(qapp, tmp_path / "here") as rig:
+        knock(rig, IMPORT_PREFIX + str(place), fresh=True)
+        asked = await question(rig)
+        press(asked, "folder")
+        await until(lambda: [d for d in rig.window.findChildren(QFileDialog) if d.isVisible()], "the dialog")
+        (dialog,) = [one for one in rig.window.findChildren(QFileDialog) if one.isVisible()]
+        dialog.setDirectory(str(tmp_path))
+        field = dialog.findChild(QLineEdit)
+        assert field is not None
+        field.setText(str(tmp_path / "new"))
+        dialog.accept()
+        await until(lambda: "was imported." in rig.banner_text(), "the notice")
+        await until(
+            lambda: rig.wiring.workspace_controller.session_controller.workspace is not None,
+            "the workspace on screen",
+        )
+        assert len(await rig.workspace.sessions()) == 1
+
+
+async def test_a_file_that_is_none_is_told_and_nothing_is_asked(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "broken.helix").write_bytes(b"nothing")
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("shed")
+        knock(rig, IMPORT_PREFIX + str(tmp_path / "broken.helix"))
+        await until(lambda: "This file cannot be imported." in rig.banner_text(), "the refusal")
+        knock(rig, IMPORT_PREFIX + str(tmp_path / "gone.helix"))
+        await until(lambda: "cannot be read" in rig.banner_text(), "the refusal")
+        assert not rig.window.findChildren(QuestionDialog)
+
+
+async def test_links_are_copied_and_lead_back(qapp: QApplication, tmp_path: Path) -> None:
+    clipboard = QGuiApplication.clipboard()
+    async with open_window(qapp, tmp_path) as rig:
+        garden = await rig.open_folder("garden", {"a.txt": "words"})
+        await rig.run_turn("What is in this folder?")
+        session = rig.conversation.session.id
+        digest = rig.events(ToolAnswered)[0].digest
+        rig.wiring.workspace_controller.navigation.show_cache_entry(digest)
+        cache = rig.views.cache
+        await until(lambda: cache.table.current_row() is not None, "the entry")
+        entry(row_menu(cache.table, cache.filter_bar, cache.preview), "cache-copy-link")
+        to_content = clipboard.text()
+        entry(
+            rig.window.sidebar.session_list.menu_for(rig.window.sidebar.session_list.index_of(session)),
+            "copy_link",
+        )
+        to_session = clipboard.text()
+        entry(rig.window.rail.menu_for(garden), "copy_link")
+        to_garden = clipboard.text()
+        assert to_content == f"helix:content/{digest}?workspace={garden}"
+        assert to_session == f"helix:session/{session}?workspace={garden}"
+        assert to_garden == f"helix:open?workspace={garden}"
+
+        await rig.open_folder("shed")
+        knock(rig, to_garden)
+        await until(
+            lambda: (
+                rig.wiring.workspace_controller.session_controller.workspace and rig.workspace.id == garden
+            ),
+            "the workspace",
+        )
+        await rig.open_folder("shed")
+        rig.window.show_page("chat")
+        knock(rig, to_content)
+        await until(lambda: rig.window.page() == "cache", "the cache")
+        await until(lambda: cache.table.current_digest() == digest, "the entry")
+        await rig.wiring.workspace_controller.new_session()
+        knock(rig, to_session)
+        await until(lambda: rig.conversation.session.id == session, "the session")
+        assert rig.window.page() == "chat"
+        assert not rig.banner_text()
+
+
+async def test_a_workspace_that_is_not_open_is_opened_after_a_question(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        garden = await rig.open_folder("garden")
+        await rig.open_folder("shed")
+    async with open_window(qapp, tmp_path) as rig:
+        knock(rig, f"helix:open?workspace={garden}", fresh=True)
+        asked = await question(rig)
+        assert "Open garden?" in said(asked)
+        assert rig.workspace.id != garden
+        knock(rig, f"helix:open?workspace={garden}")  # a second one does not ask beside the first
+        press(asked, "cancel")
+        await until(lambda: not asked.isVisible(), "the question gone")
+        assert garden not in rig.wiring.services.open_workspaces
+        knock(rig, f"helix:open?workspace={garden}")
+        press(await question(rig), "open")
+        await until(lambda: rig.workspace.id == garden, "the workspace")
+
+
+async def test_a_link_that_leads_nowhere_is_told_and_changes_nothing(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        shed = await rig.open_folder("shed")
+        for link, told in (
+            ("helix:open?workspace=0c7f6b52-0f5e-4bb4-9d1c-2f1d9f6f2a10", "not known here"),
+            ("helix:run?command=rm", "This link cannot be understood."),
+            (f"helix:content/{DIGEST}?workspace={shed}", DIGEST[:12]),
+            (f"helix:session/{'a' * 32}?workspace={shed}", "a session that is not there"),
+        ):
+            knock(rig, link)
+            await until(partial(has, rig, told), f"the notice {told}")
+        assert rig.workspace.id == shed
+        assert not rig.window.findChildren(QuestionDialog)
+        garden = await rig.open_folder("garden")
+        await rig.wiring.workspace_controller.close_workspace(garden)
+        rig.wiring.services.registry.remove(garden)
+        knock(rig, f"helix:open?workspace={garden}")
+        await until(lambda: "garden, which was removed from the list" in rig.banner_text(), "the notice")
+
+
+async def test_the_system_hands_over_files_and_links(qapp: QApplication, tmp_path: Path) -> None:
+    asked: list[str] = []
+    told: list[HelixError] = []
+    openings = FileOpenEvents(qapp, asked.append, told.append)
+    (tmp_path / "a b.helix").touch()
+    for event in (
+        QFileOpenEvent(str(tmp_path / "a b.helix")),
+        QFileOpenEvent(QUrl("helix:open?workspace=x")),
+        QFileOpenEvent(str(tmp_path / "gone.helix")),
+    ):
+        QCoreApplication.sendEvent(qapp, event)
+    qapp.removeEventFilter(openings)
+    assert asked == [f"{IMPORT_PREFIX}{tmp_path / 'a b.helix'}", "helix:open?workspace=x"]
+    assert ["is not a file" in one.what for one in told] == [True]
+
+
+async def test_what_the_system_names_before_the_first_frame_is_kept(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    early = EarlyFileOpenEvents(qapp)
+    good, second = tmp_path / "a b.helix", tmp_path / "c.helix"
+    good.touch()
+    second.touch()
+    for path in (tmp_path / "gone.helix", good, second):
+        QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(path)))
+    named = early.drain()
+    QCoreApplication.sendEvent(qapp, QFileOpenEvent(str(good)))
+    assert early.drain() == []
+    asked: list[str] = []
+    told: list[HelixError] = []
+    openings = FileOpenEvents(qapp, asked.append, told.append)
+    assert openings.first_target(named) == f"{IMPORT_PREFIX}{good}"
+    assert named == [str(second)]
+    assert ["is not a file" in one.what for one in told] == [True]
+    assert openings.first_target([]) == ""
+    openings.handle(named[0])
+    qapp.removeEventFilter(openings)
+    assert asked == [f"{IMPORT_PREFIX}{second}"]

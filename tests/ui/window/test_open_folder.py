@@ -1,0 +1,83 @@
+"""A folder that is opened ends in a session that can be typed into; files are looked for inside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QLineEdit, QPushButton
+
+from helix_desktop.ui.trust.dialog import TrustDialog
+from tests.support.image_bytes import png
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def trust_question(rig: WindowRig) -> list[TrustDialog]:
+    """The question whether a folder is trusted, while it is asked."""
+    return [one for one in rig.window.findChildren(TrustDialog) if one.isVisible()]
+
+
+async def test_a_new_folder_is_asked_about_and_then_typed_into(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "new").mkdir()
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_folder(tmp_path / "new")
+        await until(lambda: trust_question(rig), "the question")
+        assert rig.conversation.session.transcript.items == []
+        press(trust_question(rig)[0], "trust")
+        await until(lambda: rig.window.focusWidget() is rig.composer.editor, "the composer in focus")
+        await rig.run_turn("Hello")
+
+
+async def test_a_folder_with_sessions_opens_the_last_one_in_the_chat(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.run_turn("Hello")
+        session = rig.conversation.session.id
+        rig.window.show_page("cache")
+        await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
+        assert rig.conversation.session.id == session
+        assert rig.window.page() == "chat"
+        assert rig.composer.editor.hasFocus()
+        assert len(await rig.workspace.sessions()) == 1
+
+
+async def test_files_to_attach_are_looked_for_in_the_workspace_and_then_where_the_last_one_was(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    (pictures / "a.png").write_bytes(png(8, 8, 1))
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        dialog = await file_dialog(rig)
+        assert Path(dialog.directory().absolutePath()) == tmp_path / "project"
+        field = dialog.findChild(QLineEdit)
+        assert field is not None
+        field.setText(str(pictures / "a.png"))
+        dialog.accept()
+        await until(rig.attachment_labels, "the image")
+
+        dialog = await file_dialog(rig)
+        assert Path(dialog.directory().absolutePath()) == pictures
+        dialog.reject()
+        await rig.open_folder("other")
+        dialog = await file_dialog(rig)
+        assert Path(dialog.directory().absolutePath()) == tmp_path / "other"
+        dialog.reject()
+
+
+async def file_dialog(rig: WindowRig) -> QFileDialog:
+    """The dialog behind the paper clip."""
+    (clip,) = [one for one in rig.composer.findChildren(QPushButton) if one.objectName() == "attach"]
+    QTest.mouseClick(clip, Qt.MouseButton.LeftButton)
+    await until(
+        lambda: [one for one in rig.window.findChildren(QFileDialog) if one.isVisible()], "the dialog"
+    )
+    return next(one for one in rig.window.findChildren(QFileDialog) if one.isVisible())

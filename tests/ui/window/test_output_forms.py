@@ -1,0 +1,154 @@
+"""The forms of large outputs in the real window: chosen by the agent, shown, changed by the person."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication, QDialog
+
+from helix_desktop.context.intake.output_form_choice import OPENING as QUESTION
+from helix_desktop.domain.events.rewrite import FormChosen
+from helix_desktop.domain.events.session import OutputHeld, ToolAnswered
+from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
+from helix_desktop.ui.design.dialogs import TextInputDialog
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    Text,
+    Wait,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {"long.txt": "".join(f"line {n} of a long file\n" for n in range(600))}
+LARGE = {"intake_above": 500, "preview_tokens": 120, "protect_steps": 50, "protect_tokens": 100_000}
+
+
+class Reader:
+    """A model that reads one file; how it is to be kept it says when it is asked."""
+
+    def __init__(self, choice: str = "1: preview") -> None:
+        self.choice, self.go = choice, asyncio.Event()
+        self.go.set()
+        self.wanted: list[str] = []
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """Answer a request by what its last message is."""
+        last = str(request["messages"][-1]["content"])
+        if last.startswith(QUESTION):
+            return StreamedReply(Wait(self.go), Text(self.choice))
+        if last.startswith("[Extract]"):
+            self.wanted.append(last)
+            return text_reply("The gist of it.")
+        if request["messages"][-1]["role"] == "user":
+            return StreamedReply(Call("read_file", '{"path": "long.txt"}', id=f"c{len(request['messages'])}"))
+        return text_reply("Read.")
+
+
+async def _read(rig: WindowRig, server: ChatServer, **policy: object) -> None:
+    await rig.open_folder("project", FILES)
+    await rig.use_server(server)
+    await rig.change_policy(**(LARGE | policy))
+    await rig.run_turn("Read it")
+
+
+def card(rig: WindowRig) -> ToolRow:
+    """The card of the newest reading."""
+    return [row for row in rig.rows(ToolRow) if row.tool == "read_file"][-1]
+
+
+async def test_the_agents_choice_shows_while_it_is_made_and_stays_on_the_card(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    reader = Reader("1: compact: the number of lines")
+    reader.go.clear()
+    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**LARGE)
+        rig.type_message("Read it")
+        await until(lambda: rig.events(OutputHeld) and card(rig).is_choosing_form, "the output held")
+        await until(lambda: "intake" in rig.window.jobs.job_ids(), "the job")
+        assert card(rig).digest
+        reader.go.set()
+        await rig.wait_for_turn_end()
+        row = card(rig)
+        assert (row.form, row.chosen_by, row.is_choosing_form) == ("compact", "agent", False)
+        assert row.instructions == "the number of lines"
+        assert "tokens" in row.form_cost
+        assert "The gist of it." in row.head
+        assert "intake" not in rig.window.jobs.job_ids()
+
+
+async def test_the_person_shows_all_of_it_and_takes_that_back(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(Reader()) as server, open_window(qapp, tmp_path) as rig:
+        await _read(rig, server)
+        before = rig.conversation.measure()[0]
+        assert card(rig).form == "preview"
+        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:full")
+        await until(lambda: card(rig).form == "full", "all of it")
+        assert card(rig).lines == 600
+        assert card(rig).chosen_by == "user"
+        assert rig.conversation.measure()[0].estimate > before.estimate + 3_000
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "form")
+        assert "read_file long.txt" in divider.text
+        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        await until(lambda: card(rig).form == "preview", "the preview again")
+        assert rig.conversation.measure()[0] == before
+
+
+async def test_the_person_asks_for_an_extract_in_their_own_words(qapp: QApplication, tmp_path: Path) -> None:
+    reader = Reader()
+    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+        await _read(rig, server)
+        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:compact")
+        await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
+        dialog = rig.window.findChildren(TextInputDialog)[0]
+        dialog.field.setText("every tenth line")
+        press(dialog, "accept")
+        await until(lambda: card(rig).form == "compact", "the extract")
+        assert "every tenth line" in reader.wanted[0]
+        assert card(rig).instructions == "every tenth line"
+        assert "The gist of it." in card(rig).head
+        assert [one.form for one in rig.events(FormChosen)] == ["compact"]
+
+
+async def test_leaving_the_question_changes_nothing(qapp: QApplication, tmp_path: Path) -> None:
+    reader = Reader()
+    async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
+        await _read(rig, server)
+        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:compact")
+        await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
+        dialog = rig.window.findChildren(TextInputDialog)[0]
+        press(dialog, "cancel")
+        await until(
+            lambda: not [one for one in rig.window.findChildren(QDialog) if one.isVisible()], "closed"
+        )
+        await rig.wait_for_turn_end()
+        assert rig.events(FormChosen) == []
+        assert reader.wanted == []
+
+
+async def test_a_form_that_does_not_fit_is_refused_where_the_person_looks(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(Reader()) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder(
+            "project", {"long.txt": "".join(f"line {n} of a long file\n" for n in range(9_000))}
+        )
+        await rig.use_server(server)
+        await rig.change_policy(**LARGE)
+        await rig.run_turn("Read it")
+        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:full")
+        await until(lambda: "does not fit" in rig.banner_text(), "the refusal")
+        assert card(rig).form == "preview"
+        answer = rig.events(ToolAnswered)[-1]
+        assert len(await rig.workspace.store.get(answer.digest)) == answer.size

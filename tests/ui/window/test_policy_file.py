@@ -1,0 +1,100 @@
+"""The policy file and its page: hand edits count and are never overwritten, own changes come back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton
+
+from helix_desktop.context.policy import PROFILES
+from tests.support.window.buttons import find_button
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def _file(rig: WindowRig) -> Path:
+    return rig.wiring.services.registry.policy_file(rig.workspace.id).path
+
+
+def _restore(rig: WindowRig, profile: str) -> QPushButton:
+    button = rig.wiring.settings.dialog.policy.findChild(QPushButton, f"restore:{profile}")
+    assert isinstance(button, QPushButton)
+    return button
+
+
+async def test_an_edited_policy_file_counts_at_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("policy")
+        page = rig.wiring.settings.dialog.policy
+        _file(rig).write_text('# mine\nprofile = "balanced"\nprotect_steps = 4\n', encoding="utf-8")
+        await until(lambda: rig.workspace.policy.protect_steps == 4, "the edited number")
+        assert "1 change" in page.profiles.button("balanced").text()
+        page.changed.emit({"handover_at": 0.7})
+        assert "# mine" in _file(rig).read_text(encoding="utf-8")
+        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (4, 0.7)
+        rig.wiring.settings.dialog.close()
+
+
+async def test_a_bad_policy_file_is_named_by_line_and_not_overwritten(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.change_policy(protect_steps=4)
+        await rig.wiring.settings.show("policy")
+        page, bad = rig.wiring.settings.dialog.policy, 'profile = "balanced"\nprotect_steps = "many"\n'
+        _file(rig).write_text(bad, encoding="utf-8")
+        error = "Line 2: protect_steps must be a whole number (got a text)."
+        await until(lambda: error in rig.banner_text(), "the error with its line")
+        card = page.findChild(QFrame, "policy_file_error")
+        assert isinstance(card, QFrame)
+        assert not card.isHidden()
+        assert rig.workspace.policy.protect_steps == 4
+        page.changed.emit({"handover_at": 0.7})
+        page.profile_chosen.emit("lean")
+        assert _file(rig).read_text(encoding="utf-8") == bad
+        assert rig.workspace.policy.handover_at == 0.85
+        await rig.open_folder("other")
+        assert "policy file" not in rig.banner_text()
+        await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
+        assert error in rig.banner_text()
+
+        find_button(card, "replace_file").click()
+        assert "policy-file" not in rig.window.banners.banner_ids()
+        assert rig.wiring.services.registry.load_policy(rig.workspace.id) == rig.workspace.policy
+        kept = list(_file(rig).parent.glob("policy.damaged-*.toml"))
+        assert [path.read_text(encoding="utf-8") for path in kept] == [bad]
+        rig.wiring.settings.dialog.close()
+
+
+async def test_own_changes_come_back_after_another_profile(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.wiring.settings.show("policy")
+        page = rig.wiring.settings.dialog.policy
+        page.changed.emit({"protect_steps": 4})
+        page.changed.emit({"handover_at": 0.7})
+        assert _restore(rig, "balanced").isHidden()
+        page.profiles.button("lean").click()
+        assert rig.workspace.policy == PROFILES["lean"]
+        page.changed.emit({"protect_steps": 3})
+        page.profiles.button("balanced").click()
+        assert rig.workspace.policy == PROFILES["balanced"]
+        page.changed.emit({"handover_at": 0.6})
+        rig.wiring.settings.dialog.close()
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        await rig.wiring.settings.show("policy")
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes (2)"
+        _restore(rig, "balanced").click()
+        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (4, 0.7)
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes (1)", "what it replaced"
+        _restore(rig, "lean").click()
+        assert (rig.workspace.policy.profile, rig.workspace.policy.protect_steps) == ("lean", 3)
+        assert _restore(rig, "balanced").text().strip() == "Restore my changes (2)"
+        rig.wiring.settings.dialog.policy.changed.emit({"enabled": False})
+        rig.wiring.settings.dialog.close()

@@ -1,0 +1,181 @@
+"""Queueing and steering in the real window: what is typed while the agent works, and what becomes of it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.events.session import TurnEnded, UserSpoke
+from helix_desktop.ui.chat.composer.editor import Editor
+from helix_desktop.ui.chat.composer.queue_list import QueueLine
+from helix_desktop.ui.chat.rows.row_types import DividerRow, UserRow
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Reply,
+    StreamedReply,
+    Text,
+    Wait,
+    text_reply,
+)
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+class Slow:
+    """A model that holds its first answer back until `go`, then reads a file, then answers."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+
+    def __call__(self, request: dict[str, Any]) -> Reply:
+        """The next step."""
+        steps = sum(one["role"] == "assistant" for one in request["messages"])
+        if steps == 0:
+            return StreamedReply(
+                Text("I look."), Wait(self.go), Call("read_file", '{"path": "a.txt"}', id="r1")
+            )
+        return text_reply(f"Answer {steps}.")
+
+
+async def at_work(rig: WindowRig, server: ChatServer) -> None:
+    """A turn whose first answer is under way."""
+    await rig.open_folder("project", {"a.txt": "words"})
+    await rig.use_server(server)
+    rig.type_message("One")
+    await until(lambda: rig.conversation.partial, "a part of the answer")
+
+
+def line(rig: WindowRig, text: str) -> QueueLine:
+    """The line of a message that waits."""
+    queue = rig.chat.next_messages.queue
+    return next(queue.line(one.seq) for one in queue.waiting if one.text == text)
+
+
+def field(inside: QueueLine) -> Editor:
+    """Where a line's words are changed."""
+    return next(one for one in inside.findChildren(Editor) if not one.isHidden())
+
+
+def said(rig: WindowRig) -> list[tuple[str, bool]]:
+    """What the chat shows of the person, and whether it steered."""
+    return [(one.text, one.steered) for one in rig.rows(UserRow)]
+
+
+async def test_a_message_steers_with_its_key_and_shows_where_it_took_effect(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """Enter queues, Ctrl+Shift+Enter steers; the one enters behind the tool's answer, the other later."""
+    slow = Slow()
+    async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
+        await at_work(rig, server)
+        rig.type_message("Later")
+        rig.type_message("Only a.txt", send=False)
+        both = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return, both)
+        await until(lambda: len(rig.next_message_lines()) == 2, "both wait in sight")
+        assert [one.steer for one in rig.chat.next_messages.queue.waiting] == [False, True]
+        slow.go.set()
+        await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
+        await rig.wait_for_turn_end()
+        assert said(rig) == [("One", False), ("Only a.txt", True), ("Later", False)]
+        asked = server.bodies[1]["messages"]
+        assert [one["role"] for one in asked[-3:]] == ["assistant", "tool", "user"]
+        assert asked[-1]["content"] == "Only a.txt"
+        assert rig.next_message_lines() == ()
+
+
+async def test_what_waits_is_changed_in_its_list(qapp: QApplication, tmp_path: Path) -> None:
+    """Words, order, purpose and removal, each by its button."""
+    slow = Slow()
+    async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
+        await at_work(rig, server)
+        for text in ("Two", "Three", "Four", "Five"):
+            rig.type_message(text)
+        await until(lambda: len(rig.next_message_lines()) == 4, "all wait in sight")
+        press(line(rig, "Two"), "edit")
+        QTest.keyClicks(field(line(rig, "Two")), ", better")
+        QTest.keyClick(field(line(rig, "Two")), Qt.Key.Key_Return)
+        await until(lambda: "Waiting to be sent: Two, better" in rig.next_message_lines(), "other words")
+        press(line(rig, "Five"), "earlier")
+        await until(
+            lambda: [one.text for one in rig.conversation.queue.pending][2] == "Five", "another order"
+        )
+        press(line(rig, "Three"), "remove")
+        press(line(rig, "Four"), "steer")
+        await until(
+            lambda: line(rig, "Four").message.steer and len(rig.next_message_lines()) == 3, "another purpose"
+        )
+        slow.go.set()
+        await until(lambda: len(rig.events(TurnEnded)) == 3, "all turns ended")
+        await rig.wait_for_turn_end()
+        assert said(rig) == [("One", False), ("Four", True), ("Two, better", False), ("Five", False)]
+
+
+async def test_words_that_are_being_changed_are_not_lost_when_the_message_is_sent(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """They come back to the composer, in front of what stands there."""
+    slow = Slow()
+    async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
+        await at_work(rig, server)
+        rig.type_message("Two")
+        await until(rig.next_message_lines, "it waits in sight")
+        rig.type_message("a draft", send=False)
+        press(line(rig, "Two"), "edit")
+        QTest.keyClicks(field(line(rig, "Two")), ", better")
+        slow.go.set()
+        await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
+        await rig.wait_for_turn_end()
+        assert [one.text for one in rig.events(UserSpoke)] == ["One", "Two"]
+        assert rig.composer.text() == "Two, better\na draft"
+
+
+async def test_the_buttons_say_what_they_do(qapp: QApplication, tmp_path: Path) -> None:
+    """Queue and Steer are there while the agent works and something is typed; Steer does."""
+    slow = Slow()
+    async with ChatServer(slow) as server, open_window(qapp, tmp_path) as rig:
+        await at_work(rig, server)
+        rig.type_message("Only a.txt", send=False)
+        press(rig.composer, "steer")
+        await until(rig.next_message_lines, "it waits in sight")
+        assert rig.chat.next_messages.queue.waiting[0].steer
+        assert rig.composer.text() == ""
+        slow.go.set()
+        await rig.wait_for_turn_end()
+        await until(lambda: said(rig) == [("One", False), ("Only a.txt", True)], "it steered")
+        assert len(rig.events(TurnEnded)) == 1
+
+
+async def test_a_turn_that_was_cut_off_goes_on_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
+    """After a restart it is marked, what waited still waits, and Continue goes first."""
+    slow = Slow()
+    async with ChatServer(slow) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await at_work(rig, server)
+            await rig.conversation.send("Later")
+            await rig.conversation.send("Only a.txt", steer=True)
+        slow.go.set()
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await until(lambda: len(rig.next_message_lines()) == 2, "both wait in sight")
+            (cut,) = [row for row in rig.rows(DividerRow) if row.kind == "interrupted"]
+            assert cut.actions == ("continue", "retry")
+            rig.chat.view.action_triggered.emit(cut.key, "continue")
+            await until(lambda: len(rig.events(TurnEnded)) == 3, "both turns ended")
+            await rig.wait_for_turn_end()
+            assert said(rig) == [
+                ("One", False),
+                ("Continue.", False),
+                ("Only a.txt", True),
+                ("Later", False),
+            ]
+            assert [one.how for one in rig.events(TurnEnded)] == ["interrupted", "done", "done"]

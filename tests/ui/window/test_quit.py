@@ -1,0 +1,90 @@
+"""Closing: no page's key ends the app, and a turn that runs is asked about."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from helix_desktop.ui.design.dialogs import QuestionDialog
+from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Text, Wait
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+class TrayIcon:
+    """A tray that only remembers."""
+
+    def __init__(self, rig: WindowRig) -> None:
+        self._rig = rig
+
+    def is_available(self) -> bool:
+        """There is one."""
+        return True
+
+    def hide_window(self) -> None:
+        """Hide the window."""
+        self._rig.window.hide()
+
+
+def question(rig: WindowRig) -> list[QuestionDialog]:
+    """The question that is on screen, if any."""
+    return [one for one in rig.window.findChildren(QuestionDialog) if one.isVisible()]
+
+
+async def test_ctrl_w_closes_the_page_and_never_the_app(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        agreed: list[bool] = []
+        rig.wiring.workspace_controller.quit_controller.confirmed.connect(lambda: agreed.append(True))
+        rig.window.show_page("timeline")
+        QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+        assert rig.window.page() == "chat"
+        QTest.keyClick(rig.window, Qt.Key.Key_W, Qt.KeyboardModifier.ControlModifier)
+        await asyncio.sleep(0)
+        assert rig.window.isVisible()
+        assert not agreed
+        QTest.keyClick(rig.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: agreed, "Ctrl+Q quits when nothing runs")
+
+
+async def test_quitting_while_the_agent_works_asks(qapp: QApplication, tmp_path: Path) -> None:
+    go = asyncio.Event()
+    held = StreamedReply(Text("One "), Wait(go), Text("two"))
+    async with ChatServer(lambda _: held) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        agreed: list[bool] = []
+        rig.wiring.workspace_controller.quit_controller.confirmed.connect(lambda: agreed.append(True))
+        rig.type_message("Count slowly")
+        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+
+        rig.window.close()
+        await until(lambda: question(rig), "the question")
+        assert any("Count slowly" in one.text() for one in question(rig)[0].findChildren(QLabel))
+        rig.window.close()
+        await asyncio.sleep(0)
+        assert len(question(rig)) == 1, "asked once"
+        press(question(rig)[0], "cancel")
+        await until(lambda: not question(rig), "the question gone")
+        assert rig.conversation.is_running
+        assert not agreed
+
+        rig.wiring.workspace_controller.quit_controller.tray = TrayIcon(rig)
+        rig.window.close()
+        await until(lambda: question(rig), "the question with a tray")
+        press(question(rig)[0], "hide")
+        await until(lambda: not rig.window.isVisible(), "the window hidden")
+        assert rig.conversation.is_running
+
+        rig.window.close()
+        await until(lambda: question(rig), "the question over the window, which is back")
+        press(question(rig)[0], "quit")
+        await until(lambda: agreed, "it ends")
+        go.set()

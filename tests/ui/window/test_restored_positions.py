@@ -1,0 +1,86 @@
+"""Where the user was in a session is where they are when they come back, also after a restart."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from PySide6.QtGui import QTextCursor
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+TEXT = "half a thought"
+
+
+def first_row(rig: WindowRig) -> tuple[str, bool]:
+    """The first row in sight, and whether the end is followed."""
+    board = rig.chat.view.chat_viewport
+    return board.model.raw_row(board.scroll_layout.anchor).key, board.is_following
+
+
+def chosen_words(rig: WindowRig) -> str:
+    """What is selected in the message field."""
+    return rig.composer.editor.textCursor().selectedText()
+
+
+async def test_scroll_selection_and_page_come_back(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        rig.window.resize(900, 560)
+        await rig.open_folder("project", {f"{name}.txt": "words" for name in "abc"})
+        for words in ("What is here?", "And what more?", "Anything else?"):
+            await rig.run_turn(words)
+        session = rig.conversation.session.id
+        rig.type_message(TEXT, send=False)
+        cursor = rig.composer.editor.textCursor()
+        cursor.setPosition(0)
+        cursor.setPosition(4, QTextCursor.MoveMode.KeepAnchor)
+        rig.composer.editor.setTextCursor(cursor)
+        rig.chat.view.chat_viewport.show_row(2, -7.0)
+        place = first_row(rig)
+        assert not place[1]
+        digest = rig.last_output("list_directory").digest
+        rig.window.show_page("cache")
+        rig.views.cache.select(digest)
+        await until(lambda: rig.views.cache.table.current_digest() == digest, "the entry selected")
+
+        await rig.wiring.workspace_controller.new_session()
+        assert first_row_count(rig) == 0
+        await rig.wiring.workspace_controller.open_session(session)
+        assert first_row(rig) == place
+        assert chosen_words(rig) == TEXT[:4]
+        rig.window.show_page("cache")
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.conversation.session.id == session
+        assert rig.window.page() == "cache"
+        assert first_row(rig) == place
+        assert chosen_words(rig) == TEXT[:4]
+        await until(lambda: rig.views.cache.table.current_digest() == digest, "the entry selected again")
+        views = rig.wiring.services.view_states
+        views.put(session, msgspec.structs.replace(views.get(session), card=3))
+        rig.chat.view.follow_end()
+        await rig.wiring.workspace_controller.new_session()
+        assert views.get(session) == ViewState(cursor=4, mark=0, entry=digest, card=3), "not looked at: kept"
+
+
+def first_row_count(rig: WindowRig) -> int:
+    """How many rows the chat has."""
+    return len(rig.chat.model)
+
+
+def test_the_last_sessions_are_kept_and_a_damaged_file_costs_the_places_only(tmp_path: Path) -> None:
+    place = tmp_path / VIEWS_FILE
+    states = ViewStates(place)
+    for number in range(400):
+        states.put(f"s{number}", ViewState(row="e3", offset=4.5, card=number))
+    states.save()
+    again = ViewStates(place)
+    assert again.get("s399") == ViewState(row="e3", offset=4.5, card=399)
+    assert again.get("s0") == ViewState()
+    place.write_bytes(b"{")
+    assert ViewStates(place).get("s399") == ViewState()

@@ -1,0 +1,187 @@
+"""Sweeps, handovers, their undo, and recall, seen on every screen at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.window.window import output_marker
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade
+from helix_desktop.ui.cache.rows import CacheFilter
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow, UserRow
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 120 for n in range(8)}
+BY_HAND = {"protect_tokens": 100_000, "protect_steps": 50, "handover_least_gain": 0.0}
+
+
+def reads_all() -> ChatServer:
+    """A model that reads eight files one after the other, then answers shortly for ever."""
+    reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(8)]
+    return ChatServer(replies_in_order(*reads, text_reply("All read.")))
+
+
+async def _read_all(rig: WindowRig, server: ChatServer, **policy: object) -> None:
+    await rig.open_folder("project", FILES)
+    await rig.use_server(server)
+    await rig.change_policy(**policy)
+    await rig.run_turn("Read everything")
+
+
+async def _states(rig: WindowRig) -> dict[str, str]:
+    """The state of every cached output, as the cache browser shows it."""
+    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation.session.transcript)
+    ids = await source.ids(CacheFilter())
+    rows = await source.rows([ids[at : at + 32].hex() for at in range(0, len(ids), 32)])
+    return {row.target: row.state for row in rows}
+
+
+def _badges(rig: WindowRig) -> dict[str, str]:
+    return {row.target: row.badge for row in rig.rows(ToolRow)}
+
+
+async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp_path: Path) -> None:
+    sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
+    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server, **sweeps)
+        swept = rig.events(SweepMade)[0]
+        sent = rig.conversation.measure()[0]
+        assert _badges(rig)["part0.txt"] == "cached"
+        assert _badges(rig)["part7.txt"] == "in window"
+        assert (await _states(rig))["part0.txt"] == "marker"
+        divider = rig.rows(DividerRow)[0]
+        assert divider.actions == ("view", "undo")
+        assert f"{len(swept.masked)} output" in divider.text
+
+        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        await until(lambda: rig.rows(DividerRow)[0].is_undone, "the sweep undone in the chat")
+        await rig.wait_for_turn_end()
+        assert _badges(rig)["part0.txt"] == "in window"
+        assert (await _states(rig))["part0.txt"] == "in window"
+        assert rig.conversation.measure()[0].estimate > sent.estimate
+
+        rig.window.show_page("timeline")
+        rig.views.timeline.redo_requested.emit(divider.event_seq)
+        await until(lambda: not rig.rows(DividerRow)[0].is_undone, "the sweep holds again")
+        await rig.wait_for_turn_end()
+        assert _badges(rig)["part0.txt"] == "cached"
+        assert rig.conversation.measure()[0] == sent
+        assert await rig.stored_events() == rig.conversation.session.log
+
+
+async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, tmp_path: Path) -> None:
+    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server, **BY_HAND)
+        await rig.run_turn("And now?")
+        before = rig.conversation.measure()
+        rig.conversation.compact()
+        await until(lambda: rig.events(HandoverMade), "the handover")
+        await rig.wait_for_turn_end()
+        after = rig.conversation.measure()
+        assert after[1].used < before[1].used
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "handover")
+        assert "handed over" in divider.text
+        assert _badges(rig)["part0.txt"] == "handed over"
+        assert (await _states(rig))["part0.txt"] == "handed over"
+
+        rig.chat.view.action_triggered.emit(divider.key, "view")
+        assert rig.window.page() == "timeline"
+        await until(lambda: rig.views.timeline.card_widget(divider.event_seq), "the handover's card")
+        source = next(
+            s for part in rig.events(HandoverMade)[0].sections for b in part.bullets for s in b.sources
+        )
+        rig.views.timeline.source_clicked.emit(source)
+        assert rig.window.page() == "chat"
+
+        rig.window.commands.undo_compaction.trigger()
+        await until(lambda: any(row.is_undone for row in rig.rows(DividerRow)), "undone")
+        await rig.wait_for_turn_end()
+        assert rig.conversation.measure()[0] == before[0]
+        assert _badges(rig)["part0.txt"] == "in window"
+        rig.wiring.workspace_controller.rewrites.redo(divider.event_seq)
+        await until(lambda: not any(row.is_undone for row in rig.rows(DividerRow)), "redone")
+        assert rig.conversation.measure()[0] == after[0]
+
+
+async def test_recall_goes_along_with_the_message_whole_or_by_lines(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server)
+        digest = rig.last_output("read_file").digest
+        rig.wiring.workspace_controller.navigation.show_cache_entry(digest)
+        assert rig.window.page() == "cache"
+        await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
+        rig.views.cache.recall_requested.emit(digest, 2, 4)
+        await until(lambda: rig.window.page() == "chat", "back in the chat")
+        await until(rig.composer.editor.hasFocus, "ready to type")
+        await rig.run_turn("These lines?")
+        said = rig.events(UserSpoke)[-1]
+        assert len(said.attachments) == 1
+        assert said.attachments[0].text == "\n".join(["line of part 7 with some words"] * 3)
+        assert "lines 2-4" in rig.rows(UserRow)[-1].attachments[0]
+        assert said.attachments[0].text in server.bodies[-1]["messages"][-1]["content"]
+
+        rig.views.cache.recall_requested.emit(digest, 0, 0)
+        await until(rig.attachment_labels, "the chip")
+        await rig.run_turn("And whole?")
+        assert rig.events(UserSpoke)[-1].attachments[0].text.encode() == await rig.workspace.store.get(digest)
+        assert not rig.attachment_labels()
+
+
+async def test_verify_tells_its_outcome(qapp: QApplication, tmp_path: Path) -> None:
+    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server)
+        entries = (await rig.workspace.store.totals()).entries
+        rig.views.cache.verify_all_requested.emit()
+        await until(lambda: f"All {entries} entries are sound" in rig.banner_text(), "the outcome")
+
+
+async def test_three_failed_handovers_raise_a_banner_that_goes_with_the_next_good_one(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server, **BY_HAND)
+        await rig.run_turn("And now?")
+        for _ in range(3):
+            await rig.conversation.session.record(
+                HandoverFailed("A handover failed.", "The model said nothing.")
+            )
+        assert "Automatic compaction paused" in rig.banner_text()
+        first = rig.workspace.id
+        await rig.open_folder("other")
+        assert "Automatic compaction paused" not in rig.banner_text()
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert "Automatic compaction paused" in rig.banner_text()
+
+        rig.conversation.compact()
+        await until(lambda: rig.events(HandoverMade), "a handover")
+        await until(lambda: "Automatic compaction paused" not in rig.banner_text(), "the banner gone")
+
+
+async def test_the_preview_is_the_request(qapp: QApplication, tmp_path: Path) -> None:
+    sweeps = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once"}
+    async with reads_all() as server, open_window(qapp, tmp_path) as rig:
+        await _read_all(rig, server, **sweeps)
+        rig.views.inspector.preview_requested.emit()
+        shown = rig.views.inspector.page.text
+        masked = rig.conversation.session.transcript.item(rig.events(SweepMade)[0].masked[0])
+        assert masked is not None
+        assert isinstance(masked.event, ToolAnswered)
+        marker = output_marker(masked.event)
+        await until(lambda: marker in shown.toPlainText(), "the marker in the request")
+        assert "== system" in shown.toPlainText()

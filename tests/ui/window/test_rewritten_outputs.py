@@ -1,0 +1,164 @@
+"""Folds, pins, arguments as markers and originals, seen in the chat of the real window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.log.window_layout import PinnedCopy
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+COUNT = 13
+BODY = "line of a long file that the agent writes\n" * 60
+FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 120 for n in range(COUNT)}
+FOLDS = {
+    "fold_after_steps": 2, "fold_least": 100, "protect_tokens": 2_000, "sweep_min": 90_000,
+    "sweep_max": 90_000, "observe_at": 0.0, "observe_place_at": 0.0, "handover_at": 0.95,
+}  # fmt: skip
+NO_FOLDS = FOLDS | {
+    "fold_after_steps": 0,
+    "protect_steps": 2,
+    "protect_argument_steps": 1,
+    "sweep": "at once",
+}
+
+
+def works(*first: StreamedReply) -> ChatServer:
+    """A model that makes some steps, reads all files one after the other, then answers shortly for ever."""
+    reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(COUNT)]
+    return ChatServer(replies_in_order(*first, *reads, text_reply("All read.")))
+
+
+async def _work(rig: WindowRig, server: ChatServer, **policy: object) -> None:
+    await rig.open_folder("project", FILES)
+    await rig.use_server(server)
+    await rig.change_policy(**policy)
+    await rig.run_turn("Read everything")
+
+
+def card(rig: WindowRig, target: str) -> ToolRow:
+    """The card of a call by its target."""
+    return next(row for row in rig.rows(ToolRow) if row.target == target)
+
+
+async def test_a_fold_shows_and_its_undo_brings_the_steps_back(qapp: QApplication, tmp_path: Path) -> None:
+    async with works() as server, open_window(qapp, tmp_path) as rig:
+        await _work(rig, server, **FOLDS)
+        made = rig.events(FoldMade)
+        assert made
+        divider = next(row for row in rig.rows(DividerRow) if row.kind == "fold")
+        assert f"{made[0].steps} step" in divider.text
+        assert divider.actions == ("view", "undo")
+        assert card(rig, "part0.txt").badge == "folded"
+        folded = rig.conversation.measure()[0]
+
+        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        await until(lambda: card(rig, "part0.txt").badge != "folded", "the steps back in the window")
+        assert rig.conversation.measure()[0].estimate > folded.estimate
+        rig.chat.view.action_triggered.emit(divider.key, "redo")
+        await until(lambda: card(rig, "part0.txt").badge == "folded", "the fold again")
+        assert rig.conversation.measure()[0] == folded
+
+
+async def test_a_card_leads_to_what_became_of_it(qapp: QApplication, tmp_path: Path) -> None:
+    async with works() as server, open_window(qapp, tmp_path) as rig:
+        await _work(rig, server, **FOLDS)
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "timeline")
+        assert rig.window.page() == "timeline"
+        seq = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, FoldMade))
+        await until(lambda: rig.views.timeline.card_widget(seq), "the fold's card")
+
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "cache")
+        assert rig.window.page() == "cache"
+        digest = card(rig, "part0.txt").digest
+        await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part1.txt").key, "recall")
+        await until(rig.attachment_labels, "the chip")
+        assert "part1.txt" in rig.attachment_labels()[0]
+
+
+async def test_a_pin_brings_a_folded_output_back_and_taking_it_off_lets_it_go(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with works() as server, open_window(qapp, tmp_path) as rig:
+        await _work(rig, server, **FOLDS)
+        before = rig.conversation.measure()[0]
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "pin")
+        await until(lambda: card(rig, "part0.txt").badge == "pinned", "the pin on the card")
+        copies = [
+            one for one in rig.conversation.session.transcript.window_entries() if isinstance(one, PinnedCopy)
+        ]
+        assert [one.item.seq for one in copies] == [card(rig, "part0.txt").answer_seq]
+        pinned = rig.rows(DividerRow)[-1]
+        assert (pinned.kind, pinned.about_seq) == ("pin", card(rig, "part0.txt").answer_seq)
+        rig.window.show_page("cache")
+        rig.chat.view.action_triggered.emit(pinned.key, "show")
+        assert rig.window.page() == "chat"
+
+        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "unpin")
+        await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")
+        assert rig.conversation.measure()[0] == before
+
+
+async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplication, tmp_path: Path) -> None:
+    arguments = '{"path": "new.py", "content": "' + BODY.replace("\n", "\\n") + '"}'
+    async with (
+        works(StreamedReply(Call("write_file", arguments, id="w"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project", FILES)
+        await rig.use_server(server)
+        await rig.change_policy(**NO_FOLDS)
+        rig.type_message("Write, then read everything")
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        row = card(rig, "new.py")
+        assert row.arguments_cached
+        sweep = next(one for one in rig.rows(DividerRow) if "arguments" in one.text)
+        assert sweep.kind == "sweep"
+        rig.chat.view.tool_action_triggered.emit(row.key, f"argument:{row.arguments[0]}")
+        await until(lambda: rig.views.cache.preview.digest == row.arguments[0], "the argument in the cache")
+        assert (await rig.workspace.store.get(row.arguments[0])).decode() == BODY
+
+        for made in [one for one in rig.conversation.session.log if isinstance(one.event, SweepMade)]:
+            rig.wiring.workspace_controller.rewrites.undo(made.seq)
+        await until(lambda: not card(rig, "new.py").arguments_cached, "the arguments back")
+
+
+async def test_an_output_shown_in_part_opens_onto_its_original(qapp: QApplication, tmp_path: Path) -> None:
+    async with works() as server, open_window(qapp, tmp_path) as rig:
+        await _work(
+            rig, server, **(NO_FOLDS | {"intake_above": 300, "intake_ask": False, "preview_tokens": 120})
+        )
+        row = card(rig, "part3.txt")
+        assert row.form == "preview"
+        assert row.original is None
+        rig.chat.view.jump_to(row.key)
+        rig.chat.view.content_requested.emit(row.key, False)
+        await until(lambda: card(rig, "part3.txt").original, "the original")
+        original = card(rig, "part3.txt").original
+        assert original is not None
+        assert original.head_and_tail.lines == FILES["part3.txt"].count("\n")
+        assert original.head_and_tail.head.startswith("Part 3.")
+        assert original.tokens > row.tokens
+        assert card(rig, "part3.txt").head == row.head
+
+        rig.chat.view.content_requested.emit(row.key, True)
+        await until(lambda: not card(rig, "part3.txt").original.head_and_tail.hidden_lines, "all lines")  # type: ignore[union-attr]  # it is there
+        answer = next(one for one in rig.events(ToolAnswered) if one.target == "part3.txt")
+        whole = (await rig.workspace.store.get(answer.digest)).decode()
+        assert card(rig, "part3.txt").original.head_and_tail.head == whole.removesuffix("\n")  # type: ignore[union-attr]  # it is there

@@ -1,0 +1,104 @@
+"""A command at work in the real window: its newest lines, its clock, and the button that ends it alone."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.events.session import ToolAnswered, TurnEnded
+from helix_desktop.ui.chat.rows.row_types import ToolRow
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+WAITS = "echo first; echo second; read line < go; echo third"
+
+
+def runs(command: str) -> ChatServer:
+    """A model that runs one command, then answers."""
+    call = StreamedReply(Call("run_command", json.dumps({"command": command})))
+    return ChatServer(replies_in_order(call, text_reply("It ran.")))
+
+
+def card(rig: WindowRig) -> ToolRow:
+    """The newest card."""
+    return rig.rows(ToolRow)[-1]
+
+
+def lines(rig: WindowRig) -> tuple[str, ...]:
+    """What the newest card shows of a call at work."""
+    live = card(rig).running_output
+    return live.lines if live else ()
+
+
+def press_stop(rig: WindowRig) -> None:
+    """Click the button in the newest card."""
+    board = rig.chat.view.chat_viewport
+    index = board.model.index_of(card(rig).key)
+    assert index is not None
+    hot = board.item(index).hit_area("stop:card")
+    placed = next(one for one in board.scroll_layout.placed if one.row_index == index)
+    assert hot is not None
+    left, top = board.column.left, placed.y + board.item_cache.gap(index)
+    point = QPoint(round(left + hot.rect.center().x()), round(top + hot.rect.center().y()))
+    QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+
+
+async def test_the_newest_lines_come_while_it_runs(qapp: QApplication, tmp_path: Path) -> None:
+    async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Run it")
+        await rig.answer_approval("once")
+        await until(lambda: lines(rig) == ("first", "second"), "two lines")
+        assert card(rig).state == "running"
+        (Path(rig.folder) / "project" / "go").write_text("on\n")
+        await rig.wait_for_turn_end()
+        assert (card(rig).state, card(rig).running_output) == ("ok", None)
+        assert rig.last_output("run_command").text.endswith("first\nsecond\nthird\n")
+
+
+async def test_one_call_is_stopped_and_the_agent_goes_on(qapp: QApplication, tmp_path: Path) -> None:
+    async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Run it")
+        await rig.answer_approval("once")
+        await until(lambda: card(rig).running_output, "output")
+        press_stop(rig)
+        await rig.wait_for_turn_end()
+        answer = rig.last_output("run_command")
+        assert (answer.outcome, answer.ok) == ("stopped", False)
+        assert "the user stopped it" in answer.text
+        assert answer.text.endswith("first\nsecond\n")
+        assert card(rig).state == "stopped"
+        assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+        assert len(rig.events(ToolAnswered)) == 1
+
+
+async def test_a_call_at_work_is_seen_again_after_looking_elsewhere(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with runs("mkfifo go; " + WAITS) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Run it")
+        await rig.answer_approval("once")
+        await until(lambda: card(rig).running_output, "output")
+        talk = rig.conversation
+        await rig.wiring.workspace_controller.session_controller.chat.show(None)
+        await rig.wiring.workspace_controller.session_controller.chat.show(talk)
+        assert card(rig).running_output
+        press_stop(rig)
+        await rig.wait_for_turn_end()

@@ -1,0 +1,324 @@
+"""Sending, stopping and queueing in the whole window."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    MessageQueued,
+    ToolAnswered,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    Text,
+    Wait,
+    api_error,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.buttons import find_buttons, press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_the_sample_leads_from_one_message_to_the_next(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        rig.window.welcome.sample_requested.emit()
+        await until(rig.next_message_lines, "a message is proposed")
+        assert "Get to know this project" in rig.next_message_lines()[0]
+
+        press(rig.chat, "send_suggestion")
+        assert rig.composer.editor.hasFocus()
+        await rig.answer_approval("once")
+        await until(lambda: rig.events(TurnEnded), "the turn ended")
+        await rig.wait_for_turn_end()
+
+        assert [row.text for row in rig.rows(UserRow)] == [one.text for one in rig.events(UserSpoke)]
+        tools = rig.rows(ToolRow)
+        assert len(tools) == len(rig.events(ToolAnswered)) > 15
+        assert {row.state for row in tools} <= {"ok", "failed"}
+        assert not [row for row in rig.rows(AssistantRow) if row.streaming]
+        assert "One test fails" in rig.next_message_lines()[0]
+        assert rig.window.sidebar.session_list.sessions()[0].title.startswith("Get to know")
+
+
+async def test_numbers_agree_everywhere(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project", {"README.md": "# Lamp\n\nA lamp for the desk.\n" * 40})
+        await rig.run_turn("What is here?")
+        used = rig.conversation.measure()[1].used
+        entries = rig.views.inspector.requests.entries
+        listed = [entries.index(at, 0).data(ROW_ROLE) for at in range(entries.rowCount())]
+        assert len(listed) > 4
+        assert sum(row.tokens for row in listed) == used
+        assert f" {format_tokens(used)} / " in rig.window.top_bar.gauge.accessibleName()
+
+
+async def test_an_answer_never_begins_with_the_words_of_a_former_one(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = [asyncio.Event() for _ in range(3)]
+    replies = [
+        StreamedReply(
+            Text(f"Answer {n} begins"), Wait(go[n]), Text(" and ends."), Call("list_directory", "{}")
+        )
+        for n in range(2)
+    ]
+    async with (
+        ChatServer(
+            replies_in_order(*replies, StreamedReply(Text("Answer 2 begins"), Wait(go[2]), Text(".")))
+        ) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project", {"a.txt": "words"})
+        await rig.use_server(server)
+        rig.type_message("Go")
+        for n, going_on in enumerate(go):
+            await _drawn(rig, f"Answer {n} begins")
+            assert _last_words(rig).count("Answer") == 1
+            going_on.set()
+        await rig.wait_for_turn_end()
+        assert len(rig.rows(AssistantRow)) == 3
+
+
+async def test_what_is_typed_meanwhile_is_shown_waiting_and_sent_afterwards(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = asyncio.Event()
+    script = replies_in_order(
+        StreamedReply(Text("First"), Wait(go), Text(" answer")), text_reply("Second answer")
+    )
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("One")
+        await server.waiting.wait()
+        rig.type_message("Two")
+        await until(rig.next_message_lines, "the message waits in sight")
+        assert rig.next_message_lines() == ("Waiting to be sent: Two",)
+        assert rig.composer.text() == ""
+
+        go.set()
+        await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
+        await rig.wait_for_turn_end()
+        assert rig.next_message_lines() == ()
+        assert [row.text for row in rig.rows(UserRow)] == ["One", "Two"]
+        assert len(rig.events(MessageQueued)) == 1
+        asked = [one["content"] for one in server.bodies[-1]["messages"] if one["role"] == "user"]
+        assert asked == ["One", "Two"]
+
+
+async def test_what_waits_after_a_stop_is_sent_with_one_click(qapp: QApplication, tmp_path: Path) -> None:
+    script = replies_in_order(
+        StreamedReply(Text("Half an"), Wait(asyncio.Event())), text_reply("To the second")
+    )
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("One")
+        await until(lambda: rig.conversation.partial, "a part of the answer")
+        rig.type_message("Two")
+        await until(rig.next_message_lines, "the message waits in sight")
+        await rig.conversation.stop()
+        await rig.wait_for_turn_end()
+        await until(lambda: find_buttons(rig.chat, "send_now"), "it is offered")
+        press(rig.chat, "send_now")
+        await until(lambda: len(rig.events(TurnEnded)) == 2, "both turns ended")
+        assert [row.text for row in rig.rows(UserRow)] == ["One", "Two"]
+        await until(lambda: rig.next_message_lines() == (), "nothing waits")
+
+
+async def test_stop_keeps_what_was_said_and_the_next_turn_works(qapp: QApplication, tmp_path: Path) -> None:
+    script = replies_in_order(StreamedReply(Text("Half an"), Wait(asyncio.Event())), text_reply("Whole"))
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Go")
+        await until(lambda: rig.conversation.partial, "a part of the answer")
+        for _ in range(2):
+            QTest.keyClick(rig.composer.editor, Qt.Key.Key_Escape)
+        await rig.wait_for_turn_end()
+        assert rig.events(AssistantSpoke)[0].text == "Half an"
+        assert [row.text for row in rig.rows(DividerRow)] == ["Stopped"]
+
+        await rig.run_turn("Again")
+        assert rig.rows(AssistantRow)[-1].text == "Whole"
+        assert await rig.stored_events() == rig.conversation.session.log
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_message_that_cannot_be_kept_comes_back_into_the_composer(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.workspace.store.close()
+        rig.type_message("Do not lose me")
+        await until(lambda: rig.composer.text() == "Do not lose me", "the text is back")
+        await until(lambda: rig.rows(NoticeRow), "the reason is told")
+
+
+async def test_a_message_larger_than_the_window_is_refused_and_kept(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        huge = "some words and 42 numbers; " * 4_000
+        rig.composer.set_text(huge)
+        rig.type_message("")
+        await until(lambda: "too large" in rig.banner_text(), "the refusal")
+        assert rig.composer.text() == huge
+        assert not rig.events(UserSpoke)
+        rig.composer.set_text("")
+        await rig.run_turn("A small one")
+        assert rig.events(TurnEnded)[-1].how == "done"
+
+
+async def test_retry_asks_the_same_turn_again(qapp: QApplication, tmp_path: Path) -> None:
+    """No second copy of the user's message, and the failed attempt folds to one line."""
+    script = replies_in_order(api_error(400, "no such option"), text_reply("Here"))
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("Anybody?")
+        (notice,) = rig.rows(NoticeRow)
+        assert "retry" in notice.actions
+        rig.chat.view.action_triggered.emit(notice.key, "retry")
+        await until(lambda: len(rig.events(TurnEnded)) == 2, "the second attempt ended")
+        await rig.wait_for_turn_end()
+        assert rig.rows(AssistantRow)[-1].text == "Here"
+        assert [row.text for row in rig.rows(UserRow)] == ["Anybody?"]
+        assert [row.text for row in rig.rows(DividerRow)] == ["Attempt 1 failed"]
+        assert not rig.rows(NoticeRow)
+        assert server.requests[0].body == server.requests[1].body
+        assert await rig.stored_events() == rig.conversation.session.log
+
+
+async def test_a_server_that_is_down_is_waited_for(qapp: QApplication, tmp_path: Path) -> None:
+    """The turn goes on when the server is back; Try now does not wait for the end of the pause."""
+    busy = api_error(503, "restarting", headers={"retry-after": "300"})
+    async with open_window(qapp, tmp_path) as rig:
+        async with ChatServer(replies_in_order(busy)) as server:
+            await rig.open_folder("project")
+            await rig.use_server(server)
+            rig.type_message("Anybody?")
+            await until(lambda: rig.rows(NoticeRow), "the announcement")
+            port = server.port
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.what.startswith("Retrying in ")
+        assert notice.actions == ("try_now", "stop")
+        rig.chat.view.action_triggered.emit(notice.key, "try_now")  # nobody is there yet
+        await until(lambda: any("attempt 3" in row.what for row in rig.rows(NoticeRow)), "another pause")
+        async with ChatServer(replies_in_order(text_reply("Here")), port=port):
+            rig.chat.view.action_triggered.emit(notice.key, "try_now")
+            await rig.wait_for_turn_end()
+        assert rig.rows(AssistantRow)[-1].text == "Here"
+        assert [one.how for one in rig.events(TurnEnded)] == ["done"]
+        assert not rig.rows(NoticeRow)
+
+
+async def test_a_refused_key_leads_to_where_it_is_entered(qapp: QApplication, tmp_path: Path) -> None:
+    """The last part of an error is a button, in the chat and in a banner."""
+    script = replies_in_order(api_error(401, "Incorrect API key provided"))
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("Anybody?")
+        (notice,) = rig.rows(NoticeRow)
+        assert notice.actions == ("provider_settings", "retry")
+        settings = rig.wiring.settings
+        rig.chat.view.action_triggered.emit(notice.key, "provider_settings")
+        await until(settings.dialog.isVisible, "the page of providers")
+        settings.dialog.close()
+        rig.window.banners.action_clicked.emit("any error", "policy_settings")
+        await until(settings.dialog.policy.isVisible, "the page of the policy")
+        settings.dialog.close()
+
+
+async def test_stop_ends_the_wait_for_a_server(qapp: QApplication, tmp_path: Path) -> None:
+    busy = api_error(503, "restarting", headers={"retry-after": "300"})
+    async with ChatServer(replies_in_order(busy)) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Anybody?")
+        await until(lambda: rig.rows(NoticeRow), "the announcement")
+        rig.chat.view.action_triggered.emit(rig.rows(NoticeRow)[0].key, "stop")
+        await until(lambda: rig.events(TurnEnded), "the end")
+        await rig.wait_for_turn_end()
+        assert [(row.text, row.actions) for row in rig.rows(DividerRow)] == [
+            ("Stopped", ("continue", "retry"))
+        ]
+        assert not rig.rows(NoticeRow)
+
+
+async def test_whoever_speaks_while_reading_above_sees_the_answer(qapp: QApplication, tmp_path: Path) -> None:
+    lines = "\n\n".join(f"Line {number}" for number in range(60))
+    async with ChatServer(replies_in_order(text_reply(lines))) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("First")
+        view = rig.chat.view
+        view.setFocus()
+        QTest.keyClick(view, Qt.Key.Key_Home)
+        assert not view.is_following
+        QTest.keyClicks(view, "Again")
+        assert rig.composer.text() == "Again"
+        assert not view.is_following, "writing is not sending"
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Return)
+        assert view.is_following
+        await rig.wait_for_turn_end()
+
+
+async def test_the_seconds_until_the_model_is_asked_again_are_counted_down(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    busy = api_error(429, "Too many at once", headers={"retry-after": "2"})
+    told: list[str] = []
+    async with (
+        ChatServer(replies_in_order(busy, text_reply("Here"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+
+        def look(_index: int) -> None:
+            told.extend(f"{row.what} {row.why}" for row in rig.rows(NoticeRow))
+
+        rig.chat.model.row_appended.connect(look)
+        rig.chat.model.row_changed.connect(look)
+        rig.type_message("Anybody?")
+        await until(lambda: rig.events(TurnEnded), "the turn ended")
+        await rig.wait_for_turn_end()
+        assert rig.rows(AssistantRow)[-1].text == "Here"
+        assert not rig.rows(NoticeRow)
+    counted = list(dict.fromkeys(told))
+    assert counted[0].startswith("Retrying in 2 s (attempt 2)")
+    assert "Too many at once" in counted[0]
+    assert "in 1 s" in counted[1]
+
+
+async def _drawn(rig: WindowRig, words: str) -> None:
+    await until(lambda: _last_words(rig).endswith(words), f"{words} on screen")
+
+
+def _last_words(rig: WindowRig) -> str:
+    """What the view has drawn for the last row."""
+    board = rig.chat.view.chat_viewport
+    shapes = rig.chat.model.raw_rows()
+    drawn = board.widget_pool.visible.get(shapes[-1].key) if board.widget_pool and shapes else None
+    return drawn.text() if drawn is not None else ""

@@ -1,0 +1,98 @@
+"""A session that another model answered, as `run --base-url` leaves it: nothing changes before a choice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.errors import ModelNotChosen
+from helix_desktop.ui.chat.rows.row_types import AssistantRow
+from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+LABEL = "server/qwen3"
+
+
+async def answered(folder: Path, qapp: QApplication, server: ChatServer, label: str = LABEL) -> None:
+    """A session that a model answered which only this run was given."""
+    async with open_window(qapp, folder) as rig:
+        await rig.open_folder("project")
+        await rig.workspace.set_models(await rig.wiring.services.models.adhoc(label, server.base_url, 32_000))
+        await rig.run_turn("Hello")
+        assert [row.text for row in rig.rows(AssistantRow)] == ["Here"]
+
+
+def asked(rig: WindowRig) -> bool:
+    """Whether the window asks which model goes on."""
+    return "answered in this session" in rig.banner_text()
+
+
+async def test_it_is_shown_by_its_own_model_and_held_until_the_person_chose(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with ChatServer(replies_in_order(text_reply("Here"))) as server:
+        await answered(tmp_path, qapp, server)
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            assert f"{LABEL} answered in this session, and is not set up here." in rig.banner_text()
+            assert rig.window.top_bar.status() == "Ready · qwen3 · 2 messages"
+            assert rig.composer.model_button.text() == "qwen3"
+            rig.type_message("Go on")
+            await until(lambda: ModelNotChosen.WHAT in rig.banner_text(), "the refusal")
+            assert rig.composer.text() == "Go on"
+            assert not rig.conversation.is_running
+            with pytest.raises(ModelNotChosen):
+                rig.conversation.compact()
+            with pytest.raises(ModelNotChosen):
+                await rig.conversation.continue_turn("Continue.")
+
+            press(rig.window.banners, "go on")
+            await until(lambda: not rig.conversation.blocked_model, "the choice")
+            await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
+            assert not asked(rig)
+            assert ModelNotChosen.WHAT not in rig.banner_text()
+            await rig.wiring.workspace_controller.new_session()
+            await rig.wiring.workspace_controller.restore_last()
+            assert not asked(rig)
+            assert len(server.bodies) == 1
+
+
+async def test_where_its_provider_is_set_up_it_goes_on_with_it(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(replies_in_order(text_reply("Here"), text_reply("Again"))) as server:
+        await answered(tmp_path, qapp, server, "box/small")
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            first = rig.conversation.session.id
+            await rig.open_folder("other")
+            assert not asked(rig)
+            await rig.use_server(server)
+            await rig.wiring.workspace_controller.open_folder(tmp_path / "project")
+            assert rig.conversation.session.id == first
+            assert "this workspace uses the offline demo model" in rig.banner_text()
+            press(rig.window.banners, "back")
+            await until(lambda: rig.conversation.model.label == "box/small", "its own model")
+            await until(lambda: not asked(rig), "no question any more")
+            await rig.run_turn("And now?")
+            assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
+
+
+async def test_choosing_a_model_for_the_workspace_settles_it(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(replies_in_order(text_reply("Here"), text_reply("Again"))) as server:
+        await answered(tmp_path, qapp, server)
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            press(rig.window.banners, "choose")
+            await until(rig.wiring.settings.dialog.isVisible, "the page of providers")
+            rig.wiring.settings.dialog.hide()
+            await rig.use_server(server)
+            assert asked(rig), "whoever sets up another model has not chosen it yet"
+            rig.wiring.settings.dialog.providers.editor.use_requested.emit("box")
+            await until(lambda: not asked(rig), "the choice")
+            assert rig.window.top_bar.status() == "Ready · qwen3 so far, small next · 2 messages"
+            await rig.run_turn("And now?")
+            assert [row.text for row in rig.rows(AssistantRow)] == ["Here", "Again"]
+            assert rig.window.top_bar.status() == "Ready · small · 4 messages"

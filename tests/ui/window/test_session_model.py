@@ -1,0 +1,104 @@
+"""The composer's model button chooses for this session; the settings choose the workspace's default."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QApplication, QMenu
+
+from helix_desktop.config.settings import ModelEntry, Provider
+from helix_desktop.domain.events.session import ModelChosen
+from helix_desktop.ui.chat.rows.row_types import DividerRow
+from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def _furnish(rig: WindowRig, server: ChatServer) -> None:
+    """Open a workspace whose default is the larger of a provider's two models."""
+    await rig.open_folder("project")
+    entries = tuple(ModelEntry(name=name, window=32_000, reserve=1_000) for name in ("large", "small"))
+    box = Provider(name="box", base_url=server.base_url, models=entries, default_model="large")
+    desk = rig.wiring.services
+    await desk.save_settings(desk.settings.with_provider(box))
+    await desk.use_model(rig.workspace.id, "box/large")
+    await rig.wiring.workspace_controller.session_controller.show_model()
+
+
+async def _choose(rig: WindowRig, label: str) -> list[str]:
+    """Choose in the menu behind the model's name; the names of what was checked before."""
+    rig.composer.model_clicked.emit()
+    menu = next(one for one in rig.composer.findChildren(QMenu) if one.isVisible())
+    checked = [action.objectName() for action in menu.actions() if action.isChecked()]
+    action = menu.findChild(QAction, f"model:{label}")
+    assert isinstance(action, QAction)
+    facts = len(rig.events(ModelChosen))
+    action.trigger()
+    menu.close()
+    await until(lambda: len(rig.events(ModelChosen)) > facts, "the choice on record")
+    expected = label or rig.wiring.services.registry.get(rig.workspace.id).model
+    await until(lambda: rig.conversation.model.label == expected, "the model that was chosen")
+    await rig.wiring.workspace_controller.session_controller.show_model()
+    return checked
+
+
+async def test_a_model_is_chosen_for_the_session_alone_and_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        async with open_window(qapp, tmp_path) as rig:
+            await _furnish(rig, server)
+            first = rig.conversation.session.id
+            button = rig.composer.model_button
+            assert button.toolTip().startswith("Default model for this workspace")
+            assert await _choose(rig, "box/small") == ["model:"]
+            assert (button.text(), button.toolTip()) == ("small", "Model for this session")
+            assert [row.text for row in rig.rows(DividerRow)] == ["Model for this session: box/small"]
+            await rig.run_turn("Hello")
+            assert server.bodies[-1]["model"] == "small"
+            assert rig.wiring.services.registry.get(rig.workspace.id).model == "box/large"
+
+            await rig.wiring.workspace_controller.new_session()
+            assert button.text() == "large"
+            await rig.run_turn("And here?")
+            assert server.bodies[-1]["model"] == "large"
+            await rig.wiring.workspace_controller.open_session(first)
+            assert button.text() == "small"
+
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.restore_last()
+            await rig.wiring.workspace_controller.open_session(first)
+            assert rig.composer.model_button.text() == "small"
+            await rig.wiring.services.use_model(rig.workspace.id, "demo/offline")
+            assert rig.conversation.model.label == "box/small"
+            assert await _choose(rig, "") == ["model:box/small"]
+            assert rig.conversation.model.demo
+            assert rig.events(ModelChosen) == [ModelChosen("box/small"), ModelChosen("")]
+
+
+async def test_a_chosen_model_that_is_gone_holds_the_session(qapp: QApplication, tmp_path: Path) -> None:
+    async with (
+        ChatServer(replies_in_order(text_reply("ready"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await _furnish(rig, server)
+        await _choose(rig, "box/small")
+        desk = rig.wiring.services
+        await desk.use_model(rig.workspace.id, "demo/offline")
+        before = desk.settings
+        await desk.save_settings(before.with_provider_removed("box"))
+        await rig.wiring.workspace_controller.session_controller.show_model()
+        assert "box/small is chosen for this session, but isn't set up here." in rig.banner_text()
+        assert rig.conversation.blocked_model == "box/small"
+
+        await desk.save_settings(before)
+        await rig.wiring.workspace_controller.session_controller.show_model()
+        assert (rig.conversation.blocked_model, rig.conversation.model.label) == ("", "box/small")
+
+        await desk.save_settings(before.with_provider_removed("box"))
+        await rig.wiring.workspace_controller.session_controller.show_model()
+        press(rig.window.banners, "go on")
+        await until(lambda: not rig.conversation.blocked_model, "the choice")
+        assert rig.conversation.model.demo

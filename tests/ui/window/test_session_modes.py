@@ -1,0 +1,78 @@
+"""The mode of a session: chosen by mouse or keys, kept, shown, and told to the model."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.events.session import ModeChanged
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow, DividerRow, ToolRow
+from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, text_reply
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def writes(request: dict[str, object]) -> Reply:
+    """A model that writes one file for each message, then says so."""
+    messages = request["messages"]
+    assert isinstance(messages, list)
+    if messages[-1]["role"] == "user":
+        arguments = f'{{"path": "f{len(messages)}.txt", "content": "made"}}'
+        return StreamedReply(Call("write_file", arguments, id=f"call{len(messages)}"))
+    return text_reply("Ended.")
+
+
+def shown(rig: WindowRig) -> str:
+    """The mode as a screen reader says it."""
+    return rig.window.top_bar.mode.accessibleName()
+
+
+async def test_a_mode_is_chosen_told_and_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(writes) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        assert shown(rig) == "Mode: Ask"
+        QTest.keyClick(rig.composer.editor, Qt.Key.Key_Period, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: shown(rig) == "Mode: Plan", "mode plan")
+        assert rig.window.commands.mode_plan.isChecked()
+        await rig.run_turn("Go")
+        assert [row.state for row in rig.rows(ToolRow)] == ["denied"]
+        assert not list((tmp_path / "project").iterdir())
+        said = [one["content"] for one in server.bodies[0]["messages"] if one["role"] == "user"]
+        assert said[0].startswith("[Mode: plan]")
+        assert [row.text for row in rig.rows(DividerRow)] == [
+            "Mode plan: the agent reads and plans, and changes nothing"
+        ]
+
+        rig.window.commands.mode_auto.trigger()
+        await until(lambda: shown(rig) == "Mode: Auto", "mode auto")
+        await rig.run_turn("Go on")
+        assert rig.rows(ToolRow)[-1].state == "ok"
+        assert rig.rows(ApprovalRow) == []
+        assert [one.mode for one in rig.events(ModeChanged)] == ["plan", "auto"]
+
+        auto = rig.conversation.session.id
+        await rig.wiring.workspace_controller.new_session()
+        assert shown(rig) == "Mode: Ask", "it is the session's"
+        await rig.wiring.workspace_controller.open_session(auto)
+        assert shown(rig) == "Mode: Auto"
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert shown(rig) == "Mode: Auto", "and stays with it"
+
+
+async def test_auto_answers_the_questions_that_wait(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(writes) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Go")
+        await until(lambda: rig.rows(ApprovalRow), "a question")
+        rig.window.commands.mode_auto.trigger()
+        await rig.wait_for_turn_end()
+        assert rig.rows(ApprovalRow) == []
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]

@@ -1,0 +1,252 @@
+"""Settings that take effect: providers against a real server, policy, theme, keys of the keyboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
+
+from helix_desktop.config.settings import ModelEntry
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
+from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.ui.settings.forms import ProviderForm
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    Hang,
+    StreamedReply,
+    api_error,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.model_servers.local_servers import OLLAMA, run_server
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def _form(server: ChatServer, **changed: str) -> ProviderForm:
+    given = {"id": "", "name": "My Box", "base_url": server.base_url, "model": "small", "key": "sesame"}
+    fields = {**given, **changed}
+    entry = ModelEntry(name=fields["model"], window=32_000, reserve=1_000)
+    return ProviderForm(
+        fields["id"],
+        fields["name"],
+        fields["base_url"],
+        models=(entry,),
+        default_model=entry.name,
+        key=fields["key"],
+    )
+
+
+def obliging(request: dict[str, Any]) -> StreamedReply:
+    """A model that counts, and calls the one tool of a test."""
+    tools = [tool["function"]["name"] for tool in request.get("tools", ())]
+    if tools == ["report_word"]:
+        return StreamedReply(Call("report_word", '{"word": "lighthouse"}'))
+    return text_reply("one, ", "two")
+
+
+def _checks(rig: WindowRig) -> str:
+    """The lines below the fields: name, state, what was found."""
+    footer = rig.wiring.settings.dialog.providers.editor.footer
+    names = [one.accessibleName() for one in footer.findChildren(QWidget) if not one.isHidden()]
+    return "\n".join(name for name in names if ": " in name)
+
+
+async def test_a_provider_is_listed_tested_saved_and_used(qapp: QApplication, tmp_path: Path) -> None:
+    async with ChatServer(obliging) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("providers")
+        page = rig.wiring.settings.dialog.providers
+        page.editor.models_requested.emit(_form(server, name=""))
+        await until(lambda: "2 offered" in _checks(rig), "the list of models")
+        checklist = page.editor.models.checklist
+        assert not checklist.isHidden()
+        assert not checklist.add.isEnabled()
+
+        page.editor.test_requested.emit(_form(server))
+        await until(lambda: "Tools: ok" in _checks(rig), "the test")
+        assert "Reach: ok. answered in" in _checks(rig)
+        assert "TLS: ok. not used: the way stays on this machine" in _checks(rig)
+        assert "Key: ok. the key is accepted" in _checks(rig)
+        assert "Streaming: ok" in _checks(rig)
+        # A server is also asked, without a key, what it says of its models; when, nobody knows.
+        spoken = [
+            one for one in server.requests if one.method == "POST" and one.path.endswith("/completions")
+        ]
+        assert spoken
+        assert {one.headers["authorization"] for one in spoken} == {"Bearer sesame"}
+
+        page.editor.saved.emit(_form(server))
+        await until(lambda: "Saved: ok. my-box" in _checks(rig), "saved")
+        assert rig.wiring.services.settings.provider("my-box") is not None
+        saved = (tmp_path / "data" / "settings.toml").read_text()
+        assert "my-box" in saved
+        assert "sesame" not in saved
+
+        page.editor.use_requested.emit("my-box")
+        await until(lambda: rig.conversation.model.label == "my-box/small", "in use")
+        rig.wiring.settings.dialog.close()
+        await rig.run_turn("Hello")
+        assert rig.events(AssistantSpoke)[0].model == "my-box/small"
+
+
+async def test_a_provider_that_goes_leaves_no_workspace_without_a_model(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with (
+        ChatServer(replies_in_order(text_reply("ready"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        editor = rig.wiring.settings.dialog.providers.editor
+        editor.saved.emit(_form(server))
+        await until(lambda: rig.wiring.services.settings.providers, "saved")
+        editor.use_requested.emit("my-box")
+        await until(lambda: rig.conversation.model.label == "my-box/small", "in use")
+        editor.saved.emit(_form(server, id="my-box", name="Other"))
+        await until(lambda: rig.conversation.model.label == "other/small", "renamed")
+        assert rig.wiring.services.registry.get(rig.workspace.id).model == "other/small"
+        editor.remove_requested.emit("other")
+        await until(lambda: rig.conversation.model.demo, "the demo model again")
+        assert rig.wiring.services.settings.model == ""
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.conversation.model.demo
+
+
+async def test_a_wrong_key_a_taken_name_and_half_a_form_are_told(qapp: QApplication, tmp_path: Path) -> None:
+    refusal = api_error(401, "Incorrect API key provided", "invalid_api_key")
+    async with ChatServer(replies_in_order(refusal)) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("providers")
+        editor = rig.wiring.settings.dialog.providers.editor
+        editor.test_requested.emit(_form(server))
+        await until(lambda: "Key: failed" in _checks(rig), "the refusal")
+        assert "Incorrect API key provided" in _checks(rig)
+        assert "Streaming: not tried" in _checks(rig)
+        assert "sesame" not in _checks(rig)
+        # At once: what the first test still has to say must not cover what is said of the second.
+        editor.test_requested.emit(_form(server, base_url="not an address"))
+        await until(lambda: "Give a web address" in _checks(rig), "the address is marked")
+        editor.saved.emit(_form(server))
+        await until(lambda: "Saved: ok" in _checks(rig), "saved")
+        for taken in ("my box", "demo"):
+            editor.saved.emit(_form(server, name=taken))
+            await until(lambda: "already" in _checks(rig), "the name is taken")
+            editor.show_notices(())
+
+        await rig.use_server(server)
+        await rig.run_turn("Hello")
+        assert rig.events(TurnEnded)[0].how == "failed"
+        assert "Incorrect API key" in rig.events(TurnEnded)[0].why
+
+
+async def test_a_test_can_be_stopped_and_is_over_at_once(qapp: QApplication, tmp_path: Path) -> None:
+    async with (
+        ChatServer(replies_in_order(StreamedReply(Hang()))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.wiring.settings.show("providers")
+        editor = rig.wiring.settings.dialog.providers.editor
+        editor.test_requested.emit(_form(server))
+        await until(lambda: "Streaming: running" in _checks(rig), "waiting for the answer")
+        press(editor.footer, "test_provider")
+        await until(lambda: "Streaming: not tried. stopped" in _checks(rig), "stopped")
+        assert "Reach: ok" in _checks(rig)
+
+
+async def test_a_local_server_is_found_when_somebody_looks_and_added_with_one_click(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with run_server(OLLAMA) as server, open_window(qapp, tmp_path) as rig:
+        rig.wiring.services.models.local_ports = (server.port, 1)
+        await rig.open_folder("project")
+        await rig.wiring.settings.show("providers")
+        page = rig.wiring.settings.dialog.providers
+        assert server.request_lines == [], "nothing is asked before somebody wants to know"
+        press(page, "find_servers")
+        await until(
+            lambda: "GET /api/ps" in server.request_lines and not page.found_servers.text(),
+            "the server found",
+        )
+        press(page.found_servers, "add")
+        await until(lambda: rig.wiring.services.settings.provider("ollama"), "added")
+        await until(lambda: "Added: ok. ollama" in _checks(rig), "said so")
+
+        press(page.editor.footer, "use_provider")
+        await until(lambda: rig.conversation.model.label == "ollama/qwen3:8b", "the loaded model in use")
+        assert rig.conversation.model.window == 32_768
+        info = rig.wiring.services.settings.find_model(
+            "ollama/idle:latest", rig.wiring.services.models.catalog
+        )[1]
+        assert info.window == 4_096
+
+    async with open_window(qapp, tmp_path) as rig:  # what the server said is kept
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.conversation.model.window == 32_768
+
+
+async def test_a_policy_takes_effect_at_once_and_stays(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.wiring.settings.show("policy")
+        page = rig.wiring.settings.dialog.policy
+        entry = page.control("protect_steps")
+        assert isinstance(entry, QLineEdit)
+        rig.wiring.settings.dialog.activateWindow()
+        await until(rig.wiring.settings.dialog.isActiveWindow, "the dialog in front")
+        entry.setFocus()
+        await until(entry.hasFocus, "the keyboard in the field")
+        entry.selectAll()
+        QTest.keyClicks(entry, "3")
+        entry.editingFinished.emit()
+        assert rig.workspace.policy.protect_steps == 3
+        assert page.control("protect_steps").hasFocus()
+        page.changed.emit({"handover_at": 0.5})
+        now = rig.conversation.measure()[1]
+        left = f"compacts in ~{format_tokens(now.window // 2 - now.used)}"
+        await until(lambda: left in rig.window.top_bar.gauge.accessibleName(), "the gauge")
+        page.changed.emit({"sweep_min": 30_000})
+        assert page.error_text("sweep_min") == "“Smallest batch” must not be above “Largest batch”."
+        assert rig.workspace.policy.sweep_min == 2_000
+        rig.wiring.settings.dialog.close()
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        assert (rig.workspace.policy.protect_steps, rig.workspace.policy.handover_at) == (3, 0.5)
+        rig.wiring.settings.dialog.policy.profile_chosen.emit("plain")
+        assert rig.workspace.policy.sweep == "at once"
+        assert rig.workspace.policy.protect_steps == 10
+        assert not rig.events(SweepMade)
+        rig.wiring.settings.dialog.policy.profile_chosen.emit("off")
+        assert not rig.workspace.policy.enabled
+        rig.wiring.settings.dialog.policy.changed.emit({"enabled": True})
+        assert rig.workspace.policy == PROFILES["balanced"]
+
+
+async def test_theme_text_size_and_enter_are_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        rig.window.commands.theme_dark.trigger()
+        rig.window.commands.zoom_in.trigger()
+        bigger = rig.context.appearance.text_px
+        rig.wiring.settings.dialog.appearance.enter_sends_chosen.emit(False)
+        await until(lambda: not rig.wiring.services.settings.enter_sends, "kept")
+        rig.type_message("first")
+        rig.type_message("second", send=False)
+        assert rig.composer.text() == "first\nsecond"
+        await until(lambda: rig.wiring.services.settings.theme == "dark", "the theme is kept")
+
+    async with open_window(qapp, tmp_path) as rig:
+        assert rig.context.appearance.mode == "dark"
+        assert rig.context.appearance.text_px == bigger
+        assert not rig.composer.enter_sends

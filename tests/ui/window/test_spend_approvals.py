@@ -1,0 +1,99 @@
+"""Questions about what background work may read, in the real window."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtWidgets import QApplication, QPushButton
+
+from helix_desktop.domain.events.summary import SECTIONS, HandoverMade, ObservationsMade
+from helix_desktop.ui.design.cost_format import cost_text
+from helix_desktop.ui.design.pill import Pill
+from helix_desktop.ui.handover.dialog import HandoverDialog
+from helix_desktop.ui.timeline.observations_view import ObservationsView
+from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+SUMMARY = "\n".join(f"## {title}\n- Words about it. [e3]" for title in SECTIONS)
+ASKING = {
+    "observe_at": 0.05, "observe_place_at": 0.9, "ask_above": 1_000, "handover_least_gain": 0.0,
+    "handover_keep": 0.02,
+}  # fmt: skip
+
+
+def answers(request: dict[str, Any]) -> Reply:
+    """Long answers, observations and handovers."""
+    last = str(request["messages"][-1]["content"])
+    if last.startswith("[Write observations]"):
+        return text_reply("- (1) It was talked about, at length and with many words. [e3]\n" * 30)
+    return text_reply(SUMMARY) if last.startswith("[Write a handover]") else text_reply("some words " * 700)
+
+
+def click(rig: WindowRig, name: str) -> None:
+    """Click a button of a banner by its name."""
+    button = rig.window.banners.findChild(QPushButton, name)
+    assert button is not None
+    button.click()
+
+
+async def talked(rig: WindowRig, server: ChatServer, turns: int = 6) -> None:
+    """So many turns with long answers."""
+    await rig.open_folder("project")
+    await rig.use_server(server)
+    await rig.change_policy(**ASKING)
+    for _ in range(turns):
+        await rig.run_turn("Go on")
+
+
+async def test_the_question_stands_in_its_session_until_it_is_answered(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    """It survives a look at another session, blocks no turn, and its card then says what it took."""
+    async with ChatServer(answers) as server, open_window(qapp, tmp_path) as rig:
+        await talked(rig, server)
+        first = rig.conversation.session.id
+        await until(lambda: "Update observations?" in rig.banner_text(), "the question")
+        assert "price unknown" in rig.banner_text()
+        await rig.wiring.workspace_controller.new_session()
+        assert "Update observations?" not in rig.banner_text()
+        await rig.wiring.workspace_controller.open_session(first)
+        assert "Update observations?" in rig.banner_text()
+        await rig.run_turn("A word")
+        assert "Update observations?" in rig.banner_text()
+        assert rig.events(ObservationsMade) == []
+        click(rig, "spend-observations:allow")
+        await until(lambda: "Update observations?" not in rig.banner_text(), "no question")
+        await rig.wait_for_turn_end()
+        (made,) = rig.events(ObservationsMade)
+        rig.window.show_page("timeline")
+        took = cost_text(made.spent, made.cost)
+        timeline = rig.views.timeline
+        await until(lambda: timeline.findChildren(ObservationsView), "its card")
+        assert took.endswith("tokens · price unknown")
+        assert f"used {took}" in [one.text() for one in timeline.findChildren(Pill)]
+
+
+async def test_the_dialog_says_what_a_handover_takes(qapp: QApplication, tmp_path: Path) -> None:
+    """Before anything is written, and again for another end; the same work then needs no question."""
+    async with ChatServer(answers) as server, open_window(qapp, tmp_path) as rig:
+        await talked(rig, server)
+        click(rig, "spend-observations:refuse")
+        rig.window.commands.compact_now.trigger()
+        await until(lambda: rig.wiring.workspace_controller.rewrites.handover_presenter, "the dialog")
+        by_hand = rig.wiring.workspace_controller.rewrites.handover_presenter
+        assert by_hand is not None
+        dialog: HandoverDialog = by_hand.dialog
+        await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price")
+        furthest = dialog.estimate_label.text()
+        assert furthest.endswith("tokens · price unknown")
+        dialog.range_box.setCurrentIndex(dialog.range_box.count() - 1)
+        await until(lambda: dialog.estimate_label.text().startswith("Reads ≈ "), "the price of another end")
+        assert dialog.estimate_label.text() != furthest
+        dialog.draft_button.click()
+        await until(lambda: dialog.step == "draft", "the draft")
+        dialog.commit_button.click()
+        await until(lambda: rig.events(HandoverMade), "the handover")

@@ -1,0 +1,219 @@
+"""Two workspaces and several sessions in one window."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.domain.errors import DigestUnknown
+from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.store.remote.open_store import connect
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    Text,
+    Wait,
+    api_error,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.store.builders import make_summary, user_message_event
+from tests.support.window.window_rig import open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+async def test_a_turn_goes_on_unseen_and_is_whole_when_one_comes_back(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = asyncio.Event()
+    held = StreamedReply(Text("One "), Wait(go), Text("two"), Call("list_directory", "{}"))
+    async with (
+        ChatServer(replies_in_order(held, text_reply("Three"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        first = await rig.open_folder("first", {"a.txt": "words"})
+        await rig.use_server(server)
+        rig.type_message("Go")
+        await until(lambda: rig.conversation.partial == "One ", "the beginning")
+        talk = rig.conversation
+        await rig.open_folder("second")
+        assert not rig.rows(UserRow)
+        assert not rig.composer.running
+        assert talk.is_running
+
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert rig.composer.running
+        live = [row for row in rig.rows(AssistantRow) if row.streaming]
+        assert [row.text for row in live] == ["One "]
+
+        await rig.wiring.workspace_controller.open_workspace(
+            next(one.id for one in rig.wiring.services.registry.list_workspaces() if one.id != first)
+        )
+        go.set()
+        await until(lambda: not talk.is_running, "the unseen turn ended")
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert [row.text for row in rig.rows(AssistantRow)] == ["One two", "Three"]
+        assert [row.state for row in rig.rows(ToolRow)] == ["ok"]
+        assert not rig.composer.running
+
+
+async def test_a_retry_that_is_waited_for_is_still_told_when_one_comes_back(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    go = asyncio.Event()
+    busy = api_error(503, "busy", headers={"retry-after": "2"})
+    held = StreamedReply(Wait(go), Text("Here."))
+    async with ChatServer(replies_in_order(busy, held)) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Go")
+        await until(lambda: rig.rows(NoticeRow), "the announcement")
+        told, waiting = rig.rows(NoticeRow)[0], rig.conversation.session.id
+        await rig.wiring.workspace_controller.new_session()
+        assert not rig.rows(NoticeRow)
+
+        await rig.wiring.workspace_controller.open_session(waiting)
+        (again,) = rig.rows(NoticeRow)
+        assert again.why == told.why
+        assert again.what.startswith("Retrying ")
+        await until(lambda: "Retrying now" in rig.rows(NoticeRow)[0].what, "the end of the wait")
+
+        go.set()
+        await rig.wait_for_turn_end()
+        await rig.wiring.workspace_controller.new_session()
+        await rig.wiring.workspace_controller.open_session(waiting)
+        assert [row.text for row in rig.rows(AssistantRow)] == ["Here."]
+        assert not rig.rows(NoticeRow)
+
+
+async def test_two_quick_switches_end_where_the_last_one_went(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first", {"README.md": "# First"})
+        await rig.run_turn("What is the first?")
+        second = await rig.open_folder("second", {"README.md": "# Second"})
+        await rig.run_turn("What is the second?")
+        shell = rig.wiring.workspace_controller
+        for wanted, words in ((first, "What is the first?"), (second, "What is the second?")):
+            other = second if wanted == first else first
+            await asyncio.gather(
+                shell.open_workspace(wanted), shell.open_workspace(other), shell.open_workspace(wanted)
+            )
+            assert rig.workspace.id == wanted == shell.active_workspace_id
+            assert [row.text for row in rig.rows(UserRow)] == [words]
+            assert rig.window.sidebar.session_list.sessions()[0].title == words
+
+
+async def test_drafts_belong_to_their_session_and_survive_a_restart(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        first = await rig.open_folder("first")
+        await rig.run_turn("Hello")
+        rig.type_message("half a thought", send=False)
+        await rig.wiring.workspace_controller.new_session()
+        assert rig.composer.text() == ""
+        rig.type_message("another", send=False)
+        await rig.open_folder("second")
+        assert rig.composer.text() == ""
+        await rig.wiring.workspace_controller.open_workspace(first)
+        assert rig.composer.text() == "another"
+        saved = {one.title: one.id for one in await rig.workspace.sessions()}
+        await rig.wiring.workspace_controller.open_session(saved["Hello"])
+        assert rig.composer.text() == "half a thought"
+        rig.context.appearance.set_mode("dark")
+        rig.window.resize(700, 600)
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.restore_last()
+        assert rig.workspace.id == first
+        assert rig.composer.text() == "half a thought"
+        assert [row.text for row in rig.rows(UserRow)] == ["Hello"]
+        assert rig.context.appearance.mode == "dark"
+        assert (rig.window.width(), rig.window.height()) == (700, 600)
+
+
+async def test_words_typed_while_a_draft_loads_are_kept(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first")
+        await rig.run_turn("Hello")
+        rig.type_message("draft", send=False)
+        old = rig.conversation.session.id
+        await rig.wiring.workspace_controller.new_session()
+        switching = asyncio.ensure_future(rig.wiring.workspace_controller.open_session(old))  # noqa: TID251 - awaited below
+        await until(lambda: rig.conversation.session.id == old, "the other session is on its way")
+        rig.type_message(" typed", send=False)
+        await switching
+        assert rig.composer.text() == "draft typed"
+
+
+async def test_a_key_held_down_begins_one_session(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await asyncio.gather(*(rig.wiring.workspace_controller.new_session() for _ in range(5)))
+        assert len(await rig.workspace.sessions()) == 1
+        await rig.run_turn("Hello")
+        await rig.wiring.workspace_controller.new_session()
+        assert len(await rig.workspace.sessions()) == 2
+
+
+async def test_nothing_of_one_workspace_is_reached_from_the_other(qapp: QApplication, tmp_path: Path) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("first", {"README.md": "# Secret of the first"})
+        await rig.run_turn("Look")
+        digest = rig.last_output("read_file").digest
+        entries = await rig.workspace.store.totals()
+        assert entries.entries > 0
+        await rig.open_folder("second", {"other.txt": "words"})
+        rig.window.show_page("cache")
+        await until(rig.views.cache.empty.isVisible, "an empty cache")
+        with pytest.raises(DigestUnknown):
+            await rig.workspace.attach(digest)
+        assert await rig.workspace.store.find(digest[:12]) == []
+        assert rig.window.sidebar.session_list.session_count() == 1
+
+
+async def test_closing_in_the_middle_of_a_turn_leaves_a_log_to_go_on_from(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    held = replies_in_order(StreamedReply(Text("Half"), Wait(asyncio.Event())))
+    async with ChatServer(held) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Go")
+        await until(lambda: rig.conversation.partial == "Half", "a part of the answer")
+    async with (
+        ChatServer(replies_in_order(text_reply("Whole"))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.wiring.workspace_controller.restore_last()
+        assert [row.text for row in rig.rows(AssistantRow)] == ["Half"]
+        assert len(rig.events(TurnEnded)) == 1
+        await rig.use_server(server)
+        await rig.run_turn("Go on")
+        assert rig.rows(AssistantRow)[-1].text == "Whole"
+        assert await rig.stored_events() == rig.conversation.session.log
+
+
+async def test_sessions_of_another_process_appear_and_go_by_themselves(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    async with open_window(qapp, tmp_path) as rig:
+        identity = await rig.open_folder("project")
+        await rig.run_turn("Hello")
+        listed = rig.window.sidebar.session_list
+        guest = await connect(rig.wiring.services.registry.store_folder(identity), identity)
+        try:
+            await guest.commit(
+                "of-a-guest", [user_message_event(1, "From outside")], summary=make_summary("of-a-guest")
+            )
+            await until(lambda: "a title" in [one.title for one in listed.sessions()], "the session")
+            await guest.retention.trash_session("of-a-guest")
+            await until(lambda: "a title" not in [one.title for one in listed.sessions()], "it gone")
+        finally:
+            await guest.close()

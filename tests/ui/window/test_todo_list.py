@@ -1,0 +1,109 @@
+"""The agent's list in the real window: its cards, and the line above the composer while it works."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.ui.chat.items.todo import TodoCard
+from helix_desktop.ui.chat.rows.row_types import ToolRow, accessible_name, source_text
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+STEPS = ("Read it", "Write it", "Run it")
+
+
+def listed(done: int) -> StreamedReply:
+    """A call that writes the list with so many items done."""
+    status = ["done" if at < done else "in_progress" if at == done else "pending" for at in range(len(STEPS))]
+    items = [{"content": words, "status": one} for words, one in zip(STEPS, status, strict=True)]
+    return StreamedReply(Call("todo", json.dumps({"items": items}), id=f"t{done}"))
+
+
+def waits() -> StreamedReply:
+    """A call that a person has to answer."""
+    return StreamedReply(Call("run_command", '{"command": "true"}', id="w"))
+
+
+def sheet(rig: WindowRig, number: int) -> TodoCard:
+    """The card of a list, by its number."""
+    board = rig.chat.view.chat_viewport
+    index = board.model.index_of(rig.rows(ToolRow)[number].key)
+    assert index is not None
+    found = board.item(index)
+    assert isinstance(found, TodoCard)
+    return found
+
+
+async def test_the_newest_list_is_open_and_stays_in_sight(qapp: QApplication, tmp_path: Path) -> None:
+    script = replies_in_order(listed(0), listed(1), waits(), listed(3), text_reply("Done."))
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        panel = rig.chat.todo_panel
+        rig.type_message("Do it")
+        await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
+        await until(panel.isVisible, "the list above the composer")
+        assert [item.status for item in panel.items] == ["done", "in_progress", "pending"]
+        old, new = rig.rows(ToolRow)[:2]
+        assert (old.is_newest, new.is_newest) == (False, True)
+        assert [len(sheet(rig, number).texts) for number in (0, 1)] == [0, 3]
+        assert accessible_name(new) == "To do, 1 of 3 done"
+        assert source_text(new).splitlines()[1:] == list(STEPS)
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+        assert not panel.isVisible()
+        assert [row.is_newest for row in rig.rows(ToolRow) if row.todo] == [False, False, True]
+
+
+async def test_a_list_opens_with_a_click_and_so_does_the_line(qapp: QApplication, tmp_path: Path) -> None:
+    script = replies_in_order(listed(0), listed(1), waits(), text_reply("Done."))
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Do it")
+        await until(rig.chat.todo_panel.isVisible, "the list above the composer")
+        await until(lambda: len(rig.rows(ToolRow)) == 3, "three calls")
+        board = rig.chat.view.chat_viewport
+        placed = next(
+            one
+            for one in board.scroll_layout.placed
+            if one.row_index == board.model.index_of(rig.rows(ToolRow)[0].key)
+        )
+        point = QPointF(
+            board.column.left + 40, placed.y + board.item_cache.gap(placed.row_index) + 20
+        ).toPoint()
+        QTest.mouseClick(rig.chat.view.viewport(), Qt.MouseButton.LeftButton, pos=point)
+        assert len(sheet(rig, 0).texts) == 3
+        closed = rig.chat.todo_panel.height()
+        line = rig.chat.todo_panel.childAt(60, 20)
+        assert line is not None
+        QTest.mouseClick(line, Qt.MouseButton.LeftButton)
+        await until(lambda: rig.chat.todo_panel.height() > closed, "the whole list above the composer")
+        await rig.answer_approval("once")
+        await rig.wait_for_turn_end()
+
+
+async def test_a_list_that_was_refused_is_a_call_that_failed(qapp: QApplication, tmp_path: Path) -> None:
+    items = [{"content": "both", "status": "in_progress"}] * 2
+    script = replies_in_order(StreamedReply(Call("todo", json.dumps({"items": items}))), text_reply("Oh."))
+    async with ChatServer(script) as server, open_window(qapp, tmp_path) as rig:
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        await rig.run_turn("Do it")
+        board = rig.chat.view.chat_viewport
+        index = board.model.index_of(rig.rows(ToolRow)[0].key)
+        assert index is not None
+        assert not isinstance(board.item(index), TodoCard)

@@ -1,0 +1,254 @@
+"""Every gauge shows one figure: what the next request would contain, whatever happened to the session."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import count, cycle
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import msgspec
+import pytest
+from PySide6.QtWidgets import QApplication
+
+from helix_desktop.context.summaries.observation_task import OBSERVE, REFINE
+from helix_desktop.context.summaries.summary_task import OPENING
+from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
+from helix_desktop.domain.events.rewrite import SweepMade
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.summary import HandoverMade
+from tests.support.cli_rig import Cli
+from tests.support.model_servers.chat_server import (
+    Call,
+    ChatServer,
+    StreamedReply,
+    Text,
+    TokenCounts,
+    replies_in_order,
+    text_reply,
+)
+from tests.support.scripted_model import OBSERVATIONS, SUMMARY
+from tests.support.window.usage_checks import (
+    FIXED_ROW_KINDS,
+    check_cache_totals,
+    check_gauge_accuracy,
+    check_usage_displays,
+    count_message_tokens,
+    inspector_rows,
+    sidebar_item,
+)
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+FILES = {f"part{n}.txt": f"Part {n}.\n" + f"line of part {n} with some words\n" * 120 for n in range(8)}
+SWEEPING = {"protect_steps": 2, "protect_tokens": 2_500, "sweep": "at once", "handover_at": 0.95}
+
+
+def _reads_all() -> ChatServer:
+    reads = [StreamedReply(Call("read_file", f'{{"path": "part{n}.txt"}}', id=f"c{n}")) for n in range(8)]
+    return ChatServer(replies_in_order(*reads, text_reply("All read.")))
+
+
+def _true(rig: WindowRig) -> float:
+    return rig.conversation.measure()[1].share
+
+
+async def test_the_sidebar_follows_each_change_and_keeps_it(qapp: QApplication, tmp_path: Path) -> None:
+    """Undo, redo, another policy and another model, and a restart."""
+    async with _reads_all() as server:
+        async with open_window(qapp, tmp_path) as rig:
+            identity = await rig.open_folder("project", FILES)
+            await rig.use_server(server)
+            await rig.change_policy(**SWEEPING)
+            await rig.run_turn("Read everything")
+            swept = _true(rig)
+            assert sidebar_item(rig).used == swept
+            seq = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, SweepMade))
+            rig.wiring.workspace_controller.rewrites.undo(seq)
+            await until(
+                lambda: _true(rig) > swept and sidebar_item(rig).used == _true(rig), "the undo listed"
+            )
+            session, used = rig.conversation.session.id, rig.conversation.measure()[1].used
+            await rig.wiring.workspace_controller.new_session()
+
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.open_workspace(identity)
+            assert rig.conversation.session.id != session
+            assert rig.workspace.find_open(session) is None
+            await until(
+                lambda: sidebar_item(rig, session).used == used / 32_000, "the closed session's figure"
+            )
+            await rig.use_server(server, window=64_000)
+            await until(
+                lambda: sidebar_item(rig, session).used == used / 64_000, "the closed one in the new window"
+            )
+            await rig.wiring.workspace_controller.open_session(session)
+            assert sidebar_item(rig).used == _true(rig) == used / 64_000
+
+
+async def test_what_an_older_version_stored_is_counted_again(qapp: QApplication, tmp_path: Path) -> None:
+    """Its figures are not believed: the log says how full the context is."""
+    async with _reads_all() as server:
+        async with open_window(qapp, tmp_path) as rig:
+            identity = await rig.open_folder("project", FILES)
+            await rig.use_server(server)
+            await rig.run_turn("Read everything")
+            session, true = rig.conversation.session.id, _true(rig)
+            await rig.wiring.workspace_controller.new_session()
+            stored = next(one for one in await rig.workspace.sessions() if one.id == session)
+
+            old = msgspec.structs.replace(stored, used=31_000, count=None)
+            await rig.workspace.store.commit(session, summary=old)
+
+        async with open_window(qapp, tmp_path) as rig:
+            await rig.wiring.workspace_controller.open_workspace(identity)
+            assert rig.workspace.find_open(session) is None
+            await until(lambda: sidebar_item(rig, session).used == true, "the true figure")
+            (again,) = [one for one in await rig.workspace.sessions() if one.id == session]
+            assert again == stored
+
+
+class _Play:
+    """A seeded run of everything that changes what the next request contains."""
+
+    def __init__(self, rig: WindowRig, seed: int) -> None:
+        self.rig, self._random = rig, Random(seed)
+        self._parts, self._models = count(), cycle((24_000, 200_000, 32_000))
+        self.factor = 1.0
+        self.fixed: set[tuple[int, ...]] = set()
+        self._reported: set[str] = set()  # models that have said how they count
+        self._server: ChatServer | None = None
+
+    async def answer(self, request: dict[str, Any]) -> StreamedReply:
+        """Read a file, then end the turn; write what summaries are asked for; report a count of its own."""
+        messages = request["messages"]
+        frame = self.rig.conversation.session.settings and self.rig.conversation.session.settings()[1]
+        assert frame is not None
+        tokens = await count_message_tokens(self.rig, messages) + (
+            frame.tools_tokens if request.get("tools") else 0
+        )
+        usage = TokenCounts(round(self.factor * tokens), 5)
+        self._reported.add(request["model"])
+        asked = messages[-1]["content"]
+        if messages[-1]["role"] == "user" and asked.startswith(OPENING):
+            return StreamedReply(Text(SUMMARY), usage=usage)
+        if messages[-1]["role"] == "user" and asked.startswith((OBSERVE, REFINE)):
+            return StreamedReply(Text(OBSERVATIONS), usage=usage)
+        if messages[-1]["role"] == "user":
+            part = next(self._parts) % len(FILES)
+            return StreamedReply(
+                Call("read_file", f'{{"path": "part{part}.txt"}}', id=f"c{tokens}"), usage=usage
+            )
+        return StreamedReply(Text("That is read."), usage=usage)
+
+    async def use(self, server: ChatServer) -> None:
+        """Begin with a model of this server."""
+        self._server = server
+        await self._model()
+
+    async def step(self, what: str) -> None:
+        """Do one thing, then compare every place with every other and with an own count."""
+        before = self.rig.conversation.measure()[1].used
+        made = len(self.rig.events(HandoverMade))
+        await getattr(self, f"_{what}")()
+        await self.rig.wait_for_turn_end()
+        known = self.rig.conversation.model.label.partition("/")[2] in self._reported
+        gauge = await check_gauge_accuracy(self.rig, self.factor if known else 1.0)
+        await check_usage_displays(self.rig)
+        self.fixed.add(tuple(row.tokens for row in inspector_rows(self.rig) if row.kind in FIXED_ROW_KINDS))
+        if len(self.rig.events(HandoverMade)) > made:
+            told = self.rig.events(HandoverMade)[-1]
+            assert (told.before, told.after) == (before, gauge.used), "what the command line's timeline says"
+
+    def steps(self, times: int) -> list[str]:
+        """A run that has everything in it."""
+        must = ["say", "say", "pin", "form", "say", "compact", "undo", "policy", "redo", "model", "say"]
+        more = ["say", "undo", "redo", "observe", "pin", "unpin", "form", "policy", "model", "compact"]
+        return must + self._random.choices(more, k=times)
+
+    async def _say(self) -> None:
+        await self.rig.run_turn("Read the next part, please.")
+
+    async def _compact(self) -> None:
+        with suppress(CompactionRefused):
+            self.rig.conversation.compact()
+
+    async def _observe(self) -> None:
+        with suppress(CompactionRefused):
+            self.rig.conversation.observe()
+
+    async def _undo(self) -> None:
+        known = self.rig.conversation.session.transcript
+        if held := [seq for seq in known.rewrites.by_seq if known.can_undo(seq)]:
+            await self.rig.conversation.undo(self._random.choice(held))
+
+    async def _redo(self) -> None:
+        if undone := sorted(self.rig.conversation.session.transcript.rewrites.undone):
+            await self.rig.conversation.redo(self._random.choice(undone))
+
+    def _output(self) -> int:
+        answers = [
+            one.seq for one in self.rig.conversation.session.log if isinstance(one.event, ToolAnswered)
+        ]
+        return self._random.choice(answers)
+
+    async def _pin(self) -> None:
+        await self.rig.conversation.pin(self._output())
+
+    async def _unpin(self) -> None:
+        await self.rig.conversation.unpin(
+            max(self.rig.conversation.session.transcript.rewrites.pinned, default=0)
+        )
+
+    async def _form(self) -> None:
+        with suppress(OutputFormUnavailable):
+            await self.rig.conversation.choose_form(self._output(), "preview")
+
+    async def _policy(self) -> None:
+        fields = {"user_text_tokens": self._random.choice((0, 20, 20_000)), "handover_at": 0.9}
+        await self.rig.change_policy(**fields, protect_tokens=self._random.choice((100, 50_000)))
+        self.rig.wiring.workspace_controller.session_controller.schedule_refresh()
+
+    async def _model(self) -> None:
+        assert self._server is not None
+        window = next(self._models)
+        await self.rig.use_server(self._server, f"of{window}", window)
+
+
+@pytest.mark.parametrize(("seed", "factor"), [(1, 1.0), (2, 1.25)])
+async def test_every_place_shows_what_the_next_request_contains(
+    qapp: QApplication, tmp_path: Path, seed: int, factor: float
+) -> None:
+    """After each of many turns, rewrites, undos and changes of policy and model; also after a restart."""
+    cli = Cli.create(tmp_path)
+    async with open_window(qapp, tmp_path) as rig:
+        play = _Play(rig, seed)
+        play.factor = factor
+        async with ChatServer(play.answer) as server:
+            identity = await rig.open_folder("ws", FILES)
+            await play.use(server)
+            await rig.change_policy(**SWEEPING, handover_least_gain=0.0, fold_after_steps=4, fold_least=0)
+            rig.window.show_page("timeline")
+            for what in play.steps(7):
+                await play.step(what)
+            assert len(play.fixed) == 1, "the system prompt and the tools keep their count"
+            session, share = rig.conversation.session.id, rig.conversation.measure()[1].share
+            said = await check_cache_totals(rig)
+            await rig.wiring.workspace_controller.new_session()
+
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_workspace(identity)
+        assert rig.workspace.find_open(session) is None
+        await until(lambda: sidebar_item(rig, session).used == share, "the same share after a restart")
+        await rig.wiring.workspace_controller.open_session(session)
+        assert sidebar_item(rig).used == rig.conversation.measure()[1].share == share
+        events = msgspec.json.decode(msgspec.json.encode(await rig.stored_events()))
+
+    told = await cli("cache", "list", "--workspace", "ws")
+    assert told.err.splitlines()[-1] == said
+    timeline = await cli("timeline", "--workspace", "ws", "--json")
+    (listing,) = [one for one in timeline.json if one["session"] == session]
+    assert listing["events"] == [one for one in events if one in listing["events"]]
+    assert len(listing["events"]) > 4

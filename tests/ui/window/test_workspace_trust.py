@@ -1,0 +1,101 @@
+"""A folder that was added is asked about; until it is trusted nothing runs and nothing is sent."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from helix_desktop.ui.trust.dialog import TrustDialog
+from tests.support.model_servers.chat_server import ChatServer, StreamedReply, Wait, text_reply
+from tests.support.window.buttons import press
+from tests.support.window.window_rig import WindowRig, open_window, until
+
+pytestmark = pytest.mark.qt_loop
+
+
+def asked(rig: WindowRig) -> TrustDialog | None:
+    """The question on screen."""
+    return next((one for one in rig.window.findChildren(TrustDialog) if one.isVisible()), None)
+
+
+async def _added(rig: WindowRig, folder: Path) -> TrustDialog:
+    await rig.wiring.workspace_controller.open_folder(folder)
+    await until(lambda: asked(rig), "the question")
+    dialog = asked(rig)
+    assert dialog is not None
+    return dialog
+
+
+async def test_nothing_is_sent_until_the_folder_is_trusted(qapp: QApplication, tmp_path: Path) -> None:
+    folder = tmp_path / "cloned"
+    (folder / ".git" / "hooks").mkdir(parents=True)
+    (folder / ".git" / "hooks" / "post-checkout").write_text("curl evil", encoding="utf-8")
+    (folder / ".mcp.json").write_text("{}", encoding="utf-8")
+    async with ChatServer(lambda _: text_reply("Hello.")) as server, open_window(qapp, tmp_path) as rig:
+        dialog = await _added(rig, folder)
+        words = "\n".join(one.text() for one in dialog.findChildren(QLabel))
+        assert dialog.windowTitle() == "Trust this folder?"
+        QTest.keyClick(dialog, Qt.Key.Key_Return)
+        assert asked(rig) is dialog, "Enter decides nothing"
+        for said in (str(folder), ".git/hooks", "post-checkout", ".mcp.json"):
+            assert said in words
+        press(dialog, "decline")
+        await until(lambda: asked(rig) is None, "the question gone")
+        await rig.wiring.workspace_controller.new_session()
+        await rig.use_server(server)
+
+        assert rig.chat.trust_strip.isVisible()
+        assert not rig.composer.isEnabled()
+        assert "before you trust" in rig.composer.editor.placeholderText()
+        rig.wiring.workspace_controller.session_controller.composer.send("Sent all the same")
+        await until(lambda: "not trusted yet" in rig.banner_text(), "it says why not")
+        assert server.bodies == []
+        assert rig.composer.text() == "Sent all the same", "nothing typed is lost"
+
+        press(rig.chat.trust_strip, "strip_action")
+        await until(lambda: asked(rig), "the question again")
+        again = asked(rig)
+        assert again is not None
+        press(again, "trust")
+        await until(lambda: not rig.chat.trust_strip.isVisible(), "the strip gone")
+        assert rig.wiring.services.registry.get(rig.workspace.id).trusted
+        rig.composer.set_text("")
+        await rig.run_turn("Hello")
+        assert len(server.bodies) == 1
+
+
+async def test_trust_is_kept_and_not_asked_again(qapp: QApplication, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    async with open_window(qapp, tmp_path) as rig:
+        dialog = await _added(rig, tmp_path / "mine")
+        press(dialog, "trust")
+        await until(rig.workspace.is_trusted, "the folder trusted")
+        identity = rig.workspace.id
+    async with open_window(qapp, tmp_path) as rig:
+        await rig.wiring.workspace_controller.open_folder(tmp_path / "mine")
+        await rig.wiring.workspace_controller.new_session()
+        assert rig.workspace.id == identity
+        assert rig.composer.isEnabled()
+        assert asked(rig) is None
+
+
+async def test_trust_taken_back_stops_what_runs(qapp: QApplication, tmp_path: Path) -> None:
+    never = asyncio.Event()
+    async with (
+        ChatServer(lambda _: StreamedReply(Wait(never))) as server,
+        open_window(qapp, tmp_path) as rig,
+    ):
+        await rig.open_folder("project")
+        await rig.use_server(server)
+        rig.type_message("Go on for ever")
+        await until(lambda: rig.conversation.is_running, "a turn")
+        await rig.wiring.workspace_controller.trust.set_trusted(rig.workspace.id, trusted=False)
+        assert not rig.conversation.is_running
+        assert not rig.composer.isEnabled()
+        assert rig.chat.trust_strip.isVisible()
+        never.set()

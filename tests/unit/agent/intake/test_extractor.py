@@ -1,0 +1,170 @@
+"""Who extracts: the fast model, then the larger ones, then in pieces, then of what fits."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+import pytest
+
+from helix_desktop.agent.intake.extractor import Extractor
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.context.intake.output_extract import OutputSource
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window import PromptFrame
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import (
+    ContextWindowExceeded,
+    ModelError,
+    ModelRequestRejected,
+    OutputFormUnavailable,
+)
+from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from tests.support.scripted_model import (
+    ScriptedModel,
+    ScriptedReply,
+    WordCounter,
+    replies_in_order,
+    text_reply,
+)
+
+
+def model(name: str, window: int, extract: ScriptedReply | None = None, demo: bool = False) -> ScriptedModel:
+    """A model of that window; without a script it names itself."""
+    made = ScriptedModel(replies_in_order(), ModelInfo("test", name, window, reserve=100, demo=demo))
+    made.extract_script = lambda _: extract if extract is not None else text_reply(f"by {name}")
+    return made
+
+
+def extractor(
+    main: ScriptedModel, fast: ScriptedModel | None = None, long: ScriptedModel | None = None
+) -> Extractor:
+    """One that may ask these."""
+    settings = (PROFILES["balanced"], PromptFrame(main.info, ""), ModelRoles(main, fast=fast, long=long))
+    return Extractor(WordCounter(), "Extract.", lambda: settings)
+
+
+def output(tokens: int) -> OutputSource:
+    """An output of about so many words, in lines."""
+    text = "".join(f"row {number} of many\n" for number in range(tokens // 4))
+    return OutputSource(text, tokens, digest_of(text.encode()), "say", "rows")
+
+
+def asked(*models: ScriptedModel) -> list[int]:
+    """How often each was asked."""
+    return [len(one.extract_requests) for one in models]
+
+
+async def test_the_fast_model_is_asked_where_the_output_fits_it() -> None:
+    """The others are not asked."""
+    main, fast, long = model("main", 50_000), model("fast", 20_000), model("long", 900_000)
+    found = await extractor(main, fast, long).extract(output(8_000), "names")
+    assert asked(fast, main, long) == [1, 0, 0]
+    assert (found.model, found.fallback_reason, found.rejection) == ("test/fast", "", "")
+    assert "by fast" in found.text
+    assert found.spent_tokens > 8_000
+
+
+async def test_what_does_not_fit_one_is_asked_of_the_next_that_it_fits() -> None:
+    """From the fast one to the main one to the long one."""
+    main, fast, long = model("main", 50_000), model("fast", 9_000), model("long", 900_000)
+    for tokens, expected in ((5_000, "fast"), (20_000, "main"), (200_000, "long")):
+        found = await extractor(main, fast, long).extract(output(tokens), "names")
+        assert found.model == f"test/{expected}"
+        assert bool(found.fallback_reason) == (expected != "fast")
+
+
+@pytest.mark.parametrize(
+    "error", [ModelRequestRejected("The key was refused."), ContextWindowExceeded("It is too long.")]
+)
+async def test_one_that_fails_is_followed_by_the_next(error: ModelError) -> None:
+    """And it is said why it was not the first."""
+    main, fast = model("main", 50_000), model("fast", 50_000, [error])
+    found = await extractor(main, fast).extract(output(5_000), "names")
+    assert found.model == "test/main"
+    assert found.fallback_reason == f"not by test/fast: {error.what}"
+
+
+async def test_when_all_fail_it_is_said() -> None:
+    """The last reason counts; nobody is asked twice."""
+    main, fast = (
+        model("main", 50_000, [ModelRequestRejected("No.")]),
+        model("fast", 50_000, [ModelRequestRejected("No key.")]),
+    )
+    with pytest.raises(ModelRequestRejected, match=r"No\."):
+        await extractor(main, fast).extract(output(5_000), "names")
+    assert asked(main, fast) == [1, 1]
+
+
+def parts_of(requests: Sequence[ModelRequest]) -> list[str]:
+    """The outputs inside the fences of some requests."""
+    return [one.messages[1].text.partition(">\n")[2].rpartition("\n</output")[0] for one in requests]
+
+
+async def test_what_fits_nobody_is_read_in_pieces_side_by_side_and_merged() -> None:
+    """The largest model reads all of them at once; one more question makes one answer of theirs."""
+    main, fast = model("main", 20_000), model("fast", 5_000)
+    together = asyncio.Event()
+
+    def extract(request: ModelRequest) -> ScriptedReply:
+        if len(main.extract_requests) == 3:
+            together.set()
+        return [together, *text_reply(f"found {len(main.extract_requests)}")]
+
+    main.extract_script = extract
+    source = output(40_000)
+    found = await extractor(main, fast).extract(source, "names")
+    assert asked(main, fast) == [4, 0]
+    assert "".join(parts_of(main.extract_requests[:3])) == source.text
+    assert [f"Part {n} of 3:\nfound" in parts_of(main.extract_requests)[3] for n in (1, 2, 3)] == [True] * 3
+    assert found.fallback_reason == "in 3 pieces"
+    assert "[Extract of 40,000 tokens" in found.text
+    assert found.spent_tokens > 40_000
+
+
+async def test_what_is_too_long_even_in_pieces_loses_its_middle() -> None:
+    """Head and tail are read, and what is missing is said to the model."""
+    main = model("main", 5_000)
+    source = output(60_000)
+    found = await extractor(main).extract(source, "names")
+    (part,) = parts_of(main.extract_requests)
+    assert found.fallback_reason == "without its middle"
+    assert part.startswith(source.text[:1_000])
+    assert part.endswith(source.text[-1_000:])
+    assert "characters left out here" in part
+
+
+async def test_pieces_that_fail_lose_the_middle() -> None:
+    """A piece that cannot be read does not fail the extract."""
+    main = model("main", 20_000)
+    main.extract_script = lambda _: (
+        [ModelRequestRejected("No.")] if len(main.extract_requests) <= 3 else text_reply("found")
+    )
+    found = await extractor(main).extract(output(40_000), "names")
+    assert found.fallback_reason == "without its middle"
+
+
+async def test_a_window_smaller_than_said_is_found_out() -> None:
+    """What every model finds too long is read in smaller pieces."""
+    main = model("main", 20_000)
+    main.extract_script = lambda _: (
+        [ContextWindowExceeded("Too long.")] if len(main.extract_requests) == 1 else text_reply("found")
+    )
+    found = await extractor(main).extract(output(10_000), "names")
+    assert found.fallback_reason == "in 2 pieces"
+
+
+async def test_an_extract_that_is_no_shorter_is_refused_at_its_price() -> None:
+    """It says how long it is and how long it may be; what it cost is known."""
+    main = model("main", 50_000, text_reply("word " * 3_000))
+    found = await extractor(main).extract(output(9_000), "names")
+    assert "must have fewer than 2,400" in found.rejection
+    assert found.spent_tokens > 12_000
+
+
+async def test_the_offline_demo_is_not_asked() -> None:
+    """It answers from a script."""
+    demo = model("demo", 50_000, demo=True)
+    with pytest.raises(OutputFormUnavailable, match="no model that could extract"):
+        await extractor(demo).extract(output(1_000), "names")
+    assert asked(demo) == [0]

@@ -1,0 +1,271 @@
+"""The person changes the form in which an output stands in the window, at any time."""
+
+from __future__ import annotations
+
+import asyncio
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.agent.session_updates import IntakeProgress
+from helix_desktop.context.policy import ContextPolicy
+from helix_desktop.domain.digest import bare_marker
+from helix_desktop.domain.errors import ModelRequestRejected, OutputFormUnavailable
+from helix_desktop.domain.events.rewrite import Form, FormChosen, SweepMade
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.messages import ModelInfo, ModelResponse, Usage
+from helix_desktop.domain.tools import ToolResult
+from helix_desktop.system.task_scope import TaskScope
+from tests.support.intake_rig import MAIN, POLICY, IntakeRig, large_output
+from tests.support.scripted_model import (
+    SUMMARY,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+    tool_result_texts,
+)
+
+STEPS = 14
+
+
+async def a_session(policy: ContextPolicy = POLICY, steps: int = 0, info: ModelInfo = MAIN) -> IntakeRig:
+    """A large output (a preview now), a small one, and so many steps after them."""
+    rig = IntakeRig(policy, info=info)
+    rig.set_output("big", large_output("big"), exit_code=1)
+    later = [
+        tool_call_reply(("say", {"text": f"step {number}"}), id_prefix=f"k{number}")
+        for number in range(steps)
+    ]
+    rig.model.script = replies_in_order(tool_call_reply(("big", {}), ("say", {"text": "tiny"})), *later)
+    await rig.begin()
+    await rig.conversation.run("Go.")
+    return rig
+
+
+def seq_of(rig: IntakeRig, name: str) -> int:
+    """Where the output of a tool is recorded."""
+    log = rig.conversation.session.log
+    return next(one.seq for one in log if isinstance(one.event, ToolAnswered) and one.event.name == name)
+
+
+def shown(rig: IntakeRig, name: str = "big") -> str:
+    """The output as it stands in the window now."""
+    request = rig.conversation.measure()[0].request
+    return next(one.text for one in request.messages if one.role == "tool" and one.name == name)
+
+
+def tokens_of(rig: IntakeRig, name: str = "big") -> int:
+    """Its tokens, as the inspector shows them."""
+    return next(row.tokens for row in rig.conversation.rows() if row.seq == seq_of(rig, name))
+
+
+async def test_a_preview_becomes_the_whole_output_and_back() -> None:
+    """From the stored bytes; undone and done again like any rewrite."""
+    rig = await a_session()
+    preview = shown(rig)
+    seq = seq_of(rig, "big")
+    assert preview != large_output("big")
+    await rig.conversation.choose_form(seq, "full")
+    assert shown(rig) == large_output("big")
+    assert tokens_of(rig) == 1_200 + 4
+    chosen = rig.conversation.session.transcript.last_seq
+    await rig.conversation.undo(chosen)
+    assert shown(rig) == preview
+    await rig.conversation.redo(chosen)
+    assert shown(rig) == large_output("big")
+    await rig.conversation.choose_form(seq, "preview")
+    assert shown(rig) == preview
+    assert [one.form for one in rig.events(FormChosen)] == ["full", "preview"]
+    await rig.conversation.run("Go on.")
+    assert tool_result_texts(rig.model.requests[-1])[0] == preview
+    await rig.assert_consistent()
+
+
+async def test_the_person_has_an_extract_written() -> None:
+    """By the fast model, to their instructions; its cost is on record."""
+    rig = await a_session()
+    rig.script_extracts(lambda _: [ModelResponse("big row 7 here", usage=Usage(1_300, 6, 100))])
+    await rig.conversation.choose_form(seq_of(rig, "big"), "compact", "the seventh row")
+    (chosen,) = rig.events(FormChosen)
+    assert (chosen.form, chosen.asked, chosen.intake_model) == ("compact", "the seventh row", "test/fast")
+    assert (chosen.intake_tokens, chosen.intake_cached) == (1_306, 100)
+    assert shown(rig) == chosen.text
+    lines = chosen.text.splitlines()
+    assert lines[0] == "[Extract of 1,200 tokens, exit code 1; asked for: the seventh row]"
+    assert lines[1] == "big row 7 here"
+    assert lines[2].startswith(bare_marker(rig.tool_answers[0].digest))
+    assert rig.updates_of(IntakeProgress)[-2:] == [IntakeProgress("extract", ("c0",)), IntakeProgress("idle")]
+    await rig.assert_consistent()
+
+
+async def test_a_masked_output_stands_in_its_new_form_and_is_not_swept_again() -> None:
+    """What the person wants to see stays, until they undo it; then the marker is back."""
+    policy = msgspec.structs.replace(POLICY, sweep="at once", protect_steps=3, least_saving=10)
+    rig = await a_session(policy, STEPS)
+    assert rig.events(SweepMade)
+    seq, marker = seq_of(rig, "big"), shown(rig)
+    assert marker.startswith(bare_marker(rig.tool_answers[0].digest))
+    await rig.conversation.choose_form(seq, "full")
+    assert shown(rig) == large_output("big")
+    later = [tool_call_reply(("say", {"text": "on"}), id_prefix=f"m{number}") for number in range(STEPS)]
+    rig.model.script = replies_in_order(*later)
+    await rig.conversation.run("Go on.")
+    assert shown(rig) == large_output("big")
+    chosen = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, FormChosen))
+    await rig.conversation.undo(chosen)
+    assert shown(rig) == marker
+    await rig.assert_consistent()
+
+
+async def test_an_output_that_came_whole_gets_a_smaller_form() -> None:
+    """Also one that the agent recalled."""
+    rig = IntakeRig(msgspec.structs.replace(POLICY, intake_above=5_000, preview_above=0.8))
+    data = rig.set_output("big", large_output("big"))
+    rig.script_calls("big")
+    await rig.begin()
+    await rig.conversation.run("Go.")
+    assert shown(rig) == large_output("big")
+    await rig.conversation.choose_form(seq_of(rig, "big"), "preview")
+    assert tokens_of(rig) <= POLICY.preview_tokens + 4
+    rig.output_tools.results["recall"] = ToolResult(
+        data, recalled=rig.tool_answers[0].digest, model_text="a page of it"
+    )
+    rig.script_calls("recall")
+    await rig.conversation.run("Recall it.")
+    await rig.conversation.choose_form(seq_of(rig, "recall"), "full")
+    assert shown(rig, "recall") == large_output("big")
+    await rig.assert_consistent()
+
+
+async def test_choosing_what_is_there_already_records_nothing() -> None:
+    """No event, and so no prefix that has to be sent again."""
+    rig = await a_session()
+    length = len(rig.conversation.session.log)
+    await rig.conversation.choose_form(seq_of(rig, "big"), "preview")
+    await rig.conversation.choose_form(seq_of(rig, "say"), "full")
+    assert len(rig.conversation.session.log) == length
+
+
+async def refused(rig: IntakeRig, seq: int, form: Form, asked: str = "") -> OutputFormUnavailable:
+    """The refusal of a form; nothing is recorded."""
+    length = len(rig.conversation.session.log)
+    with pytest.raises(OutputFormUnavailable) as found:
+        await rig.conversation.choose_form(seq, form, asked)
+    assert len(rig.conversation.session.log) == length
+    await rig.assert_consistent()
+    return found.value
+
+
+async def test_what_does_not_fit_the_window_is_refused_with_numbers() -> None:
+    """How much it takes, how much is left, what to do instead."""
+    rig = await a_session(info=ModelInfo("test", "main", window=1_400, reserve=200))
+    error = await refused(rig, seq_of(rig, "big"), "full")
+    assert "does not fit" in error.what
+    assert "1,1" in error.why
+    assert error.fix
+
+
+async def test_what_would_start_the_ladder_at_once_is_refused() -> None:
+    """Above the panic level room is made before the next request, by taking just this out again."""
+    rig = await a_session(info=ModelInfo("test", "main", window=5_000, reserve=0))
+    _, now = rig.conversation.measure()
+    after = now.used + 1_204 - tokens_of(rig)
+    rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.97))
+    assert "does not fit" in (await refused(rig, seq_of(rig, "big"), "full")).what
+    rig.model.info = msgspec.structs.replace(rig.model.info, window=int(after / 0.93))
+    await rig.conversation.choose_form(seq_of(rig, "big"), "full")
+    assert shown(rig) == large_output("big")
+
+
+async def test_only_stored_outputs_have_forms() -> None:
+    """Not the person's words, not the agent's, nothing that is not there."""
+    rig = await a_session()
+    for seq in (0, 1, 2, 3, 999):
+        assert "no other form" in (await refused(rig, seq, "full")).what
+
+
+async def test_what_a_summary_stands_for_has_no_form_until_it_is_pinned() -> None:
+    """The refusal says what to do; a pinned output takes its form outside the summary."""
+    rig = await a_session(steps=3)
+    rig.model.script = replies_in_order(text_reply("thinking " * 6_000), text_reply("thinking " * 3_000))
+    await rig.conversation.run("Think.")
+    await rig.conversation.run("And now?")
+    rig.model.summary_script = lambda _: text_reply(SUMMARY)
+    rig.conversation.compact()
+    await rig.conversation.wait_for_background_work()
+    assert rig.events(HandoverMade)
+    seq = seq_of(rig, "big")
+    assert "does not stand in the window" in (await refused(rig, seq, "full")).what
+    await rig.conversation.pin(seq)
+    before = rig.conversation.measure()[0].estimate
+    await rig.conversation.choose_form(seq, "full")
+    window, _ = rig.conversation.measure()
+    assert any(large_output("big") in one.text for one in window.request.messages if one.role == "user")
+    assert window.estimate - before == 1_200 - rig.tool_answers[0].tokens
+    assert sum(row.tokens for row in rig.conversation.rows()) == window.estimate
+    await rig.assert_consistent()
+
+
+async def test_an_extract_needs_instructions_and_a_model() -> None:
+    """Each refusal says what is missing."""
+    rig = await a_session()
+    seq = seq_of(rig, "big")
+    assert "what the extract is to contain" in (await refused(rig, seq, "compact", "  ")).what
+    rig.script_extracts(lambda _: text_reply("word " * 500))
+    error = await refused(rig, seq, "compact", "all of it")
+    assert (error.what, "fewer than 400" in error.why) == ("The extract was not taken.", True)
+    rig.fast_model.extract_script = rig.model.extract_script = lambda _: [
+        ModelRequestRejected("The key was refused.")
+    ]
+    with pytest.raises(ModelRequestRejected):
+        await rig.conversation.choose_form(seq, "compact", "names")
+    assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress("idle")
+    demo = await a_session(info=msgspec.structs.replace(MAIN, demo=True))
+    demo.roles = ModelRoles(demo.model)
+    assert (
+        "no model that could extract" in (await refused(demo, seq_of(demo, "big"), "compact", "names")).what
+    )
+
+
+async def test_giving_up_an_extract_changes_nothing() -> None:
+    """The person need not wait for it."""
+    rig = await a_session()
+    rig.script_extracts(lambda _: [asyncio.Event()])
+    length = len(rig.conversation.session.log)
+    scope = TaskScope()
+    extracting = scope.start(
+        rig.conversation.choose_form(seq_of(rig, "big"), "compact", "names"), "extracting"
+    )
+    await rig.wait_until(lambda: rig.updates_of(IntakeProgress))
+    extracting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await extracting
+    await scope.close()
+    assert len(rig.conversation.session.log) == length
+    assert rig.updates_of(IntakeProgress)[-1] == IntakeProgress("idle")
+    await rig.assert_consistent()
+
+
+async def test_a_form_chosen_while_the_agent_works_is_in_its_next_request() -> None:
+    """Between two steps of a turn; every request stays valid."""
+    rig = await a_session()
+    rig.model.script = replies_in_order(tool_call_reply(("wait", {}), id_prefix="w"))
+    await rig.conversation.send("Go on.")
+    await rig.tools.started.wait()
+    await rig.conversation.choose_form(seq_of(rig, "big"), "full")
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    assert tool_result_texts(rig.model.requests[-2])[0] != large_output("big")
+    assert tool_result_texts(rig.model.requests[-1])[0] == large_output("big")
+    await rig.assert_consistent()
+
+
+async def test_forms_hold_after_a_restart() -> None:
+    """They are events."""
+    rig = await a_session()
+    await rig.conversation.choose_form(seq_of(rig, "big"), "full")
+    window, _ = rig.conversation.measure()
+    again = await rig.open(rig.store)
+    assert again.measure()[0] == window

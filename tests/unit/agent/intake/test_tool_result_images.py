@@ -1,0 +1,76 @@
+"""Images that come beside a tool's text: stored, sent, and never out of reach."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.agent.intake.intake import Intake
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.domain.messages import ModelInfo, ToolCall
+from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from tests.support.agent_rig import AgentRig, ScriptedTools
+from tests.support.image_bytes import png
+from tests.support.scripted_model import (
+    ScriptedModel,
+    WordCounter,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+)
+
+PICTURES = (png(40, 30, 1), png(20, 10, 2))
+
+
+class Camera(ScriptedTools):
+    """A tool that shows two pictures with its words."""
+
+    async def run(self, call: ToolCall, on_output: OutputCallback = ignore_output) -> ToolResult:
+        """The words, and the pictures beside them."""
+        return ToolResult(b"Two pictures:", image_data=PICTURES)
+
+
+async def test_they_are_stored_and_named_in_the_text() -> None:
+    """The text leads to each of them by its hash, so that a marker of the text does too."""
+    seeing = ModelInfo("test", "seeing", window=8_000, reserve=400, images=True)
+    rig = AgentRig(
+        ScriptedModel(replies_in_order(tool_call_reply(("say", {})), text_reply("Seen.")), seeing),
+        tools=Camera(),
+    )
+    talk = await rig.begin()
+    await talk.run("Look.")
+    (answer,) = rig.events(ToolAnswered)
+    digests = [digest_of(one) for one in PICTURES]
+    assert [image.digest for image in answer.images] == digests
+    text = (await rig.store.get(answer.digest)).decode()
+    assert text.startswith("Two pictures:")
+    for picture, digest in zip(PICTURES, digests, strict=True):
+        assert await rig.store.get(digest) == picture
+        assert f'recall_cached_content("{digest}")' in text
+        assert digest in rig.model.requests[-1].messages[-1].text
+    assert [image.digest for image in rig.model.requests[-1].messages[-1].images] == digests
+    await rig.assert_consistent()
+    await rig.workspace.close()
+
+
+async def test_a_long_text_beside_them_is_gated_like_any_other() -> None:
+    """Pictures are no way around the intake; they stay, and their tokens are counted."""
+    intake = Intake(WordCounter())
+    taken = await intake.from_tool_result(
+        ToolCall("c1", "say", "{}"), ToolResult(b"word " * 9_000, image_data=PICTURES)
+    )
+    assert intake.needs_choice(taken, PROFILES["balanced"], 128_000)
+    pictured = sum(image.tokens for image in taken.answer.images)
+    shown = await intake.as_preview(taken, PROFILES["balanced"])
+    assert shown.images == taken.answer.images
+    assert pictured < shown.tokens < pictured + 700
+    assert taken.answer.tokens > 9_000 + pictured
+
+
+async def test_what_is_no_picture_is_refused() -> None:
+    """A tool that says so lies, and nothing is stored under that name."""
+    with pytest.raises(ValueError, match="no image"):
+        await Intake(WordCounter()).from_tool_result(
+            ToolCall("c1", "say", "{}"), ToolResult(b"x", image_data=(b"y",))
+        )

@@ -1,0 +1,38 @@
+"""The index entry of a fold, as it is stored."""
+
+from __future__ import annotations
+
+import msgspec
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain.events.rewrite import FoldMade
+from tests.support.agent_rig import AgentRig
+from tests.support.scripted_model import (
+    ScriptedModel,
+    WordCounter,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+)
+
+FOLDING = msgspec.structs.replace(
+    PROFILES["classic"], protect_steps=2, protect_tokens=0, fold_after_steps=2, fold_least=0, sweep_min=0
+)
+
+
+async def test_the_index_of_a_fold_is_stored_with_its_tokens() -> None:
+    """Recalling it has a price, and the cache names it."""
+    looks = [
+        tool_call_reply(("say", {"text": f"word{n}", "times": 200}), id_prefix=f"s{n}") for n in range(8)
+    ]
+    rig = AgentRig(ScriptedModel(replies_in_order(*looks, text_reply("Done."))), FOLDING)
+    await rig.begin()
+    await rig.conversation.run("Look.")
+    rig.clock.advance_s(10_000)
+    await rig.conversation.run("Look again.")
+    folds = rig.events(FoldMade)
+    assert folds
+    for fold in folds:
+        text = (await rig.store.get(fold.index)).decode()
+        assert [(await rig.store.entry(fold.index)).tokens] == await WordCounter().count([text])
+    await rig.workspace.close()

@@ -1,0 +1,303 @@
+"""Observing while other things happen: messages, handovers, undo, a stop, a restart."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.agent.session_updates import ObservationProgress, Phase
+from helix_desktop.context.summaries.observation import TITLE
+from helix_desktop.context.summaries.observation_task import REFINE
+from helix_desktop.domain.errors import CompactionRefused
+from helix_desktop.domain.events.rewrite import FoldMade, FormChosen, Pinned
+from helix_desktop.domain.events.rewrite_kinds import PlacementReason
+from helix_desktop.domain.events.session import MessageQueued, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.summary import ObservationsFailed, ObservationsMade, ObservationsPlaced
+from helix_desktop.domain.messages import ModelRequest, TextDelta
+from helix_desktop.store.leveldb_store import LevelDbStore
+from helix_desktop.system.task_scope import TaskScope
+from tests.support.agent_rig import AgentRig
+from tests.support.observation_rig import (
+    OBSERVE_ONLY,
+    PLACE_AT_ONCE,
+    PLACE_LATE,
+    next_request_text,
+    rig_after_turns,
+    run_turns,
+    thinking_turn_script,
+)
+from tests.support.scripted_model import (
+    OBSERVATIONS,
+    Script,
+    ScriptedModel,
+    ScriptedReply,
+    replies_in_order,
+    text_reply,
+    tool_call_reply,
+)
+
+WORKSPACE = "7b0c1a52-5f0e-4c8e-9f30-2f4c8d1e6a11"
+
+
+@pytest.mark.parametrize("phase", ["read", "summarise", "check", "write", "idle"])
+async def test_they_can_be_cancelled_anywhere(phase: Phase) -> None:
+    """In any phase, a little into it: made or not made, never half; then they can be made at once."""
+    for passes in range(6):
+        rig = await rig_after_turns(3)
+        rig.store.yields_per_write = 2
+        rig.conversation.observe()
+        if passes or phase != "read":  # else in the same breath
+            await rig.wait_until(
+                lambda rig=rig: phase in [one.phase for one in rig.updates_of(ObservationProgress)]
+            )
+        for _ in range(passes):
+            await asyncio.sleep(0)
+        entered = {one.phase for one in rig.updates_of(ObservationProgress)}
+        rig.conversation.cancel_observation()
+        await rig.conversation.wait_for_background_work()
+        await rig.conversation.session.drain()
+        await rig.assert_consistent()
+        made, placed = len(rig.events(ObservationsMade)), len(rig.events(ObservationsPlaced))
+        assert made == 0 or "write" in entered
+        assert placed <= made <= 1
+        if not placed:
+            rig.conversation.observe()
+            await rig.conversation.wait_for_background_work()
+        assert len(rig.events(ObservationsPlaced)) == len(rig.events(ObservationsMade)) == 1
+        assert TITLE in next_request_text(rig)
+        await rig.assert_consistent()
+
+
+async def test_one_at_a_time() -> None:
+    """A person who asks again while they are written is told so; a turn that ends begins none."""
+    gate = asyncio.Event()
+    rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
+    rig.conversation.observe()
+    await rig.wait_until(lambda: rig.model.observation_requests)
+    with pytest.raises(CompactionRefused, match="being written"):
+        rig.conversation.observe()
+    await rig.conversation.run("Think.")
+    await rig.conversation.run("Think.")
+    assert len(rig.model.observation_requests) == 1
+    gate.set()
+    await rig.conversation.wait_for_background_work()
+    assert len(rig.events(ObservationsPlaced)) == 1
+    await rig.assert_consistent()
+
+
+async def test_turned_off_meanwhile() -> None:
+    """What is prepared stays out of the window when observations are switched off; a person can place it."""
+    rig = await rig_after_turns(4, PLACE_LATE)
+    assert len(rig.events(ObservationsMade)) == 1
+    rig.workspace.policy = msgspec.structs.replace(PLACE_LATE, observe_at=0.0, observe_place_at=0.0)
+    rig.clock.advance_s(10_000)
+    await rig.conversation.run("And now?")
+    assert rig.events(ObservationsPlaced) == []
+    rig.conversation.observe()
+    await rig.conversation.wait_for_background_work()
+    assert [one.reason for one in rig.events(ObservationsPlaced)] == [PlacementReason.MANUAL]
+
+
+async def test_nothing_is_blocked_while_they_are_written() -> None:
+    """Messages are sent and wait, edits are made, a turn is stopped; then they are recorded and fit."""
+    gate = asyncio.Event()
+    rig = await rig_after_turns(
+        1, PLACE_LATE, lambda _: [TextDelta("- (1)"), gate, *text_reply(OBSERVATIONS)]
+    )
+    loud = tool_call_reply(("say", {"times": 700}), id_prefix="loud")
+    rig.model.script = replies_in_order(loud, text_reply("Done."))
+    await rig.conversation.run("Say a lot.")
+    rig.model.script = thinking_turn_script()
+    await rig.conversation.run("Think once more.")
+    await rig.wait_until(lambda: rig.model.observation_requests)
+    assert (await rig.conversation.run("Meanwhile?")).how == "done"
+    items = rig.conversation.session.transcript.items
+    output = next(one.seq for one in items if isinstance(one.event, ToolAnswered) and one.tokens > 1_000)
+    await rig.conversation.rename("Another title")
+    await rig.conversation.pin(output)
+    await rig.conversation.choose_form(output, "preview")
+    rig.model.script = lambda _: tool_call_reply(("wait", {}), id_prefix=f"s{len(rig.model.requests)}-")
+    await rig.conversation.send("Wait.")
+    await rig.tools.started.wait()
+    await rig.conversation.send("And then this.")
+    await rig.conversation.stop()
+    assert rig.events(ObservationsMade) == []
+    gate.set()
+    await rig.conversation.wait_for_background_work()
+    assert len(rig.events(ObservationsMade)) == 1
+    assert rig.events(ObservationsFailed) == []
+    assert rig.events(TurnEnded)[-1].how == "stopped"
+    assert [one.text for one in rig.events(MessageQueued)] == ["And then this."]
+    assert (len(rig.events(Pinned)), len(rig.events(FormChosen))) == (1, 1)
+    rig.model.script = thinking_turn_script(20)
+    rig.conversation.send_next_queued()
+    await rig.wait_until_idle()
+    assert [one.text for one in rig.events(UserSpoke)][-1] == "And then this."
+    rig.conversation.observe()
+    await rig.conversation.wait_for_background_work()
+    assert TITLE in next_request_text(rig)
+    assert "[Pinned output, for reference: say]" in next_request_text(rig)
+    await rig.assert_consistent()
+
+
+async def test_a_handover_meanwhile() -> None:
+    """What was read is covered now: nothing is recorded but that it was tried."""
+    gate = asyncio.Event()
+    rig = await rig_after_turns(3, PLACE_LATE, lambda _: [gate, *text_reply(OBSERVATIONS)])
+    for _ in range(5):
+        await rig.conversation.run("Think once more.")
+    await rig.wait_until(lambda: rig.model.observation_requests)
+    await rig.conversation.commit_handover(await rig.conversation.draft_handover())
+    gate.set()
+    await rig.conversation.wait_for_background_work()
+    assert rig.events(ObservationsMade) == []
+    assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    await rig.assert_consistent()
+
+
+async def test_an_undo_meanwhile() -> None:
+    """A reflection of what was taken back while it was written is dropped."""
+    gate, asked = asyncio.Event(), asyncio.Event()
+    policy = msgspec.structs.replace(PLACE_AT_ONCE, reflect_at=0.05, ledger_tokens=0)
+    facts = "\n".join(f"- (2) Fact number {n}: think about src/app{n}.py [e3]" for n in range(30))
+
+    def observing(request: ModelRequest) -> ScriptedReply:
+        if request.messages[-1].text.startswith(REFINE):
+            asked.set()
+            return [gate, *text_reply("- (1) In one [e3]")]
+        return text_reply(facts)
+
+    rig = AgentRig(ScriptedModel(thinking_turn_script(), observation_script=observing), policy)
+    await rig.begin()
+    scope = TaskScope()
+    while not asked.is_set():
+        await rig.conversation.run("Think.")
+        settled = scope.start(rig.conversation.wait_for_background_work(), "settling")
+        await rig.wait_until(lambda task=settled: task.done() or asked.is_set())
+    (first, *_) = [
+        one.seq for one in rig.conversation.session.log if isinstance(one.event, ObservationsPlaced)
+    ]
+    await rig.conversation.undo(first)
+    gate.set()
+    await rig.conversation.wait_for_background_work()
+    assert not any(one.reflection for one in rig.events(ObservationsMade))
+    assert [one.why for one in rig.events(ObservationsFailed)] == ["The history was changed meanwhile."]
+    await rig.assert_consistent()
+    await scope.close()
+
+
+async def test_cancelling_records_nothing() -> None:
+    """The call is closed, and another can be begun."""
+    gate = asyncio.Event()
+    rig = await rig_after_turns(3, observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)])
+    log = list(rig.conversation.session.log)
+    rig.conversation.observe()
+    await rig.wait_until(lambda: rig.model.observation_requests)
+    rig.conversation.cancel_observation()
+    await rig.conversation.wait_for_background_work()
+    assert rig.conversation.session.log == log
+    gate.set()
+    rig.conversation.observe()
+    await rig.conversation.wait_for_background_work()
+    assert len(rig.events(ObservationsPlaced)) == 1
+    await rig.assert_consistent()
+
+
+async def test_a_fold_does_not_cross_what_is_being_observed() -> None:
+    """While they are written the work goes on and is folded; their stretch stays whole."""
+    gate = asyncio.Event()
+    folding = msgspec.structs.replace(
+        PLACE_LATE,
+        protect_steps=2,
+        protect_tokens=0,
+        fold_after_steps=2,
+        fold_least=0,
+        condense_at=0.0,
+        sweep_min=0,
+    )
+    rig = AgentRig(
+        ScriptedModel(looking(), observation_script=lambda _: [gate, *text_reply(OBSERVATIONS)]), PLACE_LATE
+    )
+    await rig.begin()
+    for _ in range(4):
+        await rig.conversation.run("Look.")
+    await rig.wait_until(lambda: rig.model.observation_requests)
+    rig.workspace.policy = folding
+    rig.clock.advance_s(10_000)
+    await rig.conversation.run("Look again.")
+    await rig.conversation.run("Look again.")
+    assert rig.events(FoldMade)
+    gate.set()
+    await rig.conversation.wait_for_background_work()
+    (made,) = rig.events(ObservationsMade)
+    assert not any(one.after < made.upto < one.upto for one in rig.events(FoldMade))
+    await rig.assert_consistent()
+
+
+def looking() -> Script:
+    """A model that looks six times a turn, each time at a hundred words."""
+
+    def play(request: ModelRequest) -> ScriptedReply:
+        newest = max(n for n, message in enumerate(request.messages) if message.role == "user")
+        if len(request.messages) - newest > 12:
+            return text_reply("Done.")
+        return tool_call_reply(
+            ("say", {"times": 50}), text="so", id_prefix=f"k{len(request.messages)}-{newest}-"
+        )
+
+    return play
+
+
+async def test_a_handover_is_made_of_observations_too() -> None:
+    """Their facts stand in its request instead of what they cover, with the person's own words."""
+    rig = await rig_after_turns(
+        6, msgspec.structs.replace(OBSERVE_ONLY, handover_least_gain=0.0, ledger_tokens=0)
+    )
+    assert TITLE in next_request_text(rig)
+    await run_turns(rig, 1, 1_400)
+    await rig.conversation.run("And now?")
+    await rig.conversation.draft_handover()
+    text = rig.model.summary_requests[-1].messages[-1].text
+    assert "observed (1) 2025-06-15: The user wants it built; never touch main [e3]" in text
+    assert "e3 user: Think. Never touch main." in text
+    assert "e4 assistant: " not in text
+
+
+@pytest.mark.parametrize("placed", [True, False])
+async def test_after_a_restart(tmp_path: Path, placed: bool) -> None:
+    """On disk: the same window, what waited waits, and the way back is there."""
+    rig = AgentRig(ScriptedModel(thinking_turn_script()), PLACE_AT_ONCE)
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, rig.clock)
+    room = rig.create_workspace(store, PLACE_AT_ONCE)
+    talk = await room.create_session()
+    for _ in range(5 if placed else 4):
+        await talk.run("Think. Never touch main.")
+        await talk.wait_for_background_work()
+    request = talk.measure()[0].request
+    assert (TITLE in request.messages[1].text) == placed
+    identity, log = talk.session.id, list(talk.session.log)
+    await room.close()
+    store = await LevelDbStore.open(tmp_path / "store", WORKSPACE, rig.clock)
+    room = rig.create_workspace(store, PLACE_AT_ONCE)
+    again = await room.open_session(identity)
+    assert again.session.log == log
+    assert again.measure()[0].request == request
+    made = next(one.event for one in log if isinstance(one.event, ObservationsMade))
+    index = (await store.get(made.index)).decode()
+    output = next(
+        line.split()[0] for line in index.splitlines() if line[:1] != "e" and len(line.split()[0]) == 64
+    )
+    assert (await store.get(output)).startswith(b"ok")
+    await again.run("And now?")
+    assert TITLE in again.measure()[0].request.messages[1].text
+    await room.close()
+
+
+async def test_off_is_off() -> None:
+    """Nothing is observed by itself, and nothing is prepared."""
+    rig = await rig_after_turns(6, msgspec.structs.replace(OBSERVE_ONLY, observe_at=0.0))
+    assert rig.model.observation_requests == []
+    assert rig.events(ObservationsFailed) == []

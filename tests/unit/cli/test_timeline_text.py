@@ -1,0 +1,82 @@
+"""What the command line says of the rewrites of a session."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from helix_desktop.cli.timeline_text import REWRITES, timeline_lines
+from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
+from tests.unit.domain.events.test_stored_events import FILES, read
+
+_HANDOVER = HandoverMade(
+    9, 0, (), "", "", 0, 10, 100, 50, 8, "lab/m", HandoverTrigger.THRESHOLD, threshold=0.6
+)
+
+
+def lines(*events: Event) -> list[str]:
+    """The lines of a log of these events."""
+    return list(timeline_lines([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]))
+
+
+@pytest.mark.parametrize(
+    ("trigger", "threshold", "text"),
+    [
+        (HandoverTrigger.THRESHOLD, 0.6, "automatic at 60 %"),
+        (HandoverTrigger.THRESHOLD, 0.575, "automatic at 57.5 %"),
+        (HandoverTrigger.THRESHOLD, 0.0, "automatic"),
+        (HandoverTrigger.MANUAL, 0.0, "manual"),
+        (HandoverTrigger.OVERFLOW, 0.0, "context was full"),
+    ],
+)
+def test_a_handover_names_the_trigger_that_it_had(
+    trigger: HandoverTrigger, threshold: float, text: str
+) -> None:
+    """The policy's own threshold; none where an older log did not record it."""
+    made = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
+    assert lines(made) == [f"e1  handover ({text}): 8 messages, 100 -> 50 tokens, lab/m"]
+
+
+def test_reflections_are_told_from_observations() -> None:
+    """When they are made, and when they are put in place."""
+    observed = ObservationsMade(0, 3, (), (), "", "", 0, 40, 300, 5, "lab/m")
+    refined = msgspec.structs.replace(observed, reflection=True, replaces=(1,), tokens=20)
+    placed = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
+    assert lines(observed, placed, refined, ObservationsPlaced(3, PlacementReason.COLD, 20)) == [
+        "e1  observations: 5 messages, 40 tokens, lab/m",
+        "e2  observations of e1 in place (context reached 38 %): 260 tokens saved",
+        "e3  reflection: 5 messages, 20 tokens, lab/m",
+        "e4  reflection of e3 in place (provider cache had expired): 20 tokens saved",
+    ]
+
+
+def test_sweeps_and_folds_say_what_they_are() -> None:
+    """A sweep with its reason, a note with its kind."""
+    fold = FoldMade(0, 9, "", 10, "", 0, 4, 900)
+    assert lines(
+        SweepMade((2,), 70, SweepReason.BATCH),
+        SweepMade((2,), 70, SweepReason.OVERFLOW),
+        fold,
+        msgspec.structs.replace(fold, how="condense"),
+        msgspec.structs.replace(fold, how="truncate"),
+        Undone(2),
+    ) == [
+        "e1  sweep: 70 tokens saved",
+        "e2  sweep (context was full): 70 tokens saved",
+        "e3  fold: 4 steps in a note, 900 tokens saved",
+        "e4  condensed note: 4 steps in a shorter one, 900 tokens saved",
+        "e5  removed: 4 steps, only their index is left, 900 tokens saved",
+        "e6  undone: e2",
+    ]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_stored_rewrite_has_a_line(name: str) -> None:
+    """Also those of older logs: a line for each, none without words."""
+    log = [read(row) for row in FILES[name]]
+    found = list(timeline_lines(log))
+    assert len(found) == sum(isinstance(one.event, REWRITES) for one in log)
+    assert all(line.split(maxsplit=1)[1:] for line in found)

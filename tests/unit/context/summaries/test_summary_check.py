@@ -1,0 +1,97 @@
+"""A summary that says too little of a long history, or nothing that it names, may not stand for it."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.summaries.handover import section_text
+from helix_desktop.context.summaries.handover_fallback import extractive_handover
+from helix_desktop.context.summaries.summary_check import (
+    LONG_INPUT,
+    MIN_SHARE,
+    SummaryInput,
+    accept_observations,
+    find_problem,
+    reflection_input,
+    summary_input,
+)
+from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.domain.errors import SummaryRefused
+from helix_desktop.domain.events.rewrite_kinds import SummaryProblem
+from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, UserSpoke
+from helix_desktop.domain.events.summary import Observation, ObservationsMade
+from tests.support.histories import SessionSimulator, histories
+
+SHORT, UNSPECIFIC = SummaryProblem.SHORT, SummaryProblem.UNSPECIFIC
+PARSER = SummaryInput(
+    90_000,
+    files=frozenset({"src/parser.py"}),
+    commands=frozenset({"cd app && pytest -q tests"}),
+    instructions={2: "Mend the parser, never touch main, and use tabs everywhere."},
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "cited", "problem"),
+    [
+        ("Everything is in order.", {2}, SHORT),
+        ("The file parser.py was read. " * 40, set(), None),
+        ("It was tried with pytest -q and failed. " * 30, set(), None),
+        ("Tabs everywhere, and main is never to be touched. " * 30, set(), None),
+        ("What was asked for was done as it had been asked. " * 30, {2}, None),
+        ("What was asked for was done as it had been asked. " * 30, {3}, UNSPECIFIC),
+        ("What was asked for was done as it had been asked. " * 30, set(), UNSPECIFIC),
+    ],
+)
+def test_a_long_history_needs_words_that_name_it(
+    text: str, cited: set[int], problem: SummaryProblem | None
+) -> None:
+    """A file, a command, the user's words, or their message as a source: one of them is enough."""
+    assert find_problem(text, cited, PARSER) is problem
+
+
+def test_one_line_for_a_long_history_is_refused_with_its_text() -> None:
+    """The refusal says how long both are, and keeps what the model wrote."""
+    found = (Observation(0, 1, "The parser was mended.", (2,)),)
+    with pytest.raises(SummaryRefused) as refused:
+        accept_observations(found, PARSER, "- (1) The parser was mended. [e2]")
+    assert refused.value.problem is SHORT
+    assert refused.value.text == "- (1) The parser was mended. [e2]"
+    assert refused.value.why == "It has about 5 tokens for 22,500 tokens of history."
+
+
+@given(st.integers(1, 10**7), st.integers(0, 3_000))
+def test_what_is_long_enough(size: int, wrote: int) -> None:
+    """Never below 2 % of a long input, but what suffices for any is enough; a short input can be one word."""
+    problem = find_problem("x" * wrote, set(), SummaryInput(size))
+    assert (problem is SHORT) == (size > LONG_INPUT and wrote < min(MIN_SHARE * size, 800))
+
+
+@given(histories())
+def test_what_is_extracted_names_what_it_is_of(simulator: SessionSimulator) -> None:
+    """The sections that are made without a model would pass, whatever the history: the rule asks little."""
+    items = simulator.transcript.items
+    source = summary_input(transcript_lines(items), items)
+    sections = extractive_handover(items, None)
+    text = "\n".join(section_text(one, mark_unsupported=False) for one in sections)
+    cited = {seq for one in sections for bullet in one.bullets for seq in bullet.sources}
+    assert find_problem(text, cited, source) is not UNSPECIFIC
+
+
+def test_what_an_input_holds() -> None:
+    """Files and commands of the ledger, the user's messages; of a reflection, what its facts name too."""
+    log: tuple[Event, ...] = (
+        UserSpoke("Mend it.", 3),
+        ToolAnswered("1", "read_file", "text", "a" * 64, 4, 1, 1, target="src/app.py"),
+        ToolAnswered("2", "run_command", "ok", "b" * 64, 4, 1, 1, target="make test"),
+    )
+    items = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(log, 1)]).items
+    found = summary_input(transcript_lines(items), items)
+    assert [*found.files, *found.commands] == ["src/app.py", "make test"]
+    assert found.instructions == {1: "Mend it."}
+    fact = Observation(0, 1, "lib/util.c holds the loop", (2,))
+    made = ObservationsMade(0, 3, (fact,), (), "", "", 0, 9, 90, 3, "m")
+    assert reflection_input((made,), items).files == frozenset(("src/app.py", "lib/util.c"))

@@ -1,0 +1,183 @@
+"""Content at the edges: nothing, very much, of one sign only, and what is no text at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.context.intake.argument_markers import MIN_CHARS, mask_arguments
+from helix_desktop.context.intake.output_preview import preview_output
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.window.window import NO_OUTPUT
+from helix_desktop.domain.digest import digest_of, first_line
+from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered
+from helix_desktop.domain.messages import ToolCall
+from helix_desktop.providers.tiktoken_counter import TiktokenCounter
+from tests.support import session_rewrites
+from tests.support.histories import SessionSimulator
+from tests.support.message_linter import lint, lint_alternating
+from tests.support.reachability import unreachable_content
+
+VOCABULARY = Path(__file__).parents[3] / "resources" / "tokenizers" / "o200k_base.tiktoken"
+MILLION = 1_000_000
+HUGE = {
+    "spaces": " " * MILLION,
+    "line feeds": "\n" * 200_000,
+    "one letter": "a" * MILLION,
+    "one sign of four bytes": "𝄞" * 200_000,
+    "nothing that shows": "\u200b\u2060\ufeff" * 100_000,
+    "one long line of data": msgspec.json.encode(list(range(120_000))).decode(),
+}
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_an_output_of_any_kind_goes_through_everything(name: str) -> None:
+    """Shown, previewed, swept, folded, handed over: each request is valid, and every byte comes back."""
+    text = HUGE[name]
+    simulator = SessionSimulator(session_rewrites.eager_policy(PROFILES["balanced"]))
+    simulator.send_message("Look.")
+    simulator.step("I look.", 2)
+    simulator.answer_call(0, text)
+    simulator.answer_call(0, text + "x", form="preview")
+    for number in range(3):
+        simulator.step(f"More {number}.", 1)
+        simulator.answer_call(0, "ok")
+    session_rewrites.sweep_all(simulator, 2)
+    assert unreachable_content(simulator) == []
+    session_rewrites.fold_all(simulator)
+    assert unreachable_content(simulator) == []
+    simulator.hand_over(0)
+    simulator.step("So.", 0)
+    assert unreachable_content(simulator) == []
+    for sent in simulator.sent_requests:
+        assert lint(sent.request.messages) == []
+        assert lint_alternating(sent.request.messages) == []
+    assert simulator.contents[digest_of(text.encode())] == text.encode()
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_a_preview_of_anything_keeps_its_budget(name: str) -> None:
+    """About the characters that its tokens may have, and one line at the end that leads to all of it."""
+    shown = preview_output(HUGE[name], "ab" * 32, 600)
+    assert len(shown) <= 600 * 4
+    assert shown.splitlines()[-1].startswith("[CACHED]")
+    assert len(first_line(HUGE[name])) <= 60
+
+
+async def test_a_million_spaces_are_counted() -> None:
+    """The vocabulary's own pattern would overflow on them; they are counted in pieces."""
+    counter = TiktokenCounter(VOCABULARY)
+    spaces, letters, both = await counter.count([" " * MILLION, "a" * MILLION, f"{' ' * MILLION}word"])
+    assert 0 < spaces <= MILLION // 8
+    assert 0 < letters <= MILLION // 2
+    assert spaces <= both <= spaces + 8
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\n", "\t\r\n", "\u3000"])
+def test_an_empty_output_is_valid_in_every_form(text: str) -> None:
+    """No wire format takes an empty message: it is said that there was nothing."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Look.")
+    simulator.step("", 1)
+    simulator.answer_call(0, text)
+    assert simulator.window().request.messages[-1].text == NO_OUTPUT
+    target = session_rewrites.pin(simulator, 0)
+    simulator.step("Done.", 0)
+    simulator.send_message("And?")
+    simulator.step("Fine.", 0)
+    simulator.send_message("So?")
+    simulator.hand_over(0)
+    messages = simulator.window().request.messages
+    assert target in simulator.transcript.rewrites.pinned
+    assert (lint(messages), lint_alternating(messages), unreachable_content(simulator)) == ([], [], [])
+
+
+ARGUMENTS = {
+    "a file": '{"path": "a.py", "content": %s}',
+    "an empty key": '{"": %s}',
+    "a list": '{"edits": [{"old": "x", "new": %s}], "n": 1.50, "big": 123456789012345678901234567890}',
+    "no object": "[%s]",
+    "no JSON": "*** Begin Patch\n%s",
+    "broken JSON": '{"content": %s',
+    "half a character": '{"content": "\\ud83d", "rest": %s}',
+    "the same key twice": '{"content": %s, "content": "short"}',
+    "numbers as written": '{"n": [1.50, 1e3, -0], "big": 123456789012345678901234567890, "text": %s}',
+}
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_large_arguments_of_any_kind_can_be_read_back(name: str) -> None:
+    """As a marker a call is still one JSON object; what it stands for is stored byte for byte."""
+    body = msgspec.json.encode("def f():\n\treturn 'é\\u2028'\n" * 60).decode()
+    given = ARGUMENTS[name].replace("%s", body)
+    short = mask_arguments(ToolCall("c", "write_file", given))
+    assert short is not None
+    assert isinstance(msgspec.json.decode(short.call.arguments), dict)
+    assert len(short.call.arguments) < 600
+    raw = given.partition('"edits": ')[2].partition(', "n"')[0] or given
+    texts = [text.encode("utf-8", "surrogatepass") for text in short.texts]
+    assert short.call.digests == tuple(map(digest_of, texts))
+    assert short.call.sizes == tuple(map(len, texts))
+    known = b"\n".join(texts)
+    assert given.encode() in known or msgspec.json.decode(body).encode() in known or raw.encode() in known
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_large_arguments_go_through_everything(name: str) -> None:
+    """Swept, folded and handed over with the rest of their step."""
+    body = msgspec.json.encode("x = 'é'\n" * 200).decode()
+    simulator = SessionSimulator(session_rewrites.eager_policy(PROFILES["balanced"]))
+    simulator.send_message("Write.")
+    for number in range(4):
+        given = ARGUMENTS[name].replace("%s", body)
+        simulator.step(f"I write {number}.", [simulator.tool_call(0, given, "write_file")])
+        simulator.answer_call(0, "Wrote it.")
+    session_rewrites.sweep_all(simulator, 2)
+    masked = [one.event for one in simulator.transcript.items if one.seq in simulator.transcript.masked]
+    assert any(isinstance(one, AssistantSpoke) for one in masked) or simulator.transcript.covers
+    assert unreachable_content(simulator) == []
+    session_rewrites.fold_all(simulator)
+    simulator.hand_over(0)
+    simulator.step("Done.", 0)
+    assert unreachable_content(simulator) == []
+    assert lint(simulator.sent_requests[-1].request.messages) == []
+
+
+def test_what_is_small_stays_as_the_model_wrote_it() -> None:
+    """Numbers, escapes and all: only the large value is replaced."""
+    body = msgspec.json.encode("x" * 900).decode()
+    small = r'"n": 1.50, "at": "src\/a.py", "flags": [1e3,  null], "big": 12345678901234567890123'
+    given = f'{{{small}, "new": {body}}}'
+    short = mask_arguments(ToolCall("c", "edit_file", given))
+    assert short is not None
+    for part in ('"n":1.50', '"at":"src\\/a.py"', '"flags":[1e3,  null]', '"big":12345678901234567890123'):
+        assert part in short.call.arguments
+    assert short.texts == ("x" * 900,)
+
+
+@pytest.mark.parametrize("size", [MIN_CHARS // 2, MIN_CHARS - 30])
+def test_small_arguments_stay_as_they_are(size: int) -> None:
+    """A marker would save nothing."""
+    assert (
+        mask_arguments(ToolCall("c", "write_file", msgspec.json.encode({"content": "x" * size}).decode()))
+        is None
+    )
+
+
+def test_many_outputs_of_one_step() -> None:
+    """Sixty calls side by side, their answers in any order, are one step through every rewrite."""
+    simulator = SessionSimulator(session_rewrites.eager_policy(PROFILES["balanced"]))
+    simulator.send_message("Read everything.")
+    simulator.step("All at once.", 60)
+    for number in range(60):
+        simulator.answer_call(number * 7, f"file {number}\n" * 40)
+    for number in range(3):
+        simulator.step(f"More {number}.", 1)
+        simulator.answer_call(0, "ok")
+    session_rewrites.fold_all(simulator)
+    assert unreachable_content(simulator) == []
+    assert any(isinstance(one.event, ToolAnswered) for one in simulator.transcript.items)
+    simulator.step("Done.", 0)
+    assert lint(simulator.sent_requests[-1].request.messages) == []

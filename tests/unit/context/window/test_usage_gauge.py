@@ -1,0 +1,223 @@
+"""One number with one denominator (invariant 9), and when it makes a handover due (invariant 6)."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.rewrites import planner
+from helix_desktop.context.summaries import cut_points as cuts
+from helix_desktop.context.window.usage_gauge import (
+    UsageGauge,
+    count_window,
+    is_outdated,
+    measure_usage,
+    usage_from_count,
+)
+from helix_desktop.domain.events.rewrite_kinds import SweepReason
+from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.events.summary import HandoverFailed
+from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.store.entries import WindowCount
+from tests.support.histories import MODEL, SessionSimulator, build_history, histories
+from tests.support.rewrite_histories import histories_with_rewrites
+
+BALANCED = PROFILES["balanced"]
+
+
+def measured(simulator: SessionSimulator) -> UsageGauge:
+    """The gauge of what would be sent now."""
+    return measure_usage(simulator.window(), simulator.transcript, simulator.policy, simulator.frame)
+
+
+def test_an_estimate_says_so() -> None:
+    """Without a report the number is our count."""
+    simulator = build_history(3)
+    now = measured(simulator)
+    assert (now.used, now.source_text, now.is_reported) == (simulator.window().estimate, "estimated", False)
+    assert now.window == MODEL.window
+    assert now.share == now.used / MODEL.window
+
+
+def test_a_report_calibrates_what_comes_after_it() -> None:
+    """The reported part counts as reported, what came since by the ratio of report to estimate."""
+    simulator = build_history(2)
+    simulator.step("Reading.", 1, usage_ratio=1.3)
+    sent = simulator.sent_requests[-1].window.estimate
+    reported = int(sent * 1.3)
+    after = measured(simulator)
+    grown = simulator.window().estimate - sent
+    assert after.is_reported
+    assert after.source_text == "reported by the provider"
+    assert after.used == reported + round(grown * reported / sent)
+    simulator.answer_call(0, "output " * 300)
+    later = measured(simulator)
+    assert not later.is_reported
+    assert "x 1.30" in later.source_text
+    assert later.used - after.used == pytest.approx(1.3 * (simulator.window().estimate - sent - grown), abs=2)
+
+
+def test_a_rewrite_makes_it_an_estimate_again() -> None:
+    """After a sweep the report no longer holds; its ratio does."""
+    simulator = build_history(5)
+    simulator.step("Reading.", 1, usage_ratio=1.3)
+    simulator.answer_all_calls("x")
+    simulator.record_sweep(planner.sweep_all(simulator.transcript, simulator.policy), SweepReason.MANUAL)
+    now = measured(simulator)
+    assert not now.is_reported
+    assert now.used == round(simulator.window().estimate * now.ratio)
+
+
+def test_another_model_is_estimated_anew() -> None:
+    """A report of one model says nothing about another one's tokens."""
+    simulator = build_history(2)
+    simulator.step("Reading.", 0, usage_ratio=1.3)
+    simulator.frame = msgspec.structs.replace(simulator.frame, info=ModelInfo("test", "other", 8_000))
+    assert measured(simulator).ratio == 1.0
+    assert measured(simulator).used == simulator.window().estimate
+
+
+@pytest.mark.parametrize("ratio", [0.000_01, 9.0])
+def test_nonsense_reports_do_no_harm(ratio: float) -> None:
+    """A report of zero is none; the ratio of one that is far off is bounded."""
+    simulator = build_history(3)
+    simulator.step("Reading.", 1, usage_ratio=ratio)
+    simulator.answer_call(0, "output " * 300)
+    assert 0.5 <= measured(simulator).ratio <= 3.0
+    assert measured(simulator).used >= 0
+    if ratio < 1:
+        assert measured(simulator).used == simulator.window().estimate
+
+
+@given(histories())
+def test_the_gauge_is_sane(simulator: SessionSimulator) -> None:
+    """Over any history: not negative, bounded ratio, and pressure exactly from its thresholds on."""
+    now = measured(simulator)
+    assert now.used >= 0
+    assert 0.5 <= now.ratio <= 3.0
+    assert (now.pressure == "none") == (now.used < now.handover_threshold)
+    assert (now.pressure == "panic") == (now.used >= now.panic_threshold)
+    assert now.fits == (now.used + MODEL.reserve <= MODEL.window)
+
+
+@given(
+    histories() | histories_with_rewrites(),
+    st.booleans(),
+    st.sampled_from([2_000, 4_000, 128_000]),
+    st.integers(0, 900),
+)
+def test_a_stored_count_says_what_the_log_says(
+    simulator: SessionSimulator, images: bool, window: int, room: int
+) -> None:
+    """Whichever model and policy hold by then; where it cannot know, it says so."""
+    count = count_window(simulator.transcript, simulator.policy, simulator.frame.info.window)
+    info = msgspec.structs.replace(simulator.frame.info, images=images, window=window)
+    simulator.frame = msgspec.structs.replace(simulator.frame, info=info, tools_tokens=77, ratio=1.2)
+    assert is_outdated(None, simulator.policy, window)
+    if room:
+        simulator.policy = msgspec.structs.replace(simulator.policy, user_text_tokens=room)
+    if is_outdated(count, simulator.policy, window):
+        assert simulator.transcript.handover is not None
+        count = count_window(simulator.transcript, simulator.policy, window)
+    now = usage_from_count(
+        msgspec.json.decode(msgspec.json.encode(count), type=WindowCount), simulator.policy, simulator.frame
+    )
+    assert now == measured(simulator)
+
+
+def full(steps: int = 14) -> SessionSimulator:
+    """A history that fills more than 85 % of its window with words, which no sweep takes."""
+    simulator = SessionSimulator(BALANCED, ModelInfo("test", "small", 20_000))
+    simulator.send_message("Begin.")
+    while measured(simulator).pressure == "none" or simulator.transcript.steps < steps:
+        simulator.step("thinking aloud " * 80, 1)
+    simulator.answer_all_calls("x")
+    return simulator
+
+
+def due(simulator: SessionSimulator, now: int = 10**9) -> planner.HandoverPlan | None:
+    """The handover that is due at a time."""
+    return planner.handover_due(simulator.transcript, simulator.policy, measured(simulator), now)
+
+
+def test_the_trigger_needs_pressure() -> None:
+    """Below 85 % nothing is due, whatever else holds."""
+    assert due(full()) is not None
+    assert due(build_history(3)) is None
+    off = full()
+    off.policy = msgspec.structs.replace(off.policy, enabled=False)
+    assert due(off) is None
+
+
+def test_the_trigger_needs_enough_messages() -> None:
+    """Fewer than eight closed messages before the cut are too few."""
+    simulator = full()
+    enough = due(simulator)
+    assert enough is not None
+    simulator.policy = msgspec.structs.replace(
+        simulator.policy, handover_least_messages=enough.cut.messages + 1
+    )
+    assert due(simulator) is None
+
+
+def test_failures_double_the_wait_and_then_stop_it() -> None:
+    """60, 120, 240 s; after three in a row only the person can begin one; success closes the breaker."""
+    simulator = full()
+    waits = []
+    for _ in range(3):
+        waits.append(planner.cooldown_ms(simulator.transcript, simulator.policy))
+        since = simulator.transcript.last_compaction_at_ms
+        assert due(simulator, since + waits[-1] - 1) is None
+        assert due(simulator, since + waits[-1]) is not None
+        simulator.record(HandoverFailed("No handover was made."))
+    assert waits == [60_000, 120_000, 240_000]
+    assert planner.is_breaker_open(simulator.transcript)
+    assert due(simulator) is None
+    assert planner.handover_now(simulator.transcript, simulator.policy, measured(simulator)) is not None
+    simulator.hand_over(500)
+    assert not planner.is_breaker_open(simulator.transcript)
+    assert planner.cooldown_ms(simulator.transcript, simulator.policy) == 60_000
+
+
+def test_a_clock_that_is_set_back_stops_no_handover() -> None:
+    """The wait is about time that has passed: an hour that came twice is none."""
+    simulator = full()
+    simulator.record(HandoverFailed("No handover was made."))
+    since = simulator.transcript.last_compaction_at_ms
+    assert due(simulator, since) is None
+    assert due(simulator, since - 3_600_000) is not None
+
+
+def test_an_undo_waits_for_the_cooldown() -> None:
+    """A handover that the person undid is not made again in the same breath."""
+    simulator = full()
+    simulator.hand_over(500)
+    simulator.undo(len(simulator.transcript.rewrites.sweeps))
+    assert due(simulator, simulator.transcript.last_event_at_ms + 59_999) is None
+
+
+@given(histories(), st.integers(0, 400))
+def test_worth_foresees_the_gain(simulator: SessionSimulator, keep: int) -> None:
+    """With a summary as long as foreseen, the gain is what the windows before and after differ by."""
+    cut = cuts.choose_cut(simulator.transcript, keep)
+    if cut is None:
+        return
+    before = simulator.window().estimate
+    now = UsageGauge(before, MODEL.window, MODEL.reserve, 0, False)
+    foreseen = planner.expected_savings(simulator.transcript, simulator.policy, now, cut)
+    taken = planner.SUMMARY_TOKENS + simulator.policy.ledger_tokens
+    had_one = simulator.transcript.handover is not None
+    simulator.record(msgspec.structs.replace(simulator.handover_at(cut), tokens=taken))
+    framing = 0 if had_one else 4
+    assert before - simulator.window().estimate == foreseen - framing
+
+
+def test_the_end_of_a_turn_changes_no_number() -> None:
+    """Gauge and trigger look at the window only."""
+    simulator = full()
+    before = measured(simulator)
+    simulator.record(TurnEnded("stopped"))
+    assert measured(simulator) == before

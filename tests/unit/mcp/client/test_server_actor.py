@@ -1,0 +1,38 @@
+"""An MCP server's actor ends when it is told to, whatever fails in that moment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.mcp_server import McpServerConfig
+from helix_desktop.mcp.client.server_actor import ServerActor, ServerContext
+from helix_desktop.system.task_scope import TaskScope
+
+
+@pytest.mark.timeout(20)
+async def test_a_failure_in_the_moment_of_its_end_does_not_start_it_again(tmp_path: Path) -> None:
+    """A task group hides a cancellation behind its child's failure: the window would wait for ever."""
+    loading = asyncio.Event()
+
+    async def fail_when_cut_off(entry: McpServerConfig) -> Mapping[str, str]:
+        loading.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise OSError("the keychain went away") from None
+        return {}
+
+    async def ignore_tools() -> None:
+        return
+
+    context = ServerContext(tmp_path, {}, fail_when_cut_off)
+    actor = ServerActor(McpServerConfig(name="x", command="x"), context, ignore_tools, lambda: None)
+    running = TaskScope().start(actor.run(), "mcp x")
+    await loading.wait()
+    running.cancel()
+    await asyncio.wait([running])
+    assert running.cancelled()

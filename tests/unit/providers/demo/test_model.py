@@ -1,0 +1,274 @@
+"""The demo model works through its script with the real tools, honestly, whatever happens to its calls."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from helix_desktop.context.summaries.handover import parse_handover
+from helix_desktop.domain.events.summary import SECTIONS
+from helix_desktop.domain.messages import Message, ModelRequest, TextDelta, ToolCall
+from helix_desktop.providers.demo.handover import write_handover
+from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel, reply_to
+from helix_desktop.providers.demo.request_reader import RequestReader
+from helix_desktop.providers.demo.script import Recall, read_scripts
+from tests.support.demo_loop import DEMO_DIR, DemoLoop, copy_sample_project
+
+(TIDEWATCH,) = read_scripts(DEMO_DIR)
+UNSEEN = "(not in my window)"
+
+
+def suite(root: Path) -> str:
+    """The last line of the sample's own tests."""
+    ran = subprocess.run(
+        [sys.executable, "-m", "unittest"], cwd=root, capture_output=True, text=True, check=False
+    )
+    return ran.stderr.strip().splitlines()[-1]
+
+
+def test_the_sample_has_its_bug_before() -> None:
+    assert (DEMO_DIR / "tidewatch" / "README.md").is_file()
+    assert len(TIDEWATCH.user_messages) == 9
+
+
+@pytest.mark.parametrize("keep", [1000, 20], ids=["everything in the window", "old outputs as markers"])
+async def test_the_script_finds_and_mends_the_bug(tmp_path: Path, keep: int) -> None:
+    root = copy_sample_project("tidewatch", tmp_path)
+    assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
+    loop = DemoLoop(root, keep)
+    answers = [await loop.run_turn(ask) for ask in TIDEWATCH.user_messages]
+    assert await asyncio.to_thread(suite, root) == "OK"
+    assert len(loop.calls) >= 80
+    assert not [text for text in answers if UNSEEN in text]
+    assert "**-0.043 m**" in answers[7]
+    assert "`test_the_gale_of_the_14th_raises_amber_in_the_evening` failed" in answers[7]
+    assert len({call.id for call in loop.calls}) == len(loop.calls)
+    recalls = [call for call in loop.calls if call.name == "recall_cached_content"]
+    assert len(recalls) == (3 if keep == 20 else 0)
+
+
+async def test_calls_stand_side_by_side_where_that_is_natural(tmp_path: Path) -> None:
+    loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
+    await loop.run_turn(TIDEWATCH.user_messages[0])
+    counts = [len(message.calls) for message in loop.messages if message.role == "assistant"]
+    assert counts == [3, 4, 4, 4, 4, 2, 0]
+
+
+async def test_a_denied_command_is_said_and_nothing_is_claimed(tmp_path: Path) -> None:
+    root = copy_sample_project("tidewatch", tmp_path)
+    loop = DemoLoop(root, is_allowed=lambda call: call.name != "run_command")
+    told = await loop.run_turn(TIDEWATCH.user_messages[0])
+    assert "`run_command` was not allowed" in told
+    assert f"{UNSEEN} ran: {UNSEEN}" in told
+
+
+async def test_denied_edits_are_not_claimed(tmp_path: Path) -> None:
+    root = copy_sample_project("tidewatch", tmp_path)
+    loop = DemoLoop(root, is_allowed=lambda call: call.name not in ("write_file", "edit_file"))
+    told = [await loop.run_turn(ask) for ask in TIDEWATCH.user_messages[:3]][-1]
+    assert told.count(UNSEEN) >= 2
+    assert await asyncio.to_thread(suite, root) == "FAILED (failures=1)"
+
+
+async def test_the_script_in_a_foreign_folder_fails_softly(tmp_path: Path) -> None:
+    loop = DemoLoop(tmp_path)
+    told = await loop.run_turn(TIDEWATCH.user_messages[1])
+    said = "\n".join(message.text for message in loop.messages if message.role == "assistant")
+    assert (
+        "`read_file` did not work: Cannot read tests/test_report.py. There is no such file or folder." in said
+    )
+    assert UNSEEN in told
+
+
+async def test_without_python3_it_tries_python(tmp_path: Path) -> None:
+    loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
+    loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
+    for _ in range(6):
+        asked = await loop.request_response()
+        loop.messages.append(Message("assistant", asked.text, asked.calls))
+        for call in asked.calls:
+            text = "exit code 127\nbash: python3: command not found\n"
+            loop.messages.append(Message("tool", text, call_id=call.id, name=call.name))
+    asked = await loop.request_response()
+    assert [call.arguments for call in asked.calls] == ['{"command":"python -m unittest -v"}']
+
+
+@pytest.mark.parametrize("name", ["pagemill", "tidewatch"])
+async def test_other_questions_get_an_honest_answer(tmp_path: Path, name: str) -> None:
+    loop = DemoLoop(copy_sample_project(name, tmp_path))
+    told = await loop.run_turn("What is the meaning of this?")
+    assert [call.name for call in loop.calls] == ["list_directory", "read_file"]
+    assert name.capitalize() in told
+    assert "Settings → Providers" in told
+    assert "offline demo model" in loop.messages[2].text
+
+
+async def test_an_empty_folder_and_no_tools_are_no_trouble(tmp_path: Path) -> None:
+    assert "has 0 entries" in await DemoLoop(tmp_path).run_turn("Hello")
+    bare = reply_to(ModelRequest((Message("user", "Hello"),)), (TIDEWATCH,))
+    assert (bare.calls, "need a real model" in bare.text) == ((), True)
+
+
+async def test_go_on_takes_up_the_task_that_was_stopped(tmp_path: Path) -> None:
+    loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
+    loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
+    first = await loop.request_response()
+    loop.messages.append(Message("assistant", first.text, first.calls))
+    stopped = "The user stopped the turn before this call ended."
+    loop.messages += [Message("tool", stopped, call_id=one.id, name=one.name) for one in first.calls]
+    loop.messages.append(Message("user", "go on"))
+    assert "task 1, step 1 of 7" in (await loop.request_response()).text
+
+
+async def test_the_same_request_gets_the_same_answer(tmp_path: Path) -> None:
+    loop = DemoLoop(copy_sample_project("tidewatch", tmp_path))
+    loop.messages.append(Message("user", TIDEWATCH.user_messages[0]))
+    assert await loop.request_response() == await loop.request_response()
+
+
+async def test_it_streams_and_can_be_left_at_any_piece() -> None:
+    model = DemoModel(DEMO_DIR, pause_s=0)
+    stream = model.stream(ModelRequest((Message("user", "Hello"),)))
+    assert isinstance(await anext(stream), TextDelta)
+    task = asyncio.get_running_loop().create_task(_slowly(DemoModel(DEMO_DIR, pause_s=60)))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def _slowly(model: DemoModel) -> None:
+    async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
+        pass
+
+
+def test_it_says_that_it_is_a_demo() -> None:
+    info = DemoModel(DEMO_DIR).info
+    assert (info.label, info.demo, info.window, info.reserve) == (DEMO_LABEL, True, 25_000, 1_500)
+
+
+LOG = Recall(tool="read_file", target="logs/a.log", pattern="x")
+SUITE = Recall(tool="run_command", target="make test", pattern="x", oldest=True)
+HEX = {name: name * 64 for name in "abcdef"}
+
+
+def marker(name: str) -> str:
+    """A marker of a made-up digest."""
+    return f'[CACHED] recall_cached_content("{HEX[name]}")'
+
+
+def recalled(number: int, digest: str, text: str) -> list[Message]:
+    """An index that the demo has recalled."""
+    call = ToolCall(f"r{number}", "recall_cached_content", f'{{"hash": "{digest}", "pattern": "p"}}')
+    return [Message("assistant", "", (call,)), Message("tool", text, call_id=f"r{number}")]
+
+
+COVERED = (
+    Message(
+        "user", f"[Conversation History Summary] A handover.\n## Index\n{marker('a')} 9 outputs covered here"
+    ),
+    Message("user", f"[Observations] Facts.\n- (1) One.\n{marker('b')} 4 outputs covered here"),
+    Message("user", f"[Folded steps] Earlier steps, for reference; 3 outputs in {marker('c')}\nuser: hello"),
+)
+
+
+def test_every_index_in_the_window_is_searched_the_newest_first() -> None:
+    """A handover's, observations' and a note's; for the oldest output the other way round."""
+    asked = Message("user", "Where was it?")
+    sight = RequestReader((*COVERED, asked))
+    assert sight.user_message == "Where was it?"
+    assert sight.next_index("p") == HEX["c"]
+    assert sight.next_index("p", oldest=True) == HEX["a"]
+    read = [message for n, name in enumerate("cb") for message in recalled(n, HEX[name], "no line matches")]
+    assert RequestReader((*COVERED, asked, *read)).next_index("p") == HEX["a"]
+    read += recalled(2, HEX["a"], f"{HEX['d']} the index of everything before this one")
+    assert RequestReader((*COVERED, asked, *read)).next_index("p") == HEX["d"]
+    read += recalled(3, HEX["d"], "no line matches")
+    assert RequestReader((*COVERED, asked, *read)).next_index("p") == ""
+
+
+def test_a_line_that_looks_like_an_index_is_none() -> None:
+    """Only what begins as reference counts: a person may quote a hash."""
+    quoted = Message("user", f"Look: 3 outputs in {marker('c')}, and {marker('a')} 9 outputs covered here")
+    assert RequestReader((quoted,)).next_index("p") == ""
+
+
+def test_the_oldest_output_is_the_one_of_the_smallest_event() -> None:
+    asked = Message("user", "What failed first?")
+    newer = recalled(
+        0,
+        HEX["a"],
+        f"{HEX['e']} e90 run_command make test, 2 KB\n{HEX['d']} the index of everything before this one",
+    )
+    sight = RequestReader((*COVERED, asked, *newer))
+    assert not sight.has_oldest(SUITE)
+    older = recalled(1, HEX["d"], f"{HEX['f']} e7 run_command make test, 2 KB")
+    sight = RequestReader((*COVERED, asked, *newer, *older))
+    assert sight.has_oldest(SUITE)
+    assert sight.find_digest(SUITE) == HEX["f"]
+    assert sight.find_digest(msgspec.structs.replace(SUITE, oldest=False)) == HEX["e"]
+    assert sight.find_digest(LOG) == ""
+
+
+def test_a_figure_may_come_from_observations_and_notes() -> None:
+    facts = Message("user", "[Observations] Facts.\n- (2) The newest test run passed: 71 tests ran.")
+    assert RequestReader((facts, Message("user", "And now?"))).find_fact(r"(\d+) tests ran") == "71"
+
+
+RECORD = """[Write a handover]
+The messages to hand over:
+e3 user: Find the bug. Do not touch the data.
+e4 assistant: I begin with the README. _(demo: task 1, step 1 of 3)_ -> calls read_file {"path":"README.md"}
+e5 tool read_file README.md: # Thing
+
+It does a thing with 3 parts.
+e6 assistant: The cause is `a.py`, line 12: the limit is 0.35 m. _(demo: task 1, step 2 of 3)_ -> calls x {}
+e7 tool edit_file a.py: Edited a.py: 1 replacement at line 12 (10 -> 12 bytes).
+e8 tool run_command python3 -m unittest exit 1 FAILED: exit code 1
+FAIL: test_x
+Ran 12 tests in 0.1s
+
+FAILED (failures=1)
+e2 user: a line of an output that looks like an entry"""
+
+
+def test_a_handover_has_six_sections_and_cites_what_it_says() -> None:
+    text = write_handover(RECORD)
+    sections = {section.title: section.bullets for section in parse_handover(text, frozenset(range(3, 9)))}
+    assert tuple(sections) == SECTIONS
+    assert all(bullet.sources for bullets in sections.values() for bullet in bullets)
+    assert "The README says: It does a thing with 3 parts. [e5]" in text
+    assert "The cause is `a.py`, line 12: the limit is 0.35 m. [e6]" in text
+    assert "Edited a.py: 1 replacement at line 12 (10 -> 12 bytes). [e7]" in text
+    assert "Failing test: test_x. [e8]" in text
+    assert "step 3 is next. [e6]" in text
+    assert "The user wants: Do not touch the data. [e3]" in text
+
+
+def test_a_later_handover_updates_the_former() -> None:
+    later = RECORD.replace(
+        "The messages to hand over:\n",
+        "The former handover, to be updated (still true, changed, dropped):\n[Conversation History Summary]\n"
+        f"{write_handover(RECORD)}\nThe messages to hand over:\n",
+    )
+    body = "e9 user: Go.\ne10 tool run_command x exit 0: exit code 0\nRan 12 tests in 0.1s\n\nOK"
+    text = write_handover(later[: later.index("e3 user", later.index("The messages to hand over"))] + body)
+    assert "The user asked first: Find the bug." in text
+    assert "The cause is `a.py`, line 12" in text
+    assert "The newest test run passed" in text
+    assert "Failing test" not in text
+
+
+def test_a_handover_stays_short_and_survives_nothing() -> None:
+    long = RECORD + "".join(
+        f"\ne{n} assistant: The offset number {n} is {n}.5 m because of the cause {n}, {'long ' * 30}"
+        for n in range(10, 400)
+    )
+    assert len(write_handover(long)) < 2_600
+    assert len(re.findall(r"^## ", write_handover("[Write a handover]"), re.MULTILINE)) == 6

@@ -1,0 +1,148 @@
+"""The demo model's observations, reflections and merged handovers: extracted, cited, readable."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.context.summaries import observation_task
+from helix_desktop.context.summaries.handover import parse_handover
+from helix_desktop.context.summaries.summary_task import full_request, handover_task, merge_task, split_task
+from helix_desktop.context.summaries.transcript_lines import transcript_lines
+from helix_desktop.domain.events.summary import SECTIONS, Observation, ObservationsMade
+from helix_desktop.domain.messages import ModelRequest, ModelResponse
+from helix_desktop.providers.demo.handover import write_handover
+from helix_desktop.providers.demo.model import DemoModel, write_summary
+from helix_desktop.providers.demo.observations import write_observations, write_reflection
+from tests.support.histories import SessionSimulator, histories
+
+DEMO = Path(__file__).resolve().parents[4] / "resources" / "demo"
+RECORD = """[Write observations]
+The messages to observe:
+e3 user: Find the bug. Do not touch the data.
+e4 assistant: I begin with the README. -> calls read_file {"path":"README.md"}
+e5 tool read_file README.md: # Thing
+|
+| It does a thing with 3 parts.
+e6 assistant: The cause is an offset of 12 bytes in `src/a.py`.
+e7 tool edit_file src/a.py: Edited src/a.py: 1 place
+e8 tool run_command make test exit 1 FAILED: Ran 9 tests in 0.1s
+| FAIL: test_offset (tests.A)
+| FAILED (failures=1)"""
+
+
+def made(*facts: Observation) -> ObservationsMade:
+    """Observations with these facts."""
+    return ObservationsMade(1, 99, facts, (), "", "d" * 64, 0, 60, 400, 8, "m")
+
+
+def reflected(*facts: Observation) -> str:
+    """What is left of these facts."""
+    return write_reflection(
+        full_request(observation_task.reflection_task("", [made(*facts)])).messages[1].text
+    )
+
+
+def test_what_matters_is_noted_in_order() -> None:
+    """Wish, cause, change and failure, each with its entry and its priority."""
+    lines = write_observations(RECORD).splitlines()
+    assert lines == sorted(lines, key=lambda line: int(re.findall(r"\[e(\d+)", line)[0]))
+    text = "\n".join(lines)
+    assert "- (1) The user asked first: Find the bug. Do not touch the data. [e3]" in text
+    assert "- (1) The user wants: Do not touch the data. [e3]" in text
+    assert "- (3) The cause is an offset of 12 bytes in `src/a.py`. [e6]" in text
+    assert "- (2) Edited src/a.py: 1 place [e7]" in text
+    assert "- (2) Failing test: test_offset. [e8]" in text
+
+
+def test_what_is_known_is_not_noted_again() -> None:
+    """The facts before the record are left out."""
+    known = (
+        "Known already:\nobserved (1) 2026-01-01: The user wants: Do not touch the data. [e3]\nThe messages"
+    )
+    again = write_observations(RECORD.replace("The messages", known, 1))
+    assert "Do not touch the data. [e3]" in again  # in the first request, which is another fact
+    assert "The user wants" not in again
+
+
+def test_a_reflection_drops_what_is_superseded() -> None:
+    """The newest of edits of a file and of test runs, each fact once, at most half of it."""
+    kept = reflected(
+        Observation(1, 1, "The user asked first: Find the bug", (3,)),
+        Observation(2, 2, "Edited src/a.py: 1 place", (7,)),
+        Observation(3, 2, "Test run: 9 tests, FAILED.", (8,)),
+        Observation(4, 2, "Edited src/a.py: 2 places", (17,)),
+        Observation(5, 2, "Test run: 11 tests, OK.", (18,)),
+        Observation(6, 3, "It is a remark of no weight at all that goes on for a while.", (19,)),
+        Observation(7, 3, "It is a remark of no weight at all that goes on for a while.", (21,)),
+    )
+    assert kept.splitlines() == [
+        "- (1) The user asked first: Find the bug [e3]",
+        "- (2) Edited src/a.py: 2 places [e17]",
+        "- (2) Test run: 11 tests, OK. [e18]",
+    ]
+
+
+@given(histories(), st.integers(800, 4_000))
+def test_what_the_demo_writes_can_be_read(simulator: SessionSimulator, room: int) -> None:
+    """Observations, a reflection of them, a handover in parts: each is taken, and cites what was there."""
+    items = simulator.transcript.items
+    seqs = {item.seq for item in items}
+    brief = observation_task.observation_task("Note.", transcript_lines(items), ())
+    facts = observation_task.parse_observations(write_summary(full_request(brief).messages[1].text), items)
+    assert {seq for one in facts for seq in one.sources} <= seqs
+    twice = full_request(observation_task.reflection_task("Refine.", [made(*facts), made(*facts)]))
+    fewer = observation_task.parse_observations(write_summary(twice.messages[1].text), items)
+    assert len(fewer) <= len(facts)
+    assert {one.text for one in fewer} <= {one.text for one in facts}
+    whole_brief = handover_task("Write.", transcript_lines(items), None, "")
+    if divided := split_task(whole_brief, room):
+        texts = [write_summary(full_request(part).messages[1].text) for part in divided]
+        one = write_summary(full_request(merge_task(whole_brief, texts)).messages[1].text)
+        assert [section.title for section in parse_handover(one, frozenset(seqs))] == [*SECTIONS]
+
+
+def test_a_handover_of_observations_keeps_their_facts() -> None:
+    """Each under the section that it would have stood in, with its own entries."""
+    facts = (
+        Observation(1, 1, "The user asked first: Find the bug", (3,)),
+        Observation(2, 2, "Edited src/a.py: 2 places", (17,)),
+        Observation(3, 3, "The cause is an offset of 12 bytes.", (6, 9)),
+    )
+    record = "\n".join(line.text for line in observation_task.reflection_task("", [made(*facts)]).lines)
+    text = write_handover(f"[Write a handover]\nThe messages to hand over:\n{record}\ne20 user: And now?")
+    sections = {one.title: one.bullets for one in parse_handover(text, frozenset(range(99)))}
+    assert [one.text for one in sections["Project Background"]][:1] == ["The user asked first: Find the bug"]
+    assert sections["Completed Work"][0].sources == (17,)
+    assert sections["Technical Details"][0].sources == (6, 9)
+    assert "And now?" in sections["TODO Items"][0].text
+
+
+def test_parts_are_merged_the_later_one_holds() -> None:
+    """What a later part says of the same file, and its open points, stand."""
+    first = "## Completed Work\n- Edited src/a.py: 1 place [e7]\n## TODO Items\n- Find it. [e3]"
+    second = "## Completed Work\n- Edited src/a.py: 2 places [e17]\n## TODO Items\n- Ship it. [e20]"
+    brief = handover_task("Write.", (), None, "")
+    text = write_handover(full_request(merge_task(brief, [first, second])).messages[1].text)
+    assert "2 places [e17]" in text
+    assert "1 place" not in text
+    assert "- Ship it. [e20]" in text
+    assert "Find it" not in text
+
+
+@pytest.mark.parametrize("opening", [observation_task.OBSERVE, observation_task.REFINE, "[Write a handover]"])
+async def test_the_demo_model_answers_each_kind(opening: str) -> None:
+    """Streamed like everything that it says, and the same each time."""
+    asked = full_request(
+        msgspec.structs.replace(observation_task.observation_task("Note.", (), ()), opening=opening)
+    )
+    answers = []
+    for _ in range(2):
+        arrivals = DemoModel(DEMO, pause_s=0).stream(ModelRequest(asked.messages))
+        answers += [arrival.text async for arrival in arrivals if isinstance(arrival, ModelResponse)]
+    assert answers[0] == answers[1] == write_summary(asked.messages[1].text) != ""

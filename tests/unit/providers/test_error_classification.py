@@ -1,0 +1,296 @@
+"""What a server's refusals mean, whatever form they have."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.domain.errors import (
+    AuthenticationFailed,
+    ContextWindowExceeded,
+    ImagesRejected,
+    ModelError,
+    ModelRequestRejected,
+    ModelUnreachable,
+)
+from helix_desktop.providers.dialect import DialectName
+from helix_desktop.providers.endpoint import Endpoint
+from helix_desktop.providers.error_classification import MAX_QUOTE_CHARS
+from helix_desktop.providers.http import HttpClient, HttpResponse
+from helix_desktop.providers.retry import TransientError
+from tests.support.model_servers.canned_http import CannedResponse
+
+KEY = "sk-0123456789"
+HERE = Endpoint("here", "https://here.test/v1/", KEY, HttpClient())
+
+
+def refusal(status: int, body: Any, **headers: str) -> ModelError | TransientError:
+    text = body if isinstance(body, str) else json.dumps(body)
+    return HERE.error_for_status(status, text, headers, model="m", now_s=0.0)
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"error": {"message": "bad  thing\n", "type": "x"}}, "bad thing"),
+        ({"error": "bad thing"}, "bad thing"),
+        ({"message": "bad thing", "code": 400}, "bad thing"),
+        ({"detail": [{"loc": ["body"], "msg": "bad thing"}]}, "bad thing"),
+        ([{"error": {"message": "bad thing"}}], "bad thing"),
+        ({"error": {"message": "bad", "metadata": {"raw": "thing"}}}, "bad thing"),
+        ("bad thing", "bad thing"),
+        ("<!DOCTYPE html><p>bad", "The server sent a web page."),
+        ("", ""),
+    ],
+)
+def test_the_servers_own_words_are_found(body: Any, words: str) -> None:
+    failure = refusal(400, body)
+    assert isinstance(failure, ModelRequestRejected)
+    assert failure.why == words
+
+
+@given(
+    st.integers(201, 599),
+    st.text() | st.dictionaries(st.text(max_size=5), st.text(max_size=9)),
+    st.booleans(),
+)
+def test_every_refusal_is_explained_and_keeps_the_key_to_itself(status: int, body: Any, leak: bool) -> None:
+    text = (body if isinstance(body, str) else json.dumps(body)) + (f" {KEY} " * 50 if leak else "")
+    failure = HERE.error_for_status(
+        status, text, {"location": f"https://x/{KEY}", "retry-after": "5"}, model="m"
+    )
+    error = failure.error if isinstance(failure, TransientError) else failure
+    assert error.what
+    assert error.fix
+    assert len(error.why) <= MAX_QUOTE_CHARS + 100
+    assert KEY not in f"{failure} {error}"
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000"),
+        (400, "Your input exceeds the context window of this model. Please adjust your input and try again."),
+        (400, "prompt is too long: 210000 tokens > 200000 maximum"),
+        (400, "input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000"),
+        (413, "Request exceeds the maximum size"),
+        (400, "the request exceeds the available context size, try increasing it"),
+        (400, "request (9010 tokens) exceeds the available context size (8192 tokens)"),
+        (400, "You passed 1015 input tokens. However, the model's context length is only 1024"),
+        (400, "The decoder prompt (length 5000) is longer than the maximum model length of 4096"),
+        (500, "Context size has been exceeded."),
+        (
+            400,
+            "Trying to keep the first 9000 tokens when context the overflows. The model is loaded with 4096",
+        ),
+        (400, "tokens to keep from initial prompt is greater than the context length"),
+        (400, "input length exceeds the context length"),
+        (400, "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000"),
+        (400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
+        (
+            400,
+            "Prompt contains 140000 tokens and 0 draft tokens, too large for model with 131072 at most",
+        ),
+        (400, "This model's maximum prompt length is 131072 but the request contains 140000 tokens."),
+        (400, "Invalid request: Your request exceeded model token limit: 131072"),
+        (413, "Please reduce the length of the messages or completion."),
+        (400, "Input is too long for requested model."),
+        (
+            422,
+            "Input validation error: `inputs` must have less than 4096 tokens: maximum input length is 4096",
+        ),
+        (400, "Range of input length should be [1, 98304]: prompt too long"),
+        (413, "<html><head><title>413 Request Entity Too Large</title></head></html>"),
+    ],
+    ids=[
+        "openai chat",
+        "openai responses",
+        "anthropic",
+        "anthropic with its answer",
+        "anthropic bytes",
+        "llama.cpp",
+        "llama.cpp with counts",
+        "vllm",
+        "vllm older",
+        "lm studio",
+        "lm studio older",
+        "lm studio keep",
+        "ollama",
+        "openrouter",
+        "gemini",
+        "mistral",
+        "xai",
+        "moonshot",
+        "groq",
+        "bedrock",
+        "text generation inference",
+        "qwen",
+        "nginx",
+    ],
+)
+def test_words_for_a_request_that_is_too_large(status: int, message: str) -> None:
+    assert type(refusal(status, {"error": {"message": message}})) is ContextWindowExceeded
+    assert type(refusal(status, message)) is ContextWindowExceeded
+
+
+@pytest.mark.parametrize(
+    ("message", "asked", "window"),
+    [
+        (
+            "This model's maximum context length is 8192 tokens. However, your messages resulted in 9000",
+            9000,
+            8192,
+        ),
+        (
+            "This model's maximum context length is 8192 tokens. However, you requested 9100 tokens (8000 in "
+            "the messages, 1100 in the completion). Please reduce the length of the messages.",
+            9100,
+            8192,
+        ),
+        ("prompt is too long: 210000 tokens > 200000 maximum", 210_000, 200_000),
+        ("request (9010 tokens) exceeds the available context size (8192 tokens)", 9010, 8192),
+        ("Invalid request: Your request exceeded model token limit: 131072", 0, 131_072),
+        ("Range of input length should be [1, 98304]: prompt too long", 0, 98_304),
+        ("input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000: context_window", 0, 0),
+        ("Context size has been exceeded. Request 17-2026-11 at 10:24:31, id 99123456789", 0, 0),
+        ("Input is too long for requested model.", 0, 0),
+    ],
+)
+def test_what_a_refusal_says_of_the_window(message: str, asked: int, window: int) -> None:
+    """In the server's own tokens, where the words leave no doubt."""
+    told = refusal(400, {"error": {"message": message}})
+    assert isinstance(told, ContextWindowExceeded)
+    assert (told.request_tokens, told.window) == (asked, window)
+
+
+@pytest.mark.parametrize(
+    ("status", "message", "kind"),
+    [
+        (400, "This model's maximum context length is 8192 tokens", ContextWindowExceeded),
+        (400, "messages.1: tool call without an answer", ModelRequestRejected),
+        (402, "pay first", ModelRequestRejected),
+        (429, "credit balance is too low", ModelRequestRejected),
+        (429, "context window of requests per minute", TransientError),
+        (
+            413,
+            "Request too large: tokens per minute limit; reduce the length of the prompt",
+            ModelRequestRejected,
+        ),
+        (404, "no model with that context window", ModelRequestRejected),
+        (529, "overloaded", TransientError),
+        (429, "Request too large: limit 30000 tokens, requested 45000; maximum context", TransientError),
+        (401, "no key for a model with that context length", AuthenticationFailed),
+    ],
+)
+def test_kinds_of_refusal(status: int, message: str, kind: type[Exception]) -> None:
+    assert type(refusal(status, {"error": {"message": message}})) is kind
+
+
+def test_a_failure_that_may_pass_knows_how_long_to_wait() -> None:
+    failure = refusal(429, "slow down", **{"retry-after": "5"})
+    assert isinstance(failure, TransientError)
+    assert failure.retry_after_s == 5.0
+    assert isinstance(failure.error, ModelUnreachable)
+    assert failure.reason == "HTTP 429 Too Many Requests: slow down"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://x/v1",
+        " https://x/v1/ ",
+        *(f"https://x/v1/{end}" for end in ("chat/completions", "responses", "messages")),
+    ],
+)
+def test_a_pasted_address_is_put_right(url: str) -> None:
+    assert Endpoint("x", url, "", HttpClient()).base_url == "https://x/v1"
+
+
+@pytest.mark.parametrize(
+    ("url", "base"),
+    [
+        ("https://api.anthropic.com", "https://api.anthropic.com/v1"),
+        ("https://api.anthropic.com/v1/messages", "https://api.anthropic.com/v1"),
+        ("https://x/anthropic/", "https://x/anthropic/v1"),
+        ("https://x/v1beta", "https://x/v1beta"),
+        ("no address", "no address"),
+    ],
+)
+def test_anthropics_address_may_lack_its_version(url: str, base: str) -> None:
+    assert Endpoint("x", url, "", HttpClient(), "anthropic").base_url == base
+
+
+class _Seen(HttpClient):
+    """Keeps the headers instead of sending them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.headers: Mapping[str, str] = {}
+
+    @asynccontextmanager
+    async def send(
+        self, method: str, url: str, headers: Mapping[str, str] | None = None, body: bytes | None = None
+    ) -> AsyncIterator[HttpResponse]:
+        """Keep them."""
+        self.headers = headers or {}
+        yield CannedResponse(())
+
+
+@pytest.mark.parametrize(
+    ("url", "dialect", "names"),
+    [
+        ("https://api.anthropic.com", "anthropic", {"x-api-key"}),
+        ("https://anthropic.com.evil.test", "anthropic", {"x-api-key", "authorization"}),
+        ("http://127.0.0.1:8000", "anthropic", {"x-api-key", "authorization"}),
+        ("https://api.openai.com/v1", "openai-chat", {"authorization"}),
+        ("https://api.openai.com/v1", "openai-responses", {"authorization"}),
+    ],
+)
+async def test_the_key_goes_where_the_dialect_wants_it(
+    url: str, dialect: DialectName, names: set[str]
+) -> None:
+    http = _Seen()
+    async with Endpoint("x", url, KEY, http, dialect).send("POST", "/messages"):
+        pass
+    assert {name for name, value in http.headers.items() if KEY in value} == names
+    assert ("anthropic-version" in http.headers) == (dialect == "anthropic")
+
+
+@pytest.mark.parametrize("login", ["me:pa55word", "me:p@55word", "token"])
+def test_a_login_in_the_address_is_used_and_never_shown(login: str) -> None:
+    here = Endpoint("here", f"https://{login}@here.test:8443/v1/", "", HttpClient())
+    assert here.base_url == "https://here.test:8443/v1"
+    assert here.redact(f"no route to {login}@here.test") == "no route to [login]@here.test"
+    told = here.error_for_status(404, f"nothing for {login}", {}, model="m")
+    assert login not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (400, "messages.3.content.1.image.source.base64.data: Could not process image"),
+        (400, "You uploaded an unsupported image. Please make sure your image is valid."),
+        (400, "At most 1 image(s) may be provided in one prompt."),
+        (400, "small is not a multimodal model"),
+        (404, "No endpoints found that support image input"),
+        (500, "image input is not supported - hint: you may need to provide the mmproj"),
+    ],
+)
+def test_a_refused_image_is_told_from_other_refusals(status: int, words: str) -> None:
+    """Only where the request held images at all."""
+    body = json.dumps({"error": {"message": words}})
+    endpoint = Endpoint("box", "http://host/v1", "", HttpClient())
+    assert isinstance(endpoint.error_for_status(status, body, {}, has_images=True), ImagesRejected)
+    assert not isinstance(endpoint.error_for_status(status, body, {}), ImagesRejected)
+    assert not isinstance(
+        endpoint.error_for_status(503, "busy with images", {}, has_images=True), ImagesRejected
+    )
+    assert not isinstance(
+        endpoint.error_for_status(429, "too many images per minute", {}, has_images=True), ImagesRejected
+    )

@@ -1,0 +1,122 @@
+"""Wherever the network cuts a stream, the answer is the same."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.domain.messages import (
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    ReasoningDelta,
+    TextDelta,
+)
+from helix_desktop.providers.model_factory import create_model
+from helix_desktop.providers.retry import RetryPolicy
+from tests.support.model_servers.canned_http import CannedHttp
+from tests.support.model_servers.dialects import DIALECTS, DialectCase
+from tests.support.model_servers.stream_parts import (
+    Call,
+    OpaqueReasoning,
+    Raw,
+    Reasoning,
+    ReceivedRequest,
+    StreamedReply,
+    StreamPart,
+    Text,
+    TokenCounts,
+)
+
+WORDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12)
+ARGUMENTS = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"]), max_size=4), WORDS, max_size=3)
+PARTS = st.one_of(
+    st.builds(Text, WORDS),
+    st.builds(Reasoning, WORDS),
+    st.builds(OpaqueReasoning, st.sampled_from(["c2VhbA==", "x" * 40])),
+    st.builds(
+        Call,
+        st.sampled_from(["read_file", "run_command"]),
+        ARGUMENTS.map(lambda found: json.dumps(found, ensure_ascii=False)),
+        piece_length=st.integers(1, 9),
+    ),
+    st.just(Raw(b": a comment\r\n\r\n")),
+)
+STREAMS = st.lists(PARTS, max_size=8)
+QUESTION = ModelRequest((Message("user", "How many?"),))
+
+
+def bytes_of(dialect: DialectCase, parts: list[StreamPart]) -> bytes:
+    """What a server sends for these parts, with a word at the end so that it is an answer."""
+    reply = StreamedReply(*parts, Text("Done."), usage=TokenCounts(90, 12, 64))
+    body = b'{"stream_options": {"include_usage": true}, "include": ["reasoning.encrypted_content"]}'
+    encoder = dialect.wire_format.create_encoder(reply, ReceivedRequest("POST", "/", {}, body))
+
+    def sent() -> Iterator[bytes]:
+        yield from encoder.start()
+        for part in reply.parts:
+            yield from (part.data,) if isinstance(part, Raw) else encoder.encode_part(part)
+        yield from encoder.end()
+
+    return b"".join(sent())
+
+
+def told(dialect: DialectCase, pieces: list[bytes]) -> tuple[list[Any], ModelResponse]:
+    """What a reader saw arriving, and the answer."""
+    ids = iter(range(1000))
+    model = create_model(
+        dialect.name,
+        ModelInfo("here", "m"),
+        "http://here.test/v1",
+        http=CannedHttp(pieces),
+        retry_policy=RetryPolicy(patience_s=0.0),
+        new_id=lambda: f"made_{next(ids)}",
+    )
+
+    async def arrivals() -> list[Any]:
+        return [one async for one in model.stream(QUESTION)]
+
+    *seen, answer = asyncio.run(arrivals())
+    assert isinstance(answer, ModelResponse)
+    return seen, answer
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+@given(parts=STREAMS, data=st.data())
+def test_any_boundaries_give_the_same_answer(
+    dialect: DialectCase, parts: list[StreamPart], data: st.DataObject
+) -> None:
+    whole = bytes_of(dialect, parts)
+    cuts = data.draw(st.lists(st.integers(0, len(whole)), max_size=12).map(sorted))
+    pieces = [whole[a:b] for a, b in zip([0, *cuts], [*cuts, len(whole)], strict=True)]
+    seen, answer = told(dialect, pieces)
+    assert (seen, answer) == told(dialect, [whole])
+    assert answer == told(dialect, [whole[n : n + 1] for n in range(len(whole))])[1]
+    assert "".join(one.text for one in seen if isinstance(one, TextDelta)) == answer.text
+    assert "".join(one.text for one in seen if isinstance(one, ReasoningDelta)) == answer.reasoning
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+@given(parts=STREAMS)
+def test_nothing_of_what_was_said_is_lost(dialect: DialectCase, parts: list[StreamPart]) -> None:
+    _, answer = told(dialect, [bytes_of(dialect, parts)])
+    calls = [part for part in parts if isinstance(part, Call)]
+    assert [(one.name, json.loads(one.arguments)) for one in answer.calls] == [
+        (one.name, json.loads(one.arguments)) for one in calls
+    ]
+    for kind, text in ((Text, answer.text), (Reasoning, answer.reasoning)):
+        said = "".join(part.text for part in parts if isinstance(part, kind))
+        left = iter(text)
+        assert all(sign in left for sign in said), "the pieces in their order"
+    seals = [part.data for part in parts if isinstance(part, OpaqueReasoning)]
+    kept = json.dumps(answer.verbatim)
+    assert all(seal in kept for seal in seals)
+    assert answer.usage is not None
+    assert (answer.usage.input, answer.usage.output, answer.usage.cached) == (90, 12, 64)

@@ -1,0 +1,64 @@
+"""Observations in a replay: made at the ends of turns, ready at the next call, paid and counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any
+
+import msgspec
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.observation import TITLE
+from helix_desktop.domain.events.summary import ObservationsMade, ObservationsPlaced
+from helix_desktop.replay import Replayer
+from helix_desktop.replay.measure import with_turn_ends
+from tests.support.synthetic_recordings import make_session
+
+# So low that a short session reaches it; nothing is folded, so that raw history is what grows.
+POLICY = msgspec.structs.replace(
+    PROFILES["lean"], fold_after_steps=0, observe_at=0.1, observe_place_at=0.1, reflect_at=0.05
+)
+WINDOW = 24_000
+
+
+def replayed(messages: list[dict[str, Any]]) -> tuple[Replayer, list[list[Mapping[str, Any]]]]:
+    """A session replayed to its end, and the requests that were made."""
+    replayer = Replayer(POLICY, WINDOW)
+    requests: list[list[Mapping[str, Any]]] = []
+    for message, ends in with_turn_ends(messages):
+        if message["role"] == "assistant":
+            requests.append(list(replayer.request()))
+        replayer.feed(message)
+        if ends:
+            replayer.end_turn()
+    return replayer, requests
+
+
+def test_observations_are_ready_at_the_next_call() -> None:
+    """Made when a turn has ended, and in the very next request; each call's tokens are listed."""
+    replayer, requests = replayed(make_session(3, 160))
+    with closing(replayer):
+        counts = replayer.counts
+        assert counts.observations > 2
+        assert counts.reflections > 0
+        assert len(replayer.summaries) >= counts.observations + counts.reflections + counts.handovers
+        assert all(tokens > 100 for tokens in replayer.summaries)
+        log = replayer.session.log
+        made = [one for one in log if isinstance(one.event, ObservationsMade)]
+        placed = {one.event.made: one.seq for one in log if isinstance(one.event, ObservationsPlaced)}
+        assert set(placed) >= {one.seq for one in made[:-1]}
+        for one in made[:-1]:
+            between = log[one.seq : placed[one.seq] - 1]
+            assert not [other for other in between if type(other.event).__name__ == "AssistantSpoke"]
+        assert sum(TITLE in str(request[:3]) for request in requests) > 20
+
+
+def test_a_replay_is_the_same_each_time() -> None:
+    """Requests, events and the tokens of every call."""
+    first, requests = replayed(make_session(5, 90))
+    second, again = replayed(make_session(5, 90))
+    with closing(first), closing(second):
+        assert requests == again
+        assert first.summaries == second.summaries != []
+        assert [one.event for one in first.session.log] == [one.event for one in second.session.log]

@@ -1,0 +1,69 @@
+"""Several processes give the figures that one gives, in the same order, and the first error ends them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from helix_desktop.domain.errors import HelixError, InvalidRecording
+from helix_desktop.replay.measure import MeasureOptions
+from helix_desktop.replay.parallel import ReplayFactory, measure_all
+from helix_desktop.replay.results import MeasuredRecording
+from tests.support.replay_fakes import MarkerReplay
+from tests.support.synthetic_recordings import make_session, write_recordings
+
+SESSIONS = [make_session(seed, steps) for seed, steps in enumerate((3, 12, 5))]
+
+
+class Dying(MarkerReplay):
+    """Takes its process with it."""
+
+    def end_turn(self) -> None:
+        os._exit(9)
+
+
+def measure(
+    paths: list[Path], jobs: int, make: ReplayFactory = MarkerReplay
+) -> tuple[list[MeasuredRecording], list[int]]:
+    told: list[int] = []
+    return measure_all(paths, make, MeasureOptions(recall_rate=0.5), jobs, told.append), told
+
+
+def test_processes_give_the_same_figures_in_the_same_order(tmp_path: Path) -> None:
+    paths = write_recordings(tmp_path, SESSIONS)
+    alone, told_alone = measure(paths, 1)
+    together, told = measure(paths, 2)
+    assert told == told_alone == [1, 2, 3]
+    for one, other, path in zip(alone, together, paths, strict=True):
+        assert one.result.file == other.result.file == str(path)
+        assert one.result.managed == other.result.managed
+        assert one.result.reach == other.result.reach
+        assert one.result.recalls == other.result.recalls
+        assert len(one.request_s) == len(other.request_s) == one.result.managed.requests
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_bad_recording_ends_it(tmp_path: Path, jobs: int) -> None:
+    paths = write_recordings(tmp_path, SESSIONS)
+    paths[1].write_bytes(paths[1].read_bytes()[:-20])
+    with pytest.raises(InvalidRecording) as refused:
+        measure(paths, jobs)
+    assert str(paths[1]) in refused.value.what
+    assert "damaged or cut off" in refused.value.why
+    assert refused.value.fix
+
+
+def test_a_process_that_dies_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(HelixError, match="has died"):
+        measure(write_recordings(tmp_path, SESSIONS), 2, Dying)
+
+
+def test_what_is_not_there_is_refused_before_a_process_starts(tmp_path: Path) -> None:
+    with pytest.raises(InvalidRecording, match="No such file"):
+        measure([tmp_path / "a.jsonl", tmp_path / "b.jsonl"], 2)
+
+
+def test_nothing_to_measure(tmp_path: Path) -> None:
+    assert measure([], 2) == ([], [])

@@ -1,0 +1,159 @@
+"""Which key goes where: a kept key only to the address it was kept for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import cast
+
+import pytest
+
+from helix_desktop.config.keychain import Keychain
+from helix_desktop.config.secrets import SecretStore
+from helix_desktop.config.settings import Provider, Settings
+from helix_desktop.domain.errors import InvalidInput
+from helix_desktop.domain.messages import Message, ModelRequest
+from helix_desktop.services.models import ModelService
+from helix_desktop.services.provider_check_result import CheckStep
+from tests.support.model_servers.chat_server import ChatServer, replies_in_order, text_reply
+from tests.support.model_servers.dialects import DIALECTS, DialectCase
+
+
+class Chain:
+    """A keychain in memory."""
+
+    name = "memory"
+
+    def __init__(self) -> None:
+        self._items: dict[str, str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        """An item."""
+        return self._items.get(username)
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        """Write an item."""
+        self._items[username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        """Remove an item."""
+        del self._items[username]
+
+
+async def sent(environ: dict[str, str], own_address: Callable[[str], str]) -> str:
+    """The authorization that a server sees when a run names it for the provider `shop`, whose key is kept."""
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        settings = Settings(providers=(Provider(name="shop", base_url=own_address(server.base_url)),))
+        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: settings, secrets)
+        try:
+            await secrets.set("shop", "kept-key")
+            model = await models.adhoc("shop/small", server.base_url, 0)
+            async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
+                pass
+        finally:
+            await models.close()
+            secrets.close()
+        return server.requests[-1].headers.get("authorization", "")
+
+
+async def test_a_kept_key_goes_to_its_own_address() -> None:
+    assert await sent({}, lambda url: url + "/") == "Bearer kept-key"
+
+
+@pytest.mark.parametrize("own", ["https://shop.example/v1", "https://127.0.0.1/v1"])
+async def test_a_kept_key_goes_nowhere_else(own: str) -> None:
+    assert await sent({}, lambda _: own) == ""
+    assert await sent({"HELIX_SHOP_KEY": "given"}, lambda _: own) == "Bearer given"
+
+
+async def sent_to_typed_address(environ: dict[str, str], label: str, *saved: Provider) -> str:
+    """Return the authorization that a typed address sees."""
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: Settings(providers=saved), secrets)
+        try:
+            model = await models.adhoc(label, server.base_url, 0)
+            async for _ in model.stream(ModelRequest((Message("user", "Hello"),))):
+                pass
+        finally:
+            await models.close()
+            secrets.close()
+        return server.requests[-1].headers.get("authorization", "")
+
+
+async def test_openai_api_key_counts_for_an_unknown_provider_at_a_typed_address() -> None:
+    both = {"OPENAI_API_KEY": "usual", "HELIX_LAB_KEY": "own"}
+    assert await sent_to_typed_address({"OPENAI_API_KEY": "usual"}, "lab/small") == "Bearer usual"
+    assert await sent_to_typed_address(both, "lab/small") == "Bearer own"
+
+
+async def test_openai_api_key_never_goes_out_for_a_known_or_saved_provider() -> None:
+    environ = {"OPENAI_API_KEY": "usual"}
+    saved = Provider(name="lab", base_url="https://lab.example/v1")
+    assert await sent_to_typed_address(environ, "groq/small") == ""
+    assert await sent_to_typed_address(environ, "lab/small", saved) == ""
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        provider = Provider(name="lab", base_url=server.base_url)
+        secrets = SecretStore(environ, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: Settings(providers=(provider,)), secrets)
+        try:
+            async for _ in (await models.by_label("lab/small")).stream(
+                ModelRequest((Message("user", "Hello"),))
+            ):
+                pass
+        finally:
+            await models.close()
+            secrets.close()
+        assert "authorization" not in server.requests[-1].headers
+
+
+async def test_the_command_line_names_the_variables_of_a_provider_that_is_not_set_up() -> None:
+    secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", Chain()))
+    models = ModelService(Settings, secrets)
+    try:
+        with pytest.raises(InvalidInput, match="HELIX_MY_LAB_KEY or OPENAI_API_KEY"):
+            await models.adhoc("my-lab/small", "", 0)
+        with pytest.raises(InvalidInput, match="its key is read from GROQ_API_KEY"):
+            await models.adhoc("groq/small", "", 0)
+    finally:
+        await models.close()
+        secrets.close()
+
+
+@pytest.mark.parametrize(("own_port", "carried"), [(True, "Bearer kept-key"), (False, "")])
+async def test_trying_an_address_that_is_not_saved_sends_no_kept_key(own_port: bool, carried: str) -> None:
+    """The provider page tests what is typed; a key kept for the saved address must not go to another."""
+    async with ChatServer(replies_in_order(text_reply("ready"))) as server:
+        saved = server.base_url if own_port else "https://shop.example/v1"
+        settings = Settings(providers=(Provider(name="shop", base_url=saved),))
+        secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: settings, secrets)
+        try:
+            await secrets.set("shop", "kept-key")
+            typed = Provider(name="shop", base_url=server.base_url)
+            await models.test(typed, "small", "", lambda _: None)
+        finally:
+            await models.close()
+            secrets.close()
+        assert server.requests[-1].headers.get("authorization", "") == carried
+
+
+@pytest.mark.parametrize("dialect", DIALECTS, ids=lambda one: one.name)
+async def test_a_provider_is_spoken_to_in_its_dialect(dialect: DialectCase) -> None:
+    async with ChatServer(
+        replies_in_order(text_reply("ready")), models=("b", "a"), wire_format=dialect.wire_format
+    ) as server:
+        provider = Provider(name="shop", base_url=server.base_url, dialect=dialect.name)
+        secrets = SecretStore({}, find_keychain=lambda: cast("Keychain", Chain()))
+        models = ModelService(lambda: Settings(providers=(provider,)), secrets)
+        try:
+            assert list(await models.list_models(provider, "key")) == ["a", "b"]
+            told: list[tuple[CheckStep, ...]] = []
+            await models.test(provider, "small", "key", told.append)
+            assert [tick.state for tick in told[-1]][:4] == ["ok"] * 4
+            named = await models.by_label("shop/large")
+            assert named.info.label == "shop/large"
+        finally:
+            await models.close()
+            secrets.close()
+        assert [body["model"] for body in server.bodies] == ["small", "small"]

@@ -1,0 +1,197 @@
+"""Whatever a disk makes of rows: they are read as they were written or refused, within bounds of memory."""
+
+from __future__ import annotations
+
+import struct
+import tracemalloc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.store.core import keys
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, Codec, RowDamaged, RowType, with_checksum
+from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.leveldb.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
+from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.entry_record import RECORD_TYPE
+from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from tests.support.store.builders import make_content, tool_answer_event
+
+CODEC = Codec()
+KEY = b"a key"
+EVENT = RowType(RecordedEvent)
+MB = 1024 * 1024
+
+Harm = Callable[[bytes, bytes], bytes]
+
+
+class Rows(ReadView):
+    """Rows as a disk gives them."""
+
+    def __init__(self, rows: dict[bytes, bytes]) -> None:
+        super().__init__(None)
+        self.rows = rows
+
+    def get(self, key: bytes) -> bytes | None:
+        return self.rows.get(key)
+
+    def get_verified(self, key: bytes) -> bytes | None:
+        return self.rows.get(key)
+
+    def scan(
+        self, span: keys.Span, reverse: bool = False, verify_checksums: bool = True
+    ) -> Iterator[tuple[bytes, bytes]]:
+        found = sorted(one for one in self.rows.items() if span[0] <= one[0] < span[1])
+        return iter(found[::-1] if reverse else found)
+
+
+@st.composite
+def harms(draw: st.DrawFn) -> Harm:
+    """A change to a row, given another one to splice in."""
+    kind = draw(st.sampled_from(["flip", "cut", "splice", "insert", "any", "swap"]))
+    at, bits, data = draw(st.integers(0)), draw(st.integers(1, 255)), draw(st.binary(max_size=60))
+
+    def harm(row: bytes, other: bytes) -> bytes:
+        place = at % max(1, len(row))
+        if kind == "flip":
+            return row[:place] + bytes([row[place] ^ bits]) + row[place + 1 :] if row else data
+        changed = {
+            "cut": row[:place],
+            "splice": row[:place] + other[place:],
+            "insert": row[:place] + data + row[place:],
+            "any": data,
+            "swap": other,
+        }
+        return changed[kind]
+
+    return harm
+
+
+def stored(*bodies: bytes) -> Rows:
+    """The rows that these contents make."""
+    nothing: dict[bytes, bytes] = {}
+    batch = WriteBatch(nothing.get)
+    contents = ContentStore(cast(Database, None), CODEC, Quarantine(Path("none")))
+    for data in bodies:
+        if not batch.has_change(keys.content(digest_of(data))):
+            contents.stage(batch, make_content(data), 5)
+    return Rows({key: row or b"" for key, row in (batch.rows | batch.unreferenced_rows).items()})
+
+
+bodies = st.binary(max_size=300) | st.binary(min_size=1, max_size=20).map(lambda part: part * 100)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
+@given(bodies, bodies, harms())
+def test_a_harmed_content_is_read_as_it_was_or_refused(
+    tmp_path: Path, data: bytes, other: bytes, harm: Harm
+) -> None:
+    rows = stored(data, other)
+    mine, its = keys.content(digest_of(data)), keys.content(digest_of(other))
+    rows.rows[mine] = harm(rows.rows[mine], rows.rows[its])
+    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
+    with suppress(ContentDamaged):
+        assert contents.read(rows, digest_of(data)) == data
+
+
+LARGE = bytes(range(256)) * ((MAX_SINGLE_ROW_BYTES + CHUNK_BYTES) // 256)
+LARGE_ROWS = stored(LARGE).rows
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
+@given(st.integers(0), st.integers(0), harms(), st.booleans())
+def test_a_harmed_large_content_is_read_as_it_was_or_refused(
+    tmp_path: Path, which: int, other: int, harm: Harm, lost: bool
+) -> None:
+    rows = Rows(dict(LARGE_ROWS))
+    names = sorted(rows.rows)
+    name = names[which % len(names)]
+    if lost:
+        del rows.rows[name]
+    else:
+        rows.rows[name] = harm(rows.rows[name], rows.rows[names[other % len(names)]])
+    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
+    with suppress(ContentDamaged, DigestUnknown):
+        assert contents.read(rows, digest_of(LARGE)) == LARGE
+
+
+@given(st.sampled_from(["event", "summary", "record"]), harms(), st.integers(1, 50))
+def test_a_harmed_row_is_read_as_it_was_or_refused(kind: str, harm: Harm, seq: int) -> None:
+    shapes: dict[str, RowType[Any]] = {"event": EVENT, "summary": SUMMARY_TYPE, "record": RECORD_TYPE}
+    value, other = tool_answer_event(seq, b"x" * seq), tool_answer_event(seq + 1, b"y" * 900)
+    row, spliced = CODEC.encode(KEY, value), CODEC.encode(b"other", other)
+    harmed = harm(row, spliced)
+    with suppress(RowDamaged):
+        assert CODEC.decode(KEY, harmed, shapes[kind]) == value
+
+
+@given(
+    st.binary(max_size=200), st.sampled_from([EVENT, SUMMARY_TYPE, RECORD_TYPE, RowType(int), RowType(str)])
+)
+def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, shape: RowType[Any]) -> None:
+    for flags in range(8):
+        with suppress(RowDamaged):
+            CODEC.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), shape)
+
+
+@pytest.mark.parametrize(
+    "payload", [b"\x91" * 100_000, b"\x81\xa1a" * 100_000, b"[" * 100_000, b'{"a":' * 100_000]
+)
+def test_a_payload_nested_without_end_is_refused(payload: bytes) -> None:
+    for flags in (0, 2):
+        with pytest.raises(RowDamaged):
+            CODEC.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), RowType(object))
+
+
+@pytest.mark.parametrize("head", [b"\xdd", b"\xc6", b"\xdf", b"\xdb"])
+def test_a_payload_that_claims_billions_of_elements_costs_nothing(head: bytes) -> None:
+    row = with_checksum(KEY, b"\x01\x00" + head + b"\xff\xff\xff\xff")
+    for shape in (RowType(object), RowType(list[int]), RowType(dict[str, int]), RowType(tuple[int, ...])):
+        with memory_within(MB), pytest.raises(RowDamaged):
+            CODEC.decode(KEY, row, cast("RowType[object]", shape))
+
+
+@contextmanager
+def memory_within(most: int) -> Iterator[None]:
+    """Fail when more is allocated inside than `most` bytes."""
+    tracemalloc.start()
+    try:
+        yield
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < most
+
+
+def frame_claiming(length: int) -> bytes:
+    """The head of a zstd frame that says it unpacks to `length` bytes, and one empty last block."""
+    return struct.pack("<IBQ", zstandard.MAGIC_NUMBER & 0xFFFFFFFF, 0b1110_0000, length) + b"\x01\x00\x00"
+
+
+@given(st.integers(0, 2**64 - 3) | st.sampled_from([MAX_CONTENT_BYTES + 1, 2**31, 2**32, 2**63]))
+def test_a_row_that_claims_much_costs_no_more_than_the_cap(length: int) -> None:
+    row = with_checksum(KEY, b"\x01\x01" + frame_claiming(length))
+    with memory_within(MAX_CONTENT_BYTES + MB), pytest.raises(RowDamaged):
+        CODEC.decode(KEY, row, EVENT)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(1, MAX_CONTENT_BYTES), st.sampled_from([0, 1]))
+def test_a_content_that_claims_much_costs_no_more_than_a_row_may_hold(
+    tmp_path: Path, length: int, method: int
+) -> None:
+    digest = digest_of(b"something")
+    row = struct.pack(">BBQQ", 1, method, length, 5) + frame_claiming(length)
+    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
+    with memory_within(MAX_SINGLE_ROW_BYTES + MB), pytest.raises(ContentDamaged):
+        contents.read(Rows({keys.content(digest): row}), digest)

@@ -1,0 +1,76 @@
+"""Pages join to the whole text and say truthfully where the next begins."""
+
+from __future__ import annotations
+
+import asyncio
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from helix_desktop.tools.cache.paging import Paginator, decode_lines, release_lines, split_lines
+from tests.support.tool_rig import estimate_tokens
+
+TEXTS = st.lists(st.text(st.sampled_from("ab é\r\u2028\x0c"), max_size=3000), max_size=12).map("\n".join)
+
+
+@given(TEXTS)
+def test_lines_join_to_the_text(text: str) -> None:
+    assert "".join(split_lines(text)) == text
+
+
+BYTES = (
+    st.binary(max_size=60) | TEXTS.map(str.encode) | st.text(max_size=30).map(lambda text: text.encode()[1:])
+)
+
+
+@given(BYTES, st.integers(1, 40))
+def test_bytes_read_in_pieces_have_the_lines_of_their_text(data: bytes, piece: int) -> None:
+    assert decode_lines(data, piece) == split_lines(data.decode(errors="replace")) == decode_lines(data)
+
+
+def test_lines_let_go_are_all_gone() -> None:
+    lines = [str(number) for number in range(25_001)]
+    release_lines(lines)
+    assert lines == []
+
+
+@given(TEXTS, st.integers(100, 400))
+def test_pages_in_a_row_give_every_character_once(text: str, most: int) -> None:
+    async def walk() -> None:
+        lines = split_lines(text)
+        if not lines:
+            return
+        pages = Paginator(lines, most, estimate_tokens)
+        page = await pages.page_at(1, 0)
+        got, number = page.text, 1
+        while page.next_line:
+            page = await pages.page_at(page.next_line, page.next_char)
+            number += 1
+            got += page.text
+            assert page.number == number
+            assert page.text
+        assert (got, number) == (text, page.count)
+
+    asyncio.run(walk())
+
+
+async def test_a_start_inside_a_page_is_numbered_from_there() -> None:
+    lines = [f"{number:03} {'x' * 36}\n" for number in range(1, 101)]
+    page = await Paginator(lines, 100, estimate_tokens).page_at(50, 0)
+    assert (page.first, page.last, page.number) == (50, 58, 1)
+    assert page.next_line == 59
+
+
+async def test_a_line_longer_than_a_page_is_cut_inside() -> None:
+    pages = Paginator(["x" * 10_000], 100, estimate_tokens)
+    page = await pages.page_at(1, 0)
+    assert page.count > 20
+    assert (page.next_line, page.next_char) == (1, len(page.text))
+
+
+def test_a_long_text_in_lines_is_the_text_again() -> None:
+    text = "".join(f"{number} \u2028 word\r\n" for number in range(60_000)) + "\n\n" + "x" * 600_000 + "\nend"
+    lines = split_lines(text)
+    assert "".join(lines) == text
+    assert [line.count("\n") for line in lines] == [1] * (len(lines) - 1) + [0]
+    assert split_lines(text + "\n")[-1] == "end\n"

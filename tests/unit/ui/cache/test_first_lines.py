@@ -1,0 +1,46 @@
+"""A first line that was cut shows it, in the cache as elsewhere."""
+
+from __future__ import annotations
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.context.summaries.index_entry import HEAD
+from helix_desktop.domain.digest import FIRST_LINE_CAP, digest_of, ellipsize
+from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.entries import Content, ContentKind
+from helix_desktop.ui.cache.source import WorkspaceCacheSource
+from tests.support.agent_rig import AgentRig
+from tests.support.scripted_model import ScriptedModel, thinking_script
+
+
+async def shown(rig: AgentRig, digest: str) -> str:
+    """The first line that the table shows of a content."""
+    source = WorkspaceCacheSource(rig.workspace, lambda: rig.conversation.session.transcript)
+    (row,) = await source.rows([digest])
+    return row.first_line
+
+
+async def test_the_line_of_an_index_ends_with_an_ellipsis() -> None:
+    """As it is stored now, and as it was stored before."""
+    rig = AgentRig(ScriptedModel(thinking_script(9)), PROFILES["classic"])
+    await rig.begin()
+    for _ in range(2):
+        await rig.conversation.run("Think.")
+    rig.conversation.compact()
+    await rig.wait_until_idle()
+    (made,) = rig.events(HandoverMade)
+    assert await shown(rig, made.index) == ellipsize(HEAD, FIRST_LINE_CAP)
+    kinds: tuple[tuple[str, ContentKind, str], ...] = (
+        (HEAD[:FIRST_LINE_CAP], "index", HEAD[:FIRST_LINE_CAP] + "…"),
+        ("x" * FIRST_LINE_CAP, "output", "x" * FIRST_LINE_CAP),
+    )
+    for line, kind, wanted in kinds:
+        data = kind.encode()
+        old = digest_of(data)
+        await rig.store.commit(rig.conversation.session.id, (), [Content(old, data, "t", "", line, 1, kind)])
+        assert await shown(rig, old) == wanted
+
+
+def test_what_is_cut_is_no_longer_than_asked_for() -> None:
+    """And what fits stays as it is."""
+    assert ellipsize("words", 5) == "words"
+    assert ellipsize("words!", 5) == "word…"

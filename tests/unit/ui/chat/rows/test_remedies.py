@@ -1,0 +1,63 @@
+"""Every error whose remedy the app can do has a button for it, in the chat and in a banner."""
+
+from __future__ import annotations
+
+from typing import get_args
+
+import pytest
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.domain import errors
+from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.errors import (
+    AuthenticationFailed,
+    ContextWindowExceeded,
+    HelixError,
+    ImagesRejected,
+    WorkspaceUntrusted,
+)
+from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import NoticeRow
+from helix_desktop.ui.design.action_labels import action_label, supported_remedies
+from helix_desktop.ui.design.window_state import error_banner
+from tests.support.histories import SessionSimulator
+
+KINDS = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, HelixError)]
+
+
+@pytest.mark.parametrize("remedy", get_args(Remedy))
+def test_a_button_is_a_verb_or_a_place_in_three_words(remedy: str) -> None:
+    label = action_label(remedy)
+    assert len(label.split()) <= 3
+    assert label[0].isupper()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_an_error_names_remedies_that_are_known(kind: type[HelixError]) -> None:
+    assert set(kind.remedies) <= set(get_args(Remedy))
+
+
+@pytest.mark.parametrize(
+    ("error", "labels"),
+    [
+        (AuthenticationFailed("box refused the key."), ["Provider settings"]),
+        (ContextWindowExceeded("It does not fit."), ["Compact", "Provider settings"]),
+        (WorkspaceUntrusted("This folder is not trusted yet."), ["Trust folder"]),
+        (ImagesRejected("box refused an image."), ["Send without images", "Choose model"]),
+        (HelixError("It broke.", remedies=("open_log",)), ["Open log"]),
+        (HelixError("It broke."), []),
+    ],
+)
+def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
+    assert [one.text for one in error_banner(error).actions] == labels
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Go.")
+    simulator.record(TurnEnded("failed", error.what, remedies=(*error.remedies, "of a later version")))
+    notice = rows_from_log(simulator.log)[1][-1]
+    assert isinstance(notice, NoticeRow)
+    assert [action_label(one) for one in notice.actions] == [*labels, "Retry"]
+
+
+def test_what_a_later_version_knows_has_no_button() -> None:
+    assert supported_remedies(["call_support", "open_log"]) == ("open_log",)

@@ -1,0 +1,53 @@
+"""How a turn ended, what can be done then, and what an attempt folds to once it was retried."""
+
+from __future__ import annotations
+
+from helix_desktop.context.policy import PROFILES
+from helix_desktop.ui.chat.rows.from_events import rows_from_log
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, UserRow, source_text
+from tests.support.histories import SessionSimulator
+
+
+def cut_off(how: str, partial: str = "I was saying") -> SessionSimulator:
+    """A turn that ended before it was done."""
+    simulator = SessionSimulator(PROFILES["balanced"])
+    simulator.send_message("Begin.")
+    simulator.end_turn(
+        "stopped" if how == "stopped" else "interrupted" if how == "interrupted" else "failed", partial
+    )
+    return simulator
+
+
+def ends(simulator: SessionSimulator) -> list[DividerRow | NoticeRow]:
+    return [row for row in rows_from_log(simulator.log)[1] if isinstance(row, DividerRow | NoticeRow)]
+
+
+def test_a_stopped_turn_says_so_once_and_offers_to_continue_or_retry() -> None:
+    (end,) = ends(cut_off("stopped"))
+    assert source_text(end) == "Stopped"
+    assert end.actions == ("continue", "retry")
+    assert ends(cut_off("interrupted"))[0].actions == ("continue", "retry")
+
+
+def test_a_retried_attempt_folds_to_one_line_that_keeps_its_words() -> None:
+    simulator = cut_off("failed")
+    simulator.retry()
+    simulator.end_turn("stopped", "Again I")
+    simulator.retry()
+    simulator.step("All of it.", 0)
+    rows = rows_from_log(simulator.log)[1]
+    assert [type(row) for row in rows] == [UserRow, DividerRow, DividerRow, AssistantRow]
+    assert [source_text(row).split("\n")[0] for row in rows[1:3]] == ["Attempt 1 failed", "Attempt 2 stopped"]
+    assert "I was saying" in source_text(rows[1])
+    assert "Again I" in source_text(rows[2])
+    assert not [row for row in ends(simulator) if row.actions]
+
+
+def test_only_the_newest_end_offers_anything() -> None:
+    """A button under an older turn would repeat the newest one."""
+    simulator = cut_off("failed")
+    assert "retry" in ends(simulator)[0].actions
+    simulator.send_message("Something else.")
+    assert ends(simulator)[0].actions == ()
+    simulator.end_turn("failed", "")
+    assert ["retry" in row.actions for row in ends(simulator)] == [False, True]

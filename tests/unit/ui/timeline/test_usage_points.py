@@ -1,0 +1,106 @@
+"""The chart's points and the filter's counts are what the log and the gauge say, whatever was rewritten."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.context.window.usage_gauge import measure_usage
+from helix_desktop.context.window.window import project
+from helix_desktop.domain.events.rewrite import SweepMade, Undone
+from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
+from helix_desktop.domain.events.session import AssistantSpoke, Event, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.domain.messages import Usage
+from helix_desktop.ui.timeline.card_data import GROUPS, card_group
+from helix_desktop.ui.timeline.from_events import build_cards
+from helix_desktop.ui.timeline.usage_points import usage_points
+from tests.support.histories import SessionSimulator, histories
+from tests.support.rewrite_histories import histories_with_rewrites
+
+
+@settings(max_examples=40)
+@given(histories() | histories_with_rewrites(), st.sampled_from((None, 0.8, 1.3)))
+def test_every_point_is_what_the_gauge_said_then(simulator: SessionSimulator, ratio: float | None) -> None:
+    """Words, outputs, undone handovers and the sweeps with them, with and without a provider's reports."""
+    log, used = measured(simulator, ratio)
+    first = next((one.seq for one in log if isinstance(one.event, AssistantSpoke)), 0)
+    assume(first)
+    assume(not any(isinstance(one.event, HandoverMade) for one in log[:first]))
+    points = {point.seq: point for point in usage_points(log) if point.seq >= first}
+    wrong = {seq: (point, used[seq]) for seq, point in points.items() if abs(point.used - used[seq]) > 2}
+    assert not wrong
+    assert {point.window for point in points.values()} <= {simulator.frame.info.window}
+
+
+def measured(simulator: SessionSimulator, ratio: float | None) -> tuple[list[RecordedEvent], dict[int, int]]:
+    """The log with the figures that the engine records, and what the gauge said after each event."""
+    known, used = Transcript(), dict[int, int]()
+    log: list[RecordedEvent] = []
+    policy, frame = simulator.policy, simulator.frame
+    for recorded, after in zip(simulator.log, [*simulator.log[1:], None], strict=True):
+        event = recorded.event
+        if isinstance(event, AssistantSpoke):
+            estimate = project(known, policy, frame).estimate
+            usage = Usage(round(estimate * ratio), event.tokens) if ratio else None
+            size = frame.info.window
+            event = msgspec.structs.replace(event, estimate=estimate, usage=usage, window=size)
+        if isinstance(event, HandoverMade):
+            twin = known.fork()
+            twin.apply(recorded)
+            if after and isinstance(after.event, SweepMade) and after.event.reason is SweepReason.HANDOVER:
+                twin.apply(after)
+            now = measure_usage(project(twin, policy, frame), twin, policy, frame)
+            event = msgspec.structs.replace(event, after=now.used)
+        log.append(msgspec.structs.replace(recorded, event=event))
+        known.apply(log[-1])
+        used[recorded.seq] = measure_usage(project(known, policy, frame), known, policy, frame).used
+    return log, used
+
+
+def test_an_overfull_window_is_followed_down() -> None:
+    """A message far over the window, a sweep and a handover after it: each drop has its true height."""
+    events: tuple[Event, ...] = (
+        UserSpoke("Hello", 2),
+        AssistantSpoke("Hello.", "lab/m", 10, estimate=506, window=64_000),
+        UserSpoke("All of this", 2_000_000),
+        SweepMade((), 0, SweepReason.OVERFLOW),
+        HandoverMade(3, 0, (), "", "", 0, 400, 2_000_000, 38_000, 3, "m", HandoverTrigger.OVERFLOW),
+        Undone(5),
+    )
+    points = usage_points([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)])
+    assert [(point.seq, point.used, point.kind) for point in points] == [
+        (2, 520, "turn"),
+        (4, 2_000_524, "turn"),
+        (4, 2_000_524, "sweep"),
+        (5, 38_000, "handover"),
+        (6, 2_000_524, "undo"),
+    ]
+    assert {point.window for point in points} == {64_000}
+
+
+@settings(max_examples=40)
+@given(histories() | histories_with_rewrites())
+def test_chips_count_what_they_name(simulator: SessionSimulator) -> None:
+    """An undone handover is one handover, and its undo none; a reflection is no observation."""
+    counts = Counter(card_group(card) for card in build_cards(simulator.log, simulator.transcript))
+    kinds = Counter(type(one.event).__name__ for one in simulator.log)
+    observed = [one.event for one in simulator.log if isinstance(one.event, ObservationsMade)]
+    reflections = sum(one.reflection for one in observed)
+    expected = {
+        "handovers": kinds["HandoverMade"],
+        "observations": len(observed) - reflections,
+        "reflections": reflections,
+        "placements": kinds["ObservationsPlaced"],
+        "notes": kinds["FoldMade"],
+        "sweeps": kinds["SweepMade"],
+        "failures": kinds["HandoverFailed"] + kinds["ObservationsFailed"],
+        "undos": kinds["Undone"] + kinds["Redone"],
+        "yours": kinds["Pinned"] + kinds["Unpinned"] + kinds["FormChosen"],
+    }
+    assert set(expected) == set(GROUPS)
+    assert {group: counts[group] for group in GROUPS} == expected
