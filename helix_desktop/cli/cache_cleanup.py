@@ -19,7 +19,6 @@ from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import CleanupPlan, RetentionRule
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.services.redaction import preview_redaction, redact_workspace
 
 _KEPT_REASONS = (
     ("named", "named by sessions"),
@@ -141,10 +140,8 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
         return await _allow_again(args, workspace)
     text = _strip_newline(sys.stdin.read()) if args.stdin else ""
     request = RedactionRequest(text, tuple([await workspace.resolve(prefix) for prefix in args.sha]))
-    if args.yes:
-        matches = await redact_workspace(services, workspace, request)
-    else:
-        matches = await preview_redaction(services, workspace, request)
+    redaction = services.redaction(workspace.id)
+    matches = await (redaction.carry_out(request) if args.yes else redaction.preview(request))
     if args.json:
         print_out(json.dumps({**_matches_json(matches), "forgotten": args.yes}, indent=1))
         return 0

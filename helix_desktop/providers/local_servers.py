@@ -9,22 +9,15 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 
+from helix_desktop.domain.local_server import LocalModel, LocalServer, ServerKind
 from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.providers.http import HttpClient, HttpError
 from helix_desktop.providers.reported_specs import parse_model_list
 
-ServerKind = Literal["ollama", "lm-studio", "llama.cpp", "vllm", "other"]
-TITLES: Mapping[ServerKind, str] = {
-    "ollama": "Ollama",
-    "lm-studio": "LM Studio",
-    "llama.cpp": "llama.cpp",
-    "vllm": "vLLM",
-    "other": "Server",
-}
 DEFAULT_PORTS = (11434, 1234, 8080, 8000)
 """Where Ollama, LM Studio, llama.cpp and vLLM listen by default."""
 
@@ -33,28 +26,6 @@ DEFAULT_WINDOW = 4_096
 
 _MAX_MODELS = 60
 _NUM_CTX = re.compile(r"^\s*num_ctx\s+(\d{3,9})\s*$", re.MULTILINE)
-
-
-class LocalModel(msgspec.Struct, frozen=True):
-    """A model of a server, and its reported spec; `is_loaded` is None if the server does not say."""
-
-    name: str
-    spec: ModelSpec
-    source: str
-    is_loaded: bool | None = None
-
-
-class LocalServer(msgspec.Struct, frozen=True):
-    """A server that answered."""
-
-    kind: ServerKind
-    base_url: str
-    models: tuple[LocalModel, ...]
-
-    @property
-    def title(self) -> str:
-        """The display name."""
-        return TITLES[self.kind]
 
 
 async def find_servers(http: HttpClient, ports: Sequence[int] = DEFAULT_PORTS) -> tuple[LocalServer, ...]:

@@ -239,7 +239,7 @@ class AppServices:
 
     def redaction(self, workspace_id: str) -> WorkspaceRedaction:
         """Return the redaction of an open workspace, in its store and outside it."""
-        return WorkspaceRedaction(self, self._workspaces[workspace_id])
+        return WorkspaceRedaction(self.registry, self.data.logs_dir, self._workspaces[workspace_id])
 
     async def close_workspace(self, workspace_id: str) -> None:
         """Stop everything in a workspace and close its store."""

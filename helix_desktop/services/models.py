@@ -22,12 +22,13 @@ from helix_desktop.config.settings import (
     parse_label,
 )
 from helix_desktop.domain.errors import HelixError, InvalidInput
+from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.domain.messages import ModelInfo
 from helix_desktop.domain.model_spec import SourcedSpec
 from helix_desktop.providers.demo.model import DEMO_LABEL, DemoModel
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.http import HttpClient, Timeouts
-from helix_desktop.providers.local_servers import DEFAULT_PORTS, LocalServer, find_servers, identify
+from helix_desktop.providers.local_servers import DEFAULT_PORTS, find_servers, identify
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.model_list import LIST_PATHS, list_models
 from helix_desktop.providers.retry import PATIENCE_S, QUICK_RETRY_POLICY, RetryPolicy

@@ -1,4 +1,4 @@
-"""Redaction outside the store too: saved rules and MCP servers of the workspace, and the app's logs."""
+"""Redaction of a whole workspace: its store, its saved rules and MCP servers, and the app's logs."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import asyncio
 import logging
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import msgspec
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.redaction import redact
-from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import StoreLocked
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
@@ -23,81 +21,68 @@ log = logging.getLogger(__name__)
 OnProgress = Callable[[int, int], None]
 
 
-class AppData(Protocol):
-    """The app's data outside the store."""
-
-    @property
-    def registry(self) -> WorkspaceRegistry:
-        """The workspaces and their saved rules."""
-        ...
-
-    @property
-    def data(self) -> DataDir:
-        """The data directory with the logs."""
-        ...
-
-
 def _no_progress(done: int, total: int) -> None:
     """Ignore progress."""
 
 
-async def preview_redaction(
-    app_data: AppData,
-    workspace: OpenWorkspace,
-    request: RedactionRequest,
-    on_progress: OnProgress = _no_progress,
-) -> RedactionMatches:
-    """Find the matches, in the store and outside it, and change nothing. Raises InvalidInput."""
-    redaction = Redaction(request, workspace.clock())
-    matches = await workspace.store.redaction.preview(request, on_progress)
-    return await _add_outside_store(app_data, workspace.id, redaction, matches)
+class WorkspaceRedaction:
+    """The redaction of one open workspace, in its store and outside it."""
 
+    def __init__(self, registry: WorkspaceRegistry, logs_dir: Path, workspace: OpenWorkspace) -> None:
+        self._registry, self._logs_dir, self._workspace = registry, logs_dir, workspace
 
-async def redact_workspace(
-    app_data: AppData,
-    workspace: OpenWorkspace,
-    request: RedactionRequest,
-    on_progress: OnProgress = _no_progress,
-) -> RedactionMatches:
-    """Remove a secret for good, in the store and outside it, and return what changed. Running turns end.
+    async def preview(
+        self, request: RedactionRequest, on_progress: OnProgress = _no_progress
+    ) -> RedactionMatches:
+        """Find the matches, in the store and outside it, and change nothing. Raises InvalidInput."""
+        redaction = Redaction(request, self._workspace.clock())
+        matches = await self._workspace.store.redaction.preview(request, on_progress)
+        return await self._add_outside_store(redaction, matches)
 
-    Raises InvalidInput, StoreWriteFailed; StoreLocked when another process owns the store.
-    """
-    redaction = Redaction(request, workspace.clock())
-    if isinstance(workspace.store, RemoteStore):  # its owner's open conversations would write it again
-        raise StoreLocked(
-            "Nothing was forgotten: this workspace is open in another Helix Desktop.",
-            workspace.store.owner_pid,
-            "What it holds in memory would be written again.",
-            "Forget it in that window, or close that and try again.",
+    async def carry_out(
+        self, request: RedactionRequest, on_progress: OnProgress = _no_progress
+    ) -> RedactionMatches:
+        """Remove a secret for good, in the store and outside it, and return what changed. Running turns end.
+
+        Raises InvalidInput, StoreWriteFailed; StoreLocked when another process owns the store.
+        """
+        workspace = self._workspace
+        redaction = Redaction(request, workspace.clock())
+        if isinstance(workspace.store, RemoteStore):  # its owner's open conversations would write it again
+            raise StoreLocked(
+                "Nothing was forgotten: this workspace is open in another Helix Desktop.",
+                workspace.store.owner_pid,
+                "What it holds in memory would be written again.",
+                "Forget it in that window, or close that and try again.",
+            )
+        outside = await self._add_outside_store(redaction, RedactionMatches())
+        matches = await redact(workspace, request, on_progress)
+        if outside.rules:
+            rules = self._registry.get(workspace.id).rules
+            clean = tuple(rule for rule in rules if redaction.redact_text(rule.subject) == rule.subject)
+            self._registry.change(workspace.id, rules=clean)
+        if outside.servers:
+            servers = tuple(
+                _redact_server(server, redaction.redact_text)
+                for server in self._registry.get(workspace.id).servers
+            )
+            self._registry.change(workspace.id, servers=servers)
+        for name in outside.logs:
+            await asyncio.to_thread(_redact_log, self._logs_dir / name, redaction)
+        return msgspec.structs.replace(
+            matches, rules=outside.rules, logs=outside.logs, servers=outside.servers
         )
-    outside = await _add_outside_store(app_data, workspace.id, redaction, RedactionMatches())
-    matches = await redact(workspace, request, on_progress)
-    if outside.rules:
-        rules = app_data.registry.get(workspace.id).rules
-        clean = tuple(rule for rule in rules if redaction.redact_text(rule.subject) == rule.subject)
-        app_data.registry.change(workspace.id, rules=clean)
-    if outside.servers:
+
+    async def _add_outside_store(self, redaction: Redaction, matches: RedactionMatches) -> RedactionMatches:
+        if not redaction.needles:
+            return matches
+        redact_text, record = redaction.redact_text, self._registry.get(self._workspace.id)
+        rules = (redact_text(rule.text) for rule in record.rules if redact_text(rule.subject) != rule.subject)
         servers = tuple(
-            _redact_server(server, redaction.redact_text)
-            for server in app_data.registry.get(workspace.id).servers
+            server.name for server in record.servers if _redact_server(server, redact_text) != server
         )
-        app_data.registry.change(workspace.id, servers=servers)
-    for name in outside.logs:
-        await asyncio.to_thread(_redact_log, app_data.data.logs_dir / name, redaction)
-    return msgspec.structs.replace(matches, rules=outside.rules, logs=outside.logs, servers=outside.servers)
-
-
-async def _add_outside_store(
-    app_data: AppData, workspace_id: str, redaction: Redaction, matches: RedactionMatches
-) -> RedactionMatches:
-    if not redaction.needles:
-        return matches
-    redact_text, record = redaction.redact_text, app_data.registry.get(workspace_id)
-    rules = (redact_text(rule.text) for rule in record.rules if redact_text(rule.subject) != rule.subject)
-    servers = tuple(server.name for server in record.servers if _redact_server(server, redact_text) != server)
-    logs = await asyncio.to_thread(_logs_containing, app_data.data.logs_dir, redaction)
-    return msgspec.structs.replace(matches, rules=tuple(rules), logs=logs, servers=servers)
+        logs = await asyncio.to_thread(_logs_containing, self._logs_dir, redaction)
+        return msgspec.structs.replace(matches, rules=tuple(rules), logs=logs, servers=servers)
 
 
 def _redact_server(entry: McpServerConfig, redact_text: Callable[[str], str]) -> McpServerConfig:
@@ -131,18 +116,3 @@ def _redact_log(path: Path, redaction: Redaction) -> None:
         file.seek(0)
         file.write(clean)
         file.truncate()
-
-
-class WorkspaceRedaction:
-    """The redaction of one open workspace, in its store and outside it, for the window."""
-
-    def __init__(self, app_data: AppData, workspace: OpenWorkspace) -> None:
-        self._app_data, self._workspace = app_data, workspace
-
-    async def preview(self, request: RedactionRequest, on_progress: OnProgress) -> RedactionMatches:
-        """Find the matches and change nothing. Raises InvalidInput."""
-        return await preview_redaction(self._app_data, self._workspace, request, on_progress)
-
-    async def carry_out(self, request: RedactionRequest, on_progress: OnProgress) -> RedactionMatches:
-        """Remove a secret for good and return what changed. Raises InvalidInput, StoreWriteFailed."""
-        return await redact_workspace(self._app_data, self._workspace, request, on_progress)

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from helix_desktop.agent.ports import TokenCounter
+from helix_desktop.agent.ports import TokenCounter, Tools
+from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import MAX_SERVERS, McpServerConfig, validate_server
 from helix_desktop.mcp.client.hub import Hub
 from helix_desktop.mcp.client.server_actor import START_TIMEOUT_S, ServerContext
 from helix_desktop.services.mcp.config_import import ServerDraft
-from helix_desktop.services.mcp.running_servers import RunningServers
+from helix_desktop.services.mcp.secrets import ServerSecrets
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.services.mcp.status_builder import StatusBuilder
 from helix_desktop.system.task_scope import TaskScope
@@ -23,8 +24,8 @@ from helix_desktop.workspaces.registry import WorkspaceRegistry
 replace = msgspec.structs.replace
 
 
-class McpServerService(RunningServers):
-    """Adds, changes and removes servers. What is changed holds at once; the record is kept first."""
+class McpServerService:
+    """Runs the servers as the workspaces' records say; a change holds at once, the record is saved first."""
 
     def __init__(
         self,
@@ -33,18 +34,55 @@ class McpServerService(RunningServers):
         inherited_env: Mapping[str, str],
         counter: TokenCounter,
     ) -> None:
-        super().__init__(registry, secrets, inherited_env)
+        """`inherited_env` is the environment of which programs get what they need."""
+        self._registry, self._secrets, self._inherited_env = registry, secrets, inherited_env
         self._status_builder = StatusBuilder(counter)
+        self._scope = TaskScope()
+        self._hubs: dict[str, Hub] = {}
+        self._listeners: list[Callable[[str], None]] = []
+
+    def listen(self, listener: Callable[[str], None]) -> Callable[[], None]:
+        """Call `listener` with the workspace whose servers changed; return a function to unsubscribe."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def create_toolset(self, workspace_id: str, root: Path, own_tools: Tools) -> Toolset:
+        """Return our own tools of a workspace that is being opened, then those of its servers.
+
+        None of them starts before `start` or `wait_until_ready`.
+        """
+        context = ServerContext(root, self._inherited_env, self._secrets_of(workspace_id).load)
+        hub = self._hubs[workspace_id] = Hub(context, self._scope.start, lambda: self._notify(workspace_id))
+        tools = Toolset(own_tools, hub)
+        hub.on_tools_changed = tools.refresh
+        return tools
+
+    def start(self, workspace_id: str) -> None:
+        """Start the servers of an open workspace in the background; without trust, stop them."""
+        if self._registry.get(workspace_id).servers:
+            self._scope.start(self._apply(workspace_id), f"mcp begin {workspace_id}")
+
+    async def wait_until_ready(self, workspace_id: str, timeout_s: float) -> None:
+        """Wait until every server is ready or has failed, at most so many seconds."""
+        await self._apply(workspace_id)
+        if workspace_id in self._hubs:
+            await self._hubs[workspace_id].wait_settled(timeout_s)
+
+    async def stop(self, workspace_id: str) -> None:
+        """Stop the servers of a workspace."""
+        hub = self._hubs.pop(workspace_id, None)
+        if hub is not None:
+            await hub.close()
+
+    async def close(self) -> None:
+        """Stop all servers."""
+        for workspace_id in tuple(self._hubs):
+            await self.stop(workspace_id)
+        await self._scope.close()
 
     def entries(self, workspace_id: str) -> tuple[McpServerConfig, ...]:
-        """The servers of a workspace, in order."""
+        """Return the servers of a workspace, in order."""
         return self._registry.get(workspace_id).servers
-
-    async def _save(
-        self, workspace_id: str, servers: Sequence[McpServerConfig], restart_name: str = ""
-    ) -> None:
-        self._registry.change(workspace_id, servers=tuple(servers))
-        await self._apply(workspace_id, restart_name)
 
     async def add(self, workspace_id: str, drafts: Sequence[ServerDraft]) -> None:
         """Add servers and start them: who adds one has seen what it starts. Raises HelixError."""
@@ -130,7 +168,7 @@ class McpServerService(RunningServers):
         raise InvalidInput(f"There is no server called {name}.", fix="It was removed; add it again.")
 
     async def statuses(self, workspace_id: str) -> tuple[McpServerStatus, ...]:
-        """How the servers of a workspace are doing, in order."""
+        """Return the status of each server of a workspace, in order."""
         hub, statuses = self._hubs.get(workspace_id), []
         if hub is not None and hub.entries != self.entries(
             workspace_id
@@ -143,7 +181,7 @@ class McpServerService(RunningServers):
         return tuple(statuses)
 
     async def secret_storage_text(self) -> str:
-        """Where secrets are kept, for people."""
+        """Return a sentence on where secrets are kept."""
         backend = await self._secrets.keychain_name()
         if backend:
             return f"Kept in the {backend}."
@@ -170,6 +208,26 @@ class McpServerService(RunningServers):
         finally:
             await hub.close()
             await scope.close()
+
+    async def _save(
+        self, workspace_id: str, servers: Sequence[McpServerConfig], restart_name: str = ""
+    ) -> None:
+        self._registry.change(workspace_id, servers=tuple(servers))
+        await self._apply(workspace_id, restart_name)
+
+    def _secrets_of(self, workspace_id: str) -> ServerSecrets:
+        return ServerSecrets(self._secrets, workspace_id)
+
+    def _notify(self, workspace_id: str) -> None:
+        for listener in tuple(self._listeners):
+            listener(workspace_id)
+
+    async def _apply(self, workspace_id: str, restart_name: str = "") -> None:
+        hub = self._hubs.get(workspace_id)
+        if hub is not None:
+            record = self._registry.get(workspace_id)
+            await hub.set_servers(record.servers, record.trusted, restart_name)
+        self._notify(workspace_id)
 
 
 def _with_consent(entry: McpServerConfig) -> McpServerConfig:

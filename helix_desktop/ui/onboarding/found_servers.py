@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from helix_desktop.services.ports import LocalServer
+from helix_desktop.domain.local_server import LocalServer
 from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.widgets import (

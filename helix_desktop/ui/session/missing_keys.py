@@ -8,7 +8,7 @@ from typing import Any
 from PySide6.QtCore import QObject
 
 from helix_desktop.config.settings import key_variable
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.session_updates import EventRecorded, Update
 from helix_desktop.domain.events.session import ModeChanged, RecordedEvent
 from helix_desktop.domain.tools import PermissionMode
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.session.controller import SessionController

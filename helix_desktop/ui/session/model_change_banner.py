@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.errors import HelixError, ModelNotChosen
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.chat.rows.from_events import model_name
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner, BannerAction

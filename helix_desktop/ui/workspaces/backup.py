@@ -12,7 +12,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import ExportResult, Progress
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel

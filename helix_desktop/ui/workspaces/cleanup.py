@@ -11,7 +11,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.errors import WorkspaceMissing
 from helix_desktop.domain.store.retention import CleanupResult, RetentionRule, retention_reason
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
 from helix_desktop.ui.cleanup.trash_dialog import TrashDialog

@@ -15,7 +15,7 @@ from helix_desktop.agent.session_updates import ResponseDelta, Update
 from helix_desktop.domain.errors import HelixError, StoreClosed, WorkspaceMissing
 from helix_desktop.domain.events.session import NEW_TITLE
 from helix_desktop.domain.store.retention import RetentionRule
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_placement import bring_to_front
 from helix_desktop.ui.design.window_state import Banner, error_banner

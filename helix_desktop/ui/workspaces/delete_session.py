@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.redaction import delete_session
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.store.retention import TRASH_DAYS
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice

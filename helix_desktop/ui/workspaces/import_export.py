@@ -18,7 +18,7 @@ from helix_desktop.domain.store.archive_report import (
     export_summary,
     import_summary,
 )
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice

@@ -8,7 +8,7 @@ from typing import Protocol
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice

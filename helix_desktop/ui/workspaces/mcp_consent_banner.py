@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject
 
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.controller import WorkspaceController

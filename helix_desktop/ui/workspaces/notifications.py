@@ -13,7 +13,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.session_updates import ApprovalRequested, EventRecorded, TurnChanged, Update
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.session import RecordedEvent, TurnEnded
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.shell.main_window import MainWindow
 
 LONG_TURN_S = 10.0

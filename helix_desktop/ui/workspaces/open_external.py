@@ -16,8 +16,8 @@ from helix_desktop.domain.digest import first_line, pluralize
 from helix_desktop.domain.errors import InvalidInput, WorkspaceMissing
 from helix_desktop.domain.store.archive_report import ArchiveInfo
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.links import Link, parse_link
-from helix_desktop.services.ports import AppServices
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.shell.main_window import MainWindow

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal
 
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.session import NEW_TITLE
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice

@@ -11,7 +11,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.store.entries import SessionSummary
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.chat.rows.from_events import model_name
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.design.window_state import format_message_count

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -16,20 +15,12 @@ from helix_desktop.domain.events.session import UserSpoke
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.tools import PermissionRule
-from helix_desktop.services.redaction import preview_redaction, redact_workspace
+from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply
 
 SECRET = "hunter2-hunter2"
-
-
-@dataclass
-class Kept:
-    """What the desk keeps beside the store."""
-
-    registry: WorkspaceRegistry
-    data: DataDir
 
 
 async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> None:
@@ -54,15 +45,15 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
     try:
         log = logging.getLogger("helix_desktop.test")
         log.info("tried %s in vain", SECRET)
-        kept = Kept(registry, data)
-        finds = await preview_redaction(kept, room, RedactionRequest(SECRET))
+        redaction = WorkspaceRedaction(registry, data.logs_dir, room)
+        finds = await redaction.preview(RedactionRequest(SECRET))
         (rule,) = finds.rules
         assert rule.startswith("Run: login [FORGOTTEN ")
         assert finds.logs == ("helix-desktop.log",)
         assert "1 saved approval: revoked" in finds.summary_lines
         assert finds.servers == ("telling",)
         assert "1 MCP server: rewritten, and to be agreed to anew" in finds.summary_lines
-        assert await redact_workspace(kept, room, RedactionRequest(SECRET)) is not None
+        assert await redaction.carry_out(RedactionRequest(SECRET)) is not None
         log.info("and went on")
     finally:
         close_log(handler)
@@ -75,7 +66,7 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
     assert not told.is_consented
     assert silent.command == "serve"
     assert not [one for one in data.root.rglob("*") if one.is_file() and SECRET in one.read_text()]
-    assert (await preview_redaction(kept, room, RedactionRequest(SECRET))).is_empty
+    assert (await redaction.preview(RedactionRequest(SECRET))).is_empty
     again = await room.open_session(talk.session.id)
     assert again is not talk
     spoken = [one.event for one in again.session.log if isinstance(one.event, UserSpoke)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.store.retention import RetentionRule
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.workspaces.controller import WorkspaceController

@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from PySide6.QtCore import QTimer
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.mcp.config_import import ServerDraft
-from helix_desktop.services.ports import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.mcp.server_card import ServerCard

@@ -14,7 +14,7 @@ from helix_desktop.domain.errors import HelixError, StoreError
 from helix_desktop.domain.events.session import ApprovalGiven, RecordedEvent
 from helix_desktop.domain.permissions.rules import parse_rule, rule_names
 from helix_desktop.domain.tools import PermissionRule, RuleEffect, RuleKind
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.widgets import retint

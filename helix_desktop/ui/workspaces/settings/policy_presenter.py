@@ -12,7 +12,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.settings.policy.form import policy_error_text, policy_form
 from helix_desktop.ui.settings.policy.page import PolicyPage

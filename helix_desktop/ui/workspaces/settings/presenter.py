@@ -6,7 +6,7 @@ import msgspec
 from PySide6.QtCore import QObject, QPoint, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.widgets import retint

@@ -11,7 +11,8 @@ import msgspec
 
 from helix_desktop.config.settings import ModelEntry, Provider, Settings
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.services.ports import AppServices, LocalServer
+from helix_desktop.domain.local_server import LocalServer
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.onboarding.found_servers import FoundServerList

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from helix_desktop.config.settings import Settings
-from helix_desktop.services.ports import AppServices
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.settings.providers.roles_card import ROLES, RolesCard
 from helix_desktop.ui.workspaces.controller import WorkspaceController
