@@ -29,7 +29,7 @@ class Build:
 
     @property
     def origin(self) -> str:
-        """The origin for display: `deb, commit 0123456789ab, 2026-11-20`."""
+        """Return the origin for display: `deb, commit 0123456789ab, 2026-11-20`."""
         sha, changed, _ = self.commit.partition("+")
         commit = f"commit {sha[:_SHORT_COMMIT_CHARS]}{' with changes' if changed else ''}" if sha else ""
         return (
@@ -39,7 +39,7 @@ class Build:
 
     @property
     def text(self) -> str:
-        """Version and origin on one line."""
+        """Return version and origin on one line."""
         return f"Helix Desktop {self.version} ({self.origin})"
 
 

@@ -45,7 +45,7 @@ class Keychain(Protocol):
 
     @property
     def name(self) -> str:
-        """Its display name."""
+        """Return its display name."""
         ...
 
     def get_password(self, service: str, username: str) -> str | None:

@@ -50,12 +50,12 @@ class LicensedComponent:
 
     @property
     def is_complete(self) -> bool:
-        """True if its license is known and all of the text is bundled."""
+        """Return True if its license is known and all of the text is bundled."""
         return bool(self.license_name and self.texts and all(text.strip() for _, text in self.texts))
 
     @property
     def text(self) -> str:
-        """Notice and license texts in full."""
+        """Return notice and license texts in full."""
         paragraphs = [" ".join(part.split()) for part in self.notice.split("\n\n") if part.strip()]
         return "\n\n".join(
             [*paragraphs, *(f"{name}\n{'=' * len(name)}\n\n{text.strip()}" for name, text in self.texts)]

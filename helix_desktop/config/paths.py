@@ -63,17 +63,17 @@ class DataDir:
 
     @property
     def settings_file(self) -> Path:
-        """The user's settings, for all workspaces."""
+        """Return the file of the user's settings, for all workspaces."""
         return self.root / "settings.toml"
 
     @property
     def workspaces_dir(self) -> Path:
-        """The folder with one folder per workspace."""
+        """Return the folder with one folder per workspace."""
         return self.root / "workspaces"
 
     @property
     def logs_dir(self) -> Path:
-        """The folder of the log files."""
+        """Return the folder of the log files."""
         return self.root / "logs"
 
     def workspace_dir(self, workspace_id: UUID | str) -> Path:

@@ -60,7 +60,7 @@ class ModelEntry(ModelSpec, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def user_spec(self) -> ModelSpec:
-        """The user's own figures."""
+        """Return the user's own figures."""
         return ModelSpec(**{name: getattr(self, name) for name in ModelSpec.__struct_fields__})
 
 

@@ -108,7 +108,7 @@ class AppServices:
 
     @property
     def open_workspaces(self) -> dict[str, OpenWorkspace]:
-        """The open workspaces by id."""
+        """Return the open workspaces by id."""
         return self._workspaces
 
     async def open_workspace(
@@ -197,7 +197,7 @@ class AppServices:
 
     @property
     def data_folder(self) -> Path:
-        """The data directory."""
+        """Return the data directory."""
         return self.data.root
 
     async def sample_workspace(self) -> WorkspaceRecord:

@@ -36,7 +36,7 @@ class BackupService:
         self._registry, self._borrow_store, self._clock = registry, borrow_store, clock
 
     def file_name(self, workspace_id: str) -> str:
-        """A name for a file of a workspace."""
+        """Return a name for a file of a workspace."""
         return file_name(self._registry.get(workspace_id).name)
 
     async def export(
@@ -48,7 +48,7 @@ class BackupService:
             return await store.export_to(path, record.name, on_progress)
 
     async def inspect(self, path: Path) -> ArchiveInfo:
-        """What a file says of itself. Raises InvalidArchive."""
+        """Read the header of an exported file. Raises InvalidArchive."""
         return await asyncio.to_thread(read_info, path)
 
     async def import_file(
@@ -61,7 +61,7 @@ class BackupService:
     async def back_up(
         self, workspace_id: str, folder: Path, on_progress: Progress = no_progress
     ) -> ExportResult:
-        """Write a workspace to a new file in a folder, which is made. Raises as `export` does."""
+        """Write a workspace to a new file in a folder, which is created. Raises as `export` does."""
         record = self._registry.get(workspace_id)
         try:
             await asyncio.to_thread(folder.mkdir, mode=0o700, parents=True, exist_ok=True)
@@ -74,7 +74,7 @@ class BackupService:
         return await self.export(workspace_id, folder / file_name(record.name, stamp), on_progress)
 
     def stored_workspaces(self) -> list[WorkspaceRecord]:
-        """The workspaces in which anything was ever stored, also those that are off the list."""
+        """Return the workspaces in which anything was ever stored, also those removed from the list."""
         return [
             record
             for record in self._registry.list_workspaces(include_removed=True)

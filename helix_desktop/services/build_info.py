@@ -26,7 +26,7 @@ class BuildInfoService:
 
     def __init__(self) -> None:
         self.problem = ""
-        """Why the build's own word of itself cannot be used; empty when it can."""
+        """Why the build's file of facts cannot be used; empty when it can."""
         self.build = Build()
         try:
             self.build = current_build()
@@ -34,15 +34,15 @@ class BuildInfoService:
             self.problem = str(error)
 
     async def environment(self) -> tuple[tuple[str, str], ...]:
-        """What it stands on, by name and version."""
+        """Return the names and versions of what the app is built on."""
         return await asyncio.to_thread(_environment)
 
     async def licenses(self) -> list[LicensedComponent]:
-        """What is shipped, with its terms. Raises HelixError."""
+        """Return the shipped components with their licenses. Raises HelixError."""
         return await asyncio.to_thread(all_components)
 
     async def check_for_updates(self) -> Release:
-        """Ask the place that the build names for the newest release. Raises HelixError, saying why not."""
+        """Fetch the newest release from the address in the build. Raises HelixError."""
         try:
             async with asyncio.timeout(TIMEOUT_S):
                 return parse_release(await _fetch(self.build.releases))
@@ -55,7 +55,7 @@ class BuildInfoService:
 
 
 async def _fetch(address: str) -> str:
-    """One question; a redirect is followed on the same host only. Raises HelixError, HttpError."""
+    """Fetch a page; follow redirects on the same host only. Raises HelixError, HttpError."""
     url = address
     for _ in range(_HOPS):
         if urlsplit(url).scheme != "https" and not is_loopback(url):

@@ -16,7 +16,7 @@ class KeyStatus:
 
     @classmethod
     def from_secrets(cls, source: str, backend: str, problem: str) -> KeyStatus:
-        """From what the secrets say: a key's source, the keychain that answers, and why none does."""
+        """Build it from a key's source, the keychain that answers, and why none does."""
         kind, _, name = source.partition(": ")
         if kind == "keychain":
             return cls("keychain", name)

@@ -26,7 +26,7 @@ _FIX = "Copy it again from the window that it leads to; a link is on one line an
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What a link leads to: a workspace, or one content or session of it."""
+    """The target of a link: a workspace, or one content or session of it."""
 
     workspace_id: str
     digest: str = ""
@@ -34,18 +34,18 @@ class Link:
 
     @property
     def text(self) -> str:
-        """The link as it is copied."""
+        """Return the link as text."""
         place = f"content/{self.digest}" if self.digest else f"session/{self.session}" if self.session else ""
         return f"{SCHEME}{place or 'open'}?workspace={self.workspace_id}"
 
 
 def is_link(text: str) -> bool:
-    """Whether a text claims to be a link of ours."""
+    """Return True if a text has the scheme of our links."""
     return text[: len(SCHEME)].lower() == SCHEME
 
 
 def parse_link(text: str) -> Link:
-    """What a link leads to. Raises InvalidInput for anything that is not exactly one."""
+    """Parse a link. Raises InvalidInput for anything that is not exactly one."""
     if len(text) > MAX_LENGTH:
         raise InvalidInput("This link is too long.", f"A link has at most {MAX_LENGTH} characters.", _FIX)
     if first_hidden(text) or not text.isprintable():

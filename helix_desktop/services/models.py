@@ -65,7 +65,7 @@ class ModelService:
 
     @cached_property
     def catalog(self) -> ModelCatalog:
-        """The catalog of published model specs."""
+        """Return the catalog of published model specs."""
         return ModelCatalog.load(resources_dir() / "models.toml")
 
     async def by_label(self, label: str) -> Model:

@@ -8,12 +8,12 @@ from pathlib import Path
 
 
 def is_frozen() -> bool:
-    """Whether this is a built app, and no Python with the package."""
+    """Return True for a built app, False for a Python with the package."""
     return bool(getattr(sys, "frozen", False))
 
 
 def own_command(*args: str) -> tuple[str, ...]:
-    """The program with its arguments: a frozen app, the AppImage it is in, or Python with the package."""
+    """Return the program with its arguments: the built app, its AppImage, or Python with the package."""
     if not is_frozen():
         return (sys.executable, "-m", "helix_desktop", *args)
     image, mounted = os.environ.get("APPIMAGE", ""), os.environ.get("APPDIR", "")

@@ -20,7 +20,7 @@ _USAGE = "sample-python: give -m MODULE, -c TEXT or a file, and arguments\n"
 
 
 def with_sample_python(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a sample's commands: one in which there is a `python3`.
+    """Return the environment of a sample's commands, in which there is a `python3`.
 
     A built app's own comes before the system's, which on macOS and Windows may be a mere offer to install
     one. Elsewhere, and in an AppImage, which no sandbox can start, it comes after.
@@ -36,7 +36,7 @@ def with_sample_python(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def run_sample_python(argv: Sequence[str]) -> int:
-    """Be `python3 WORDS`, as far as samples need it: -m MODULE, -c TEXT or a file; the exit code."""
+    """Run `python3 ARGS` as far as samples need it, -m MODULE, -c TEXT or a file; return the exit code."""
     try:
         match list(argv):
             case ["-m", module, *rest]:

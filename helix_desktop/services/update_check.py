@@ -30,7 +30,7 @@ class Release:
 
 
 def version_key(version: str) -> VersionKey:
-    """What versions are compared by, as Semantic Versioning has it. Raises ValueError for any other text."""
+    """Return the sort key of a semantic version. Raises ValueError for any other text."""
     match = _VERSION.fullmatch(version) if len(version) <= _LONGEST else None
     if match is None:
         raise ValueError(version[:_LONGEST])
@@ -44,7 +44,7 @@ def version_key(version: str) -> VersionKey:
 
 
 def parse_release(answer: str) -> Release:
-    """What an answer in JSON says: `tag_name`, `html_url`, `published_at`. Raises HelixError."""
+    """Parse an answer in JSON with `tag_name`, `html_url`, `published_at`. Raises HelixError."""
     try:
         data = json.loads(answer)
         version = str(data["tag_name"])

@@ -11,15 +11,15 @@ from helix_desktop.tools.web.fetch_url import HttpReply
 
 
 class WebFetcher:
-    """Asks machines of the open internet for pages."""
+    """Fetches pages from machines of the open internet."""
 
     async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
-        """The reply of the machine at a numeric address. Raises OSError."""
+        """Fetch a page from the machine at a numeric address. Raises OSError."""
         page = await fetch_page(url, address, max_bytes)
         return HttpReply(page.status, dict(page.headers), page.body, page.is_complete)
 
 
 async def resolve(host: str, port: int) -> Sequence[str]:
-    """The numeric addresses of a host, as this system knows them. Raises OSError."""
+    """Return the numeric addresses of a host. Raises OSError."""
     infos = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return tuple(dict.fromkeys(str(address[0]) for *_, address in infos))

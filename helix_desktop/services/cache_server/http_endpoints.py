@@ -25,7 +25,7 @@ BorrowStore = Callable[[str], AbstractAsyncContextManager[AnyStore]]
 
 
 class CacheEndpoints:
-    """Starts and ends one endpoint for each workspace that has it switched on."""
+    """Starts and stops one endpoint for each workspace that has it switched on."""
 
     def __init__(
         self,
@@ -47,11 +47,11 @@ class CacheEndpoints:
         self._states: dict[str, SharingState] = {}
 
     async def sharing_state(self, workspace_id: str) -> SharingState:
-        """How a workspace's cache is shared now; without an endpoint, as if it were switched off."""
+        """Return how a workspace's cache is shared now; switched off if there is no endpoint."""
         return self._states.get(workspace_id, SharingState())
 
     def stdio_command(self, workspace_id: str) -> tuple[str, ...]:
-        """What another program runs to have a workspace's cache served through its pipes."""
+        """Return the command that serves a workspace's cache to another program through its pipes."""
         is_default = DataDir.locate(None, {}).root == self._data_dir
         options = () if is_default else ("--data-dir", str(self._data_dir))
         return own_command("mcp", *options, "--workspace", self._registry.get(workspace_id).path)
@@ -63,7 +63,7 @@ class CacheEndpoints:
             await self._start_serving(workspace_id, port)
 
     async def set_enabled(self, workspace_id: str, enabled: bool) -> None:
-        """Serve a workspace's cache from now on, or no longer."""
+        """Start or stop serving a workspace's cache."""
         await self.stop(workspace_id)
         if not enabled:
             self._registry.change(workspace_id, share_port=0)
@@ -79,19 +79,19 @@ class CacheEndpoints:
         await self.start(workspace_id)
 
     async def stop(self, workspace_id: str) -> None:
-        """End the endpoint of a workspace."""
+        """Stop the endpoint of a workspace."""
         self._states.pop(workspace_id, None)
         scope = self._scopes.pop(workspace_id, None)
         if scope is not None:
             await scope.close()
 
     async def close(self) -> None:
-        """End all endpoints."""
+        """Stop all endpoints."""
         for workspace_id in tuple(self._scopes):
             await self.stop(workspace_id)
 
     async def _start_serving(self, workspace_id: str, port: int) -> SharingState:
-        """Serve, and wait until it does or cannot."""
+        """Start serving, and wait until the endpoint serves or has failed."""
         token = (await self._token_secrets.get(_secret_name(workspace_id))).value
         if not token:
             token = secrets.token_urlsafe(32)

@@ -1,4 +1,4 @@
-"""A workspace's store, opened when it is needed and let go of when nobody has used it for a while.
+"""A workspace's store, opened when it is needed and closed when nobody has used it for a while.
 
 A program that serves a cache for hours must not keep the window from opening the workspace.
 """
@@ -14,13 +14,13 @@ from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.system.task_scope import TaskScope
 
 IDLE_S = 1.0
-"""Seconds until an unused store is let go of: less than the window waits for a store that is in use."""
+"""Seconds until an unused store is closed: less than the window waits for a store that is in use."""
 
 AnyStore = SharedStore | RemoteStore
 
 
 class LazyStore:
-    """Lends one store to whoever uses it; `close` lets go of it."""
+    """Opens one store while anybody uses it, and closes it when it is idle."""
 
     def __init__(
         self, open_store: Callable[[], AbstractAsyncContextManager[AnyStore]], idle_s: float = IDLE_S
@@ -34,7 +34,7 @@ class LazyStore:
 
     @asynccontextmanager
     async def acquire(self) -> AsyncIterator[AnyStore]:
-        """The store, open as long as it is held. Raises StoreError when it cannot be opened."""
+        """Yield the store, open as long as it is in use. Raises StoreError when it cannot be opened."""
         async with self._lock:
             if self._store is None:
                 async with AsyncExitStack() as stack:
@@ -49,13 +49,13 @@ class LazyStore:
             self._release_later()
 
     async def discard(self, store: AnyStore) -> None:
-        """Let go of a store that turned out to be closed, so that the next user gets another."""
+        """Drop a store that turned out to be closed, so that the next user gets another."""
         async with self._lock:
             if store is self._store:
                 await self._release()
 
     async def close(self) -> None:
-        """Let go of the store now."""
+        """Close the store now."""
         async with self._lock:  # first: one that is being closed must not be cancelled midway
             await self._release()
         await self._scope.close()

@@ -11,7 +11,7 @@ from helix_desktop.tools.cache.port import CountTokens
 from helix_desktop.tools.cache.registry import cache_registry, cache_specs
 
 CACHE_SERVER_SESSION = "mcp"
-"""In whose name recalls by other programs are counted: no session has such an id."""
+"""The session under which recalls by other programs are counted: none has such an id."""
 
 
 class CacheServerTools:
@@ -24,7 +24,7 @@ class CacheServerTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        """The tools, always in the same order."""
+        """Return the tools, always in the same order."""
         return self._specs
 
     async def run(self, call: ToolCall) -> ToolResult:
@@ -46,7 +46,7 @@ class CacheServerTools:
 
 
 async def _count_recall(store: AnyStore, result: ToolResult) -> None:
-    """Count the recall, so that no clean-up takes it for unused; a full disk does not keep it back."""
+    """Count the recall, so that no clean-up takes it for unused; ignore a full disk."""
     if not result.recalled:
         return
     try:

@@ -36,7 +36,7 @@ class ServerDraft(msgspec.Struct, frozen=True):
 
 
 def parse_server_configs(text: str, used_names: tuple[str, ...] = ()) -> tuple[ServerDraft, ...]:
-    """The servers that a text describes, under names unlike those `taken`. Raises InvalidInput."""
+    """Parse the servers that a text describes; their names differ from `used_names`. Raises InvalidInput."""
     text = text.strip()
     if not text:
         raise InvalidInput("There is nothing to add.", fix="Paste a command line, a URL, or a JSON block.")
@@ -48,7 +48,7 @@ def parse_server_configs(text: str, used_names: tuple[str, ...] = ()) -> tuple[S
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable or header of that name usually holds a secret."""
+    """Return True if a variable or header of that name usually holds a secret."""
     return bool(_SECRET.search(name))
 
 
@@ -133,7 +133,7 @@ def _build_draft(name: str, config: Mapping[str, Any], used_names: tuple[str, ..
 
 
 def _literal_secret(value: str) -> str:
-    """A secret's value; empty for one that only says where it would come from."""
+    """Return a secret's value; empty for a placeholder."""
     return "" if _PLACEHOLDER.fullmatch(value.removeprefix("Bearer ").strip()) else value
 
 
@@ -148,7 +148,7 @@ def _string_pairs(pairs: Any, name: str) -> dict[str, str]:
 
 
 def _guess_name(argv: list[str]) -> str:
-    """A name for what a command starts: the last part of the first word that is no runner and no option."""
+    """Guess a server's name: the last part of the first word that is no runner and no option."""
     plain = [word for word in argv if not word.startswith("-")]
     while len(plain) > 1 and (_base_name(plain[0]) in _RUNNERS or plain[0] in _RUNNERS_WORDS):
         plain = plain[1:]

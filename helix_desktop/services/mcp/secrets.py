@@ -16,20 +16,20 @@ class ServerSecrets:
         self._secrets, self._identity = secrets, workspace_id
 
     async def load(self, entry: McpServerConfig) -> dict[str, str]:
-        """The values that are known of an entry's secrets, by name."""
+        """Return the stored values of an entry's secrets, by name."""
         keys = {
             name: await self._secrets.get(self._key_name(entry.name, name)) for name in entry.secret_names
         }
         return {name: key.value for name, key in keys.items() if key.value}
 
     async def save(self, draft: ServerDraft) -> None:
-        """Keep the values that a draft has."""
+        """Save the values that a draft has."""
         for name, value in draft.secrets.items():
             if value:
                 await self._secrets.set(self._key_name(draft.entry.name, name), value)
 
     async def delete(self, server: str, names: Sequence[str]) -> None:
-        """Forget a server's secrets of these names."""
+        """Delete a server's secrets of these names."""
         for name in names:
             await self._secrets.set(self._key_name(server, name), "")
 

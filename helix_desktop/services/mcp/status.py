@@ -39,10 +39,10 @@ class McpServerStatus(msgspec.Struct, frozen=True):
 
     @property
     def exposed_tools(self) -> tuple[McpToolStatus, ...]:
-        """The tools that are exposed to the model."""
+        """Return the tools that are exposed to the model."""
         return tuple(tool for tool in self.tools if tool.is_enabled and not tool.refusal)
 
     @property
     def tokens(self) -> int:
-        """What its tools cost in every request, in tokens by our count."""
+        """Return what its tools cost in every request, in tokens by our count."""
         return sum(tool.tokens for tool in self.exposed_tools)

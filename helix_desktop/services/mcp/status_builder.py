@@ -1,4 +1,4 @@
-"""How MCP servers are doing, with what their tools cost in tokens."""
+"""Builds the status of MCP servers, with what their tools cost in tokens."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_desktop.services.mcp.status import McpServerStatus, McpToolStatus
 
 
 class StatusBuilder:
-    """Makes reports. What a schema costs is counted once."""
+    """Builds the status of servers. The tokens of a schema are counted once."""
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
@@ -23,7 +23,7 @@ class StatusBuilder:
     async def build(
         self, hub: Hub | None, entry: McpServerConfig, missing_secrets: tuple[str, ...] = ()
     ) -> McpServerStatus:
-        """How a server is doing; without a hub its workspace is not open. `missing` secrets are not known."""
+        """Build the status of a server; `hub` is None while its workspace is not open."""
         if hub is None:
             return McpServerStatus(
                 entry, "waiting" if entry.enabled else "off", missing_secrets=missing_secrets

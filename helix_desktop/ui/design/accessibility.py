@@ -19,7 +19,7 @@ def install() -> None:
 
 
 def announce(widget: QWidget, text: str) -> None:
-    """Have a screen reader say something that nobody has to look for."""
+    """Let a screen reader announce a text."""
     QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(widget, text))
 
 

@@ -38,7 +38,7 @@ class QuestionDialog(QDialog):
     """The icon before the words, and the token of its colour."""
 
     def __init__(self, parent: QWidget | None, what: str, why: str, choices: Sequence[Choice]) -> None:
-        """Ready to open over its parent."""
+        """Prepare the dialog over its parent."""
         super().__init__(parent)
         self.setWindowTitle(what)
         self.setModal(True)
@@ -61,7 +61,7 @@ class QuestionDialog(QDialog):
         self.setLayout(column(face, 10, buttons, margins=(20, 18, 20, 16)))
 
     def showEvent(self, event: QShowEvent) -> None:
-        """Be as high as the wrapped words need."""
+        """Set the height that the wrapped words need."""
         super().showEvent(event)
         self.setFixedHeight(self.heightForWidth(self.width()))
 

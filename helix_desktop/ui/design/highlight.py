@@ -43,7 +43,7 @@ class HighlightJob:
 
 
 def colored_runs(code: str, language: str) -> Iterator[ColoredRun]:
-    """Runs of code that have a color, in order; nothing when the language is unknown."""
+    """Return the runs of code that have a color, in order; empty for an unknown language."""
     lexer = _lexer(language)
     if lexer is None or len(code) > _MAX_CHARS:
         return
@@ -70,7 +70,7 @@ class SharedLexer:
         self._next_line = 0
 
     def runs_for_lines(self, first: int, count: int) -> Iterator[ColoredRun | None]:
-        """Runs of `count` lines from a line on, counted from there; None where only time has passed."""
+        """Yield the runs of `count` lines, counted from the first; None where only time has passed."""
         while self._next_line < first + count:
             run = next(self._runs, None)
             if run is None:
@@ -97,7 +97,7 @@ class Highlighter(QObject):
         self._timer.timeout.connect(self._run_slice)
 
     def add(self, job: HighlightJob) -> None:
-        """Color a document soon; nothing happens for plain text."""
+        """Color a document soon; leave plain text as it is."""
         if not job.language:
             return
         waiting = next((queued for queued in self._jobs if queued.document is job.document), None)
@@ -114,7 +114,7 @@ class Highlighter(QObject):
         self._running = None
 
     def finish(self) -> None:
-        """Color all that waits now, for pictures and printing."""
+        """Color all waiting documents now, for pictures and printing."""
         self._timer.stop()
         while self._jobs or self._running:
             self._process_jobs(float("inf"))
@@ -150,7 +150,7 @@ def _runs_of(job: HighlightJob) -> Iterator[ColoredRun | None]:
 
 
 def _apply(job: HighlightJob, runs: list[ColoredRun]) -> None:
-    """Lay colors over lines; a line met again keeps what it has."""
+    """Set the colors of lines; keep those of a line that was colored before."""
     cursor = QTextCursor(job.document)
     cursor.beginEditBlock()
     block = QTextBlock()

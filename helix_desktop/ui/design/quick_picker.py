@@ -141,7 +141,7 @@ class QuickPicker(QFrame):
         self.search.setFocus(Qt.FocusReason.ShortcutFocusReason)
 
     def dismiss(self) -> None:
-        """Disappear, and give the keyboard back to whoever had it."""
+        """Hide, and return the keyboard focus to the widget that had it."""
         before, self._previous_focus = self._previous_focus, None
         self.hide()
         try:

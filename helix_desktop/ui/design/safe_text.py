@@ -12,13 +12,13 @@ _HIDDEN = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2
 
 
 def clean_output(text: str) -> str:
-    """Output of a program without terminal escapes and control signs; lines end with a line feed."""
+    """Return a program's output without terminal escapes and control signs; lines end with a line feed."""
     text = _ESCAPES.sub("", text.replace("\r\n", "\n"))
     return _CONTROLS.sub("", text.replace("\r", "\n")).expandtabs(8) if _has_controls(text) else text
 
 
 def escape_invisible(text: str) -> str:
-    """Text in which invisible and direction-changing signs stand as visible codes.
+    """Return a text in which invisible and direction-changing signs stand as visible codes.
 
     For what a user is asked to approve: what is read must be what is run.
     """

@@ -40,12 +40,12 @@ class GaugeState:
 
     @property
     def share(self) -> float:
-        """Part of the window that is used, 0 when no window is known; may pass 1."""
+        """Return the used part of the window, 0 when no window is known; may pass 1."""
         return self.used / self.window if self.window > 0 else 0.0
 
     @property
     def tokens_left(self) -> int:
-        """Tokens until the threshold, never negative."""
+        """Return the tokens until the threshold, never negative."""
         return max(0, int(self.window * self.threshold) - self.used)
 
 

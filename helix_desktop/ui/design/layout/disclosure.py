@@ -35,7 +35,7 @@ class DisclosureHead(EnterActivates, QAbstractButton):
         self.update()
 
     def sizeHint(self) -> QSize:
-        """As wide as there is room."""
+        """Return the height of one line; the width is what there is."""
         return QSize(240, scaled(26))
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -293,7 +293,7 @@ class Appearance(QObject):
 
     @property
     def text_px(self) -> int:
-        """Text size in force, in pixels."""
+        """Return the text size in force, in pixels."""
         return self._text_px
 
     @property

@@ -99,7 +99,7 @@ class FindBar(QWidget):
         self._show_count(f"{self._current + 1:,} of {len(self._hits):,}{more}")
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Enter and F3 go on, with Shift back; Esc closes."""
+        """Go to the next hit on Enter and F3, with Shift to the previous one; close on Esc."""
         back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
         match event.key():
             case Qt.Key.Key_Return | Qt.Key.Key_Enter | Qt.Key.Key_F3:

@@ -48,12 +48,12 @@ class PagedContent:
 
     @property
     def row_count(self) -> int:
-        """Rows on all pages."""
+        """Return the number of rows on all pages."""
         return -(-len(self.data) // HEX_WIDTH) if self.is_binary else len(self._starts)
 
     @property
     def line_count(self) -> int:
-        """Lines of the text; of hexadecimal, its rows."""
+        """Return the number of lines of the text; of hexadecimal, of its rows."""
         if self.is_binary:
             return self.row_count
         return max(self._line_numbers, default=0)

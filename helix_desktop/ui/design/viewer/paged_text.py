@@ -33,7 +33,7 @@ class _Gutter(QWidget):
         self._text = text
 
     def sizeHint(self) -> QSize:
-        """As wide as the largest number."""
+        """Return the width of the largest number."""
         return QSize(self._text.gutter_width(), 0)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -117,7 +117,7 @@ class PagedText(QPlainTextEdit):
         self.setExtraSelections([])
 
     def selected_lines(self) -> tuple[int, int]:
-        """First and last selected line, counted from 1; 0, 0 when nothing is selected."""
+        """Return the first and last selected line, counted from 1; 0, 0 when nothing is selected."""
         cursor = self.textCursor()
         if not cursor.hasSelection() or not self._rows:
             return 0, 0
@@ -147,7 +147,7 @@ class PagedText(QPlainTextEdit):
         self._highlight()
 
     def gutter_width(self) -> int:
-        """Room for the largest line number of the page, in pixels."""
+        """Return the width of the largest line number of the page, in pixels."""
         digits = max(3, len(str(max((row.line_number for row in self._rows), default=0))))
         return int(QFontMetricsF(ui_font(11, code=True)).horizontalAdvance("0") * digits) + _GUTTER_PAD + 10
 
