@@ -16,4 +16,4 @@ async def run_housekeeping(workspace: OpenWorkspace, rule: RetentionRule) -> Cle
     if not (rule.quota or rule.unused_ms):
         return CleanupResult()
     plan = await retention.plan(rule)
-    return await retention.collect([entry.digest for entry in plan.going])
+    return await retention.collect([entry.digest for entry in plan.to_trash])

@@ -87,8 +87,8 @@ class StoreHealth(Protocol):
         """Subscribe to damaged contents, each reported once. Call the returned function to unsubscribe."""
         ...
 
-    async def check(self, progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
-        """Check every content and row; `progress` is called with contents verified and their total.
+    async def check(self, on_progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
+        """Check every content and row; `on_progress` is called with contents verified and their total.
 
         Other calls are served meanwhile. Cancelling ends it soon. Damage is repaired at the next opening.
         """
@@ -102,7 +102,7 @@ class StoreRetention(Protocol):
         """Return the events that name a content. Raises ValueError if `digest` is not a digest."""
         ...
 
-    async def named(self, session: str) -> list[str]:
+    async def session_digests(self, session: str) -> list[str]:
         """Return the contents that a session names, each once, in the order of their first event."""
         ...
 
@@ -149,14 +149,14 @@ class StoreRedaction(Protocol):
         """Return where the secret occurs, without changing anything. Raises InvalidInput."""
         ...
 
-    async def carry_out(self, request: RedactionRequest, on_progress: OnProgress = ...) -> RedactionMatches:
+    async def redact(self, request: RedactionRequest, on_progress: OnProgress = ...) -> RedactionMatches:
         """Remove the secret everywhere in the store, files included; return what was changed.
 
         Open conversations still hold it until they are read again. Raises InvalidInput, StoreWriteFailed.
         """
         ...
 
-    async def when(self, digest: str) -> int:
+    async def redacted_at(self, digest: str) -> int:
         """Return when a content was redacted, in milliseconds since 1970; 0 if it was not, or was lifted."""
         ...
 

@@ -21,7 +21,7 @@ async def redact(
     Redaction(request, 0)  # raises for an invalid request before any turn is stopped
     for conversation in workspace.conversations:
         await workspace.close_session(conversation.session.id)
-    return await workspace.store.redaction.carry_out(request, on_progress)
+    return await workspace.store.redaction.redact(request, on_progress)
 
 
 async def delete_session(workspace: OpenWorkspace, session: str) -> tuple[str, ...]:

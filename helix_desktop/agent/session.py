@@ -54,7 +54,7 @@ class Session:
 
     async def redacted_at(self, digest: str) -> int:
         """Return when the user redacted a content, in milliseconds since 1970; 0 if it was not redacted."""
-        return await self._store.redaction.when(digest)
+        return await self._store.redaction.redacted_at(digest)
 
     async def record(
         self, *events: Event, contents: Sequence[Content] = (), recalls: Sequence[str] = ()

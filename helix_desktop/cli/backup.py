@@ -94,7 +94,7 @@ def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = F
         documents: Any = [msgspec.to_builtins(export) for export in exports]
         print_out(json.dumps(documents if as_list else documents[0], indent=1))
     for export in exports:
-        totals = export.held
+        totals = export.totals
         if not as_json:
             print_out(f"{export.path}  {format_bytes(export.file_size)}")
             print_err(f"{export_summary(export)} Verified.")
@@ -102,4 +102,4 @@ def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = F
             print_err(f"helix-desktop: the content {digest} is damaged or lost and is not in the file")
         for session in totals.left_out:
             print_err(f"helix-desktop: the log of session {session[:8]} is damaged and is not in the file")
-    return FAILED if any(export.held.missing or export.held.left_out for export in exports) else 0
+    return FAILED if any(export.totals.missing or export.totals.left_out for export in exports) else 0

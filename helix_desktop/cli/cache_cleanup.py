@@ -21,7 +21,7 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
 
 _KEPT_REASONS = (
-    ("named", "named by sessions"),
+    ("referenced", "named by sessions"),
     ("indexed", "reached through index entries"),
     ("pinned", "pinned"),
     ("young", "used in the last 24 hours"),
@@ -34,17 +34,17 @@ async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
     """`cache gc`: say what would go, or move it to the trash."""
     retention = workspace.store.retention
     plan = await retention.plan(RetentionRule(args.quota, args.older_than))
-    digests = [entry.digest for entry in plan.going]
+    digests = [entry.digest for entry in plan.to_trash]
     if not args.dry_run:
         digests = list((await retention.collect(digests)).digests)
     if args.json:
         print_out(json.dumps(_plan_json(plan, digests, args.dry_run), indent=1))
         return 0
     gone = set(digests)
-    for entry in plan.going:
+    for entry in plan.to_trash:
         if entry.digest in gone:
             print_out(f"{entry.digest}  {_entry_line(entry)}")
-    freed = sum(entry.stored_size for entry in plan.going if entry.digest in gone)
+    freed = sum(entry.stored_size for entry in plan.to_trash if entry.digest in gone)
     did = "would go" if args.dry_run else "went"
     print_err(f"{_count_entries(len(digests))}, {format_bytes(freed)} on disk, {did} to the trash")
     for name, why in _KEPT_REASONS:
@@ -141,7 +141,7 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     text = _strip_newline(sys.stdin.read()) if args.stdin else ""
     request = RedactionRequest(text, tuple([await workspace.resolve(prefix) for prefix in args.sha]))
     redaction = services.redaction(workspace.id)
-    matches = await (redaction.carry_out(request) if args.yes else redaction.preview(request))
+    matches = await (redaction.redact(request) if args.yes else redaction.preview(request))
     if args.json:
         print_out(json.dumps({**_matches_json(matches), "forgotten": args.yes}, indent=1))
         return 0

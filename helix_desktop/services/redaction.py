@@ -39,7 +39,7 @@ class WorkspaceRedaction:
         matches = await self._workspace.store.redaction.preview(request, on_progress)
         return await self._add_outside_store(redaction, matches)
 
-    async def carry_out(
+    async def redact(
         self, request: RedactionRequest, on_progress: OnProgress = _no_progress
     ) -> RedactionMatches:
         """Remove a secret for good, in the store and outside it, and return what changed. Running turns end.

@@ -99,7 +99,7 @@ async def test_on_the_word_it_is_gone_from_everything_and_a_mark_stands_there(st
     attached = Attachment(digest_of(clean), "notes", f"see {SECRET}", 3, 10)
     await store.save_draft("s", f"and {SECRET}", (attached,))
     preview = await store.redaction.preview(RedactionRequest(SECRET))
-    assert await store.redaction.carry_out(RedactionRequest(SECRET)) == preview
+    assert await store.redaction.redact(RedactionRequest(SECRET)) == preview
     assert (await store.redaction.preview(RedactionRequest(SECRET))).is_empty
     first, second, third = (one.event for one in await store.events("s"))
     assert isinstance(first, UserSpoke)
@@ -126,7 +126,7 @@ async def test_a_text_goes_in_every_form_that_machines_write_it_in(store: Store)
     ]
     said = f"Authorization: Basic {b64encode(odd.encode()).decode()} and key={quote_plus(odd)}"
     await store.commit("s", [at(1, UserSpoke(said, 3))], [make_content(one) for one in [*held, b"clean"]])
-    await store.redaction.carry_out(RedactionRequest(odd))
+    await store.redaction.redact(RedactionRequest(odd))
     assert (await store.totals()).entries == 1
     (event,) = (one.event for one in await store.events("s"))
     assert isinstance(event, UserSpoke)
@@ -137,9 +137,9 @@ async def test_a_forgotten_content_says_so_and_does_not_come_back_by_itself(stor
     holding = f"key={SECRET}\n".encode()
     digest = digest_of(holding)
     await store.commit("s", [output(1, holding)], [make_content(holding)])
-    assert await store.redaction.when(digest) == 0
-    await store.redaction.carry_out(RedactionRequest(SECRET))
-    assert await store.redaction.when(digest) > START_MS
+    assert await store.redaction.redacted_at(digest) == 0
+    await store.redaction.redact(RedactionRequest(SECRET))
+    assert await store.redaction.redacted_at(digest) > START_MS
     for ask in (store.get, store.entry):
         with pytest.raises(ContentRedacted, match="forgotten on the person's word on 2025-06-15"):
             await ask(digest)
@@ -165,7 +165,7 @@ async def test_the_way_back_stays_whole(store: Store) -> None:
     log = [output(1, far), fold(2, first), fold(3, second), fold(4, clean)]
     made = [make_content(far), *(make_content(one, kind="index") for one in (first, second, clean))]
     await store.commit("s", log, made)
-    finds = await store.redaction.carry_out(RedactionRequest(SECRET))
+    finds = await store.redaction.redact(RedactionRequest(SECRET))
     assert {one.digest for one in finds.indexes} == {digest_of(first), digest_of(second)}
     assert finds.contents == ()
     events = await store.events("s")
@@ -193,7 +193,7 @@ async def test_json_that_holds_it_stays_json(store: Store) -> None:
     call = ToolCall("c", "shell", f'{{"command": "login {ESCAPED}", "n": 1}}')
     verbatim = {"content": [{"text": f"I use {SECRET}"}], SECRET: 1}
     await store.commit("s", [at(1, AssistantSpoke("ok", "m", 3, (call,), verbatim=verbatim))])
-    assert not (await store.redaction.carry_out(RedactionRequest(SECRET))).is_empty
+    assert not (await store.redaction.redact(RedactionRequest(SECRET))).is_empty
     spoke = (await store.events("s"))[0].event
     assert isinstance(spoke, AssistantSpoke)
     assert msgspec.json.decode(spoke.calls[0].arguments) == {"command": f"login {MARK}", "n": 1}
@@ -203,7 +203,7 @@ async def test_json_that_holds_it_stays_json(store: Store) -> None:
 async def test_a_text_over_the_signs_of_json_leaves_json(store: Store) -> None:
     call = ToolCall("c", "shell", '{"command": "ls", "key": "abcdef"}')
     await store.commit("s", [at(1, AssistantSpoke("ok", "m", 3, (call,)))])
-    await store.redaction.carry_out(RedactionRequest('"ls", "key"'))
+    await store.redaction.redact(RedactionRequest('"ls", "key"'))
     spoke = (await store.events("s"))[0].event
     assert isinstance(spoke, AssistantSpoke)
     assert msgspec.json.decode(spoke.calls[0].arguments) == {"forgotten": MARK}
@@ -223,7 +223,7 @@ async def test_a_chosen_content_goes_with_all_that_it_was_shown_as(store: Store)
         at(6, UserSpoke("untouched", 1)),
     ]
     await store.commit("s", log, [make_content(data), Content(argument, large.encode(), kind="argument")])
-    finds = await store.redaction.carry_out(RedactionRequest(digests=(digest, argument)))
+    finds = await store.redaction.redact(RedactionRequest(digests=(digest, argument)))
     assert [one.seq for one in finds.events] == [1, 2, 3, 4, 5]
     events = await store.events("s")
     assert events[5] == log[5]
@@ -243,12 +243,12 @@ async def test_what_cannot_be_forgotten_is_refused(store: Store, text: str) -> N
 
 async def test_nothing_named_is_refused(store: Store) -> None:
     with pytest.raises(InvalidInput):
-        await store.redaction.carry_out(RedactionRequest())
+        await store.redaction.redact(RedactionRequest())
 
 
 async def test_what_stands_nowhere_changes_nothing(store: Store) -> None:
     await store.commit("s", [output(1, b"one")], [make_content(b"one")])
-    assert (await store.redaction.carry_out(RedactionRequest("nowhere at all"))).is_empty
+    assert (await store.redaction.redact(RedactionRequest("nowhere at all"))).is_empty
     assert await store.events("s") == [output(1, b"one")]
 
 
@@ -256,12 +256,12 @@ async def test_ids_and_hashes_are_left_alone(store: Store) -> None:
     data = b"one"
     part = digest_of(data)[10:20]
     await store.commit("s", [output(1, data, f"part {part} of it")], [make_content(data)])
-    await store.redaction.carry_out(RedactionRequest(part))
+    await store.redaction.redact(RedactionRequest(part))
     answer = (await store.events("s"))[0].event
     assert isinstance(answer, ToolAnswered)
     assert (answer.digest, answer.text) == (digest_of(data), f"part {MARK} of it")
     assert await store.get(digest_of(data)) == data
-    await store.redaction.carry_out(RedactionRequest("call-1"))
+    await store.redaction.redact(RedactionRequest("call-1"))
     again = (await store.events("s"))[0].event
     assert isinstance(again, ToolAnswered)
     assert again.call_id == "call-1"

@@ -57,7 +57,7 @@ async def listed(store: Store) -> set[str]:
 
 async def collect_all(store: Store) -> tuple[str, ...]:
     plan = await store.retention.plan(RetentionRule())
-    return (await store.retention.collect([one.digest for one in plan.going])).digests
+    return (await store.retention.collect([one.digest for one in plan.to_trash])).digests
 
 
 async def test_references_lead_both_ways(store: Store) -> None:
@@ -74,9 +74,9 @@ async def test_references_lead_both_ways(store: Store) -> None:
         ContentReference("s", 2),
         ContentReference("t", 2),
     ]
-    assert set(await store.retention.named("s")) == {one.digest, two.digest}
-    assert await store.retention.named("t") == [two.digest]
-    assert await store.retention.named("nobody") == []
+    assert set(await store.retention.session_digests("s")) == {one.digest, two.digest}
+    assert await store.retention.session_digests("t") == [two.digest]
+    assert await store.retention.session_digests("nobody") == []
     with pytest.raises(ValueError, match="SHA-256"):
         await store.retention.references("short")
 
@@ -85,7 +85,7 @@ async def test_a_session_whose_name_begins_another_s_has_its_own_references(stor
     one = make_content(b"one")
     await store.commit("s", [tool_answer_event(1, b"one")], [one])
     await store.commit("s1", [user_message_event(1)])
-    assert await store.retention.named("s1") == []
+    assert await store.retention.session_digests("s1") == []
 
 
 async def test_only_what_nobody_names_goes_and_only_after_its_grace(
@@ -94,13 +94,13 @@ async def test_only_what_nobody_names_goes_and_only_after_its_grace(
     free, named, pinned = make_content(b"free"), make_content(b"named"), make_content(b"pinned")
     await store.commit("s", [tool_answer_event(1, b"named")], [free, named, pinned])
     await store.retention.pin(pinned.digest, True)
-    assert (await store.retention.plan(RetentionRule())).going == ()
+    assert (await store.retention.plan(RetentionRule())).to_trash == ()
     clock.now += DAY_MS
     young = make_content(b"young")
     await store.commit("s", contents=[young])
     plan = await store.retention.plan(RetentionRule())
-    assert [one.digest for one in plan.going] == [free.digest]
-    assert (plan.named.entries, plan.pinned.entries, plan.young.entries) == (1, 1, 1)
+    assert [one.digest for one in plan.to_trash] == [free.digest]
+    assert (plan.referenced.entries, plan.pinned.entries, plan.young.entries) == (1, 1, 1)
     assert plan.freed == (await store.entry(free.digest)).stored_size
     everything = [one.digest for one in (free, named, pinned, young)]
     swept = await store.retention.collect(everything)
@@ -120,7 +120,7 @@ async def test_what_a_draft_names_stays(store: Store, clock: TickingClock) -> No
     assert await store.get(one.digest) == b"one"
     await store.retention.restore([one.digest])
     clock.now += 2 * DAY_MS
-    assert (await store.retention.plan(RetentionRule())).named.entries == 1
+    assert (await store.retention.plan(RetentionRule())).referenced.entries == 1
     assert (await store.retention.collect([one.digest])).digests == ()
 
     await store.save_draft("s", "")
@@ -171,7 +171,7 @@ async def test_old_content_that_is_put_again_gets_its_grace_anew(store: Store, c
     await store.commit("s", contents=[one])
     clock.now += 2 * DAY_MS
     await store.commit("s", contents=[one])
-    assert (await store.retention.plan(RetentionRule())).going == ()
+    assert (await store.retention.plan(RetentionRule())).to_trash == ()
 
 
 async def test_emptying_the_trash_removes_for_good_what_went_there_in_time(
@@ -204,12 +204,12 @@ async def test_a_quota_takes_the_least_recently_used_and_age_what_is_old(
     digests = [one.digest for one in made]
     sizes = [(await store.entry(one)).stored_size for one in digests]
     aged = await store.retention.plan(RetentionRule(unused_ms=4 * DAY_MS))
-    assert [one.digest for one in aged.going] == digests[:2]
+    assert [one.digest for one in aged.to_trash] == digests[:2]
     fitting = await store.retention.plan(RetentionRule(quota=sum(sizes[1:])))
-    assert [one.digest for one in fitting.going] == digests[:1]
+    assert [one.digest for one in fitting.to_trash] == digests[:1]
     assert fitting.short == 0
     both = await store.retention.plan(RetentionRule(quota=sizes[3], unused_ms=5 * DAY_MS))
-    assert [one.digest for one in both.going] == digests[:3]
+    assert [one.digest for one in both.to_trash] == digests[:3]
 
 
 async def test_a_quota_never_takes_what_a_log_names_and_says_so(store: Store, clock: TickingClock) -> None:
@@ -217,7 +217,7 @@ async def test_a_quota_never_takes_what_a_log_names_and_says_so(store: Store, cl
     await store.commit("s", [tool_answer_event(1, named.data)], [named, free])
     clock.now += 2 * DAY_MS
     plan = await store.retention.plan(RetentionRule(quota=1))
-    assert [one.digest for one in plan.going] == [free.digest]
+    assert [one.digest for one in plan.to_trash] == [free.digest]
     assert plan.short == (await store.entry(named.digest)).stored_size - 1
     assert "cannot be met" in plan.shortfall_text
     assert "named by sessions" in plan.shortfall_text
@@ -231,7 +231,7 @@ async def test_an_index_entry_that_stays_keeps_what_it_leads_to(store: Store, cl
     await store.commit("s", [handover_event(1, index.data)], [far, near, former, index, other])
     clock.now += 2 * DAY_MS
     plan = await store.retention.plan(RetentionRule())
-    assert [one.digest for one in plan.going] == [other.digest]
+    assert [one.digest for one in plan.to_trash] == [other.digest]
     assert plan.indexed.entries == 3
 
 
@@ -258,7 +258,7 @@ async def test_a_clock_that_was_set_back_ages_nothing_in_the_trash(store: Store,
     swept = await store.retention.empty_trash(clock.now - DAY_MS)
     assert (swept.digests, swept.sessions) == ((), ())
     await store.retention.restore([old.digest])
-    assert (await store.retention.plan(RetentionRule())).going == ()
+    assert (await store.retention.plan(RetentionRule())).to_trash == ()
 
 
 async def test_all_of_the_trash_goes_though_the_clock_was_set_back(store: Store, clock: TickingClock) -> None:
@@ -297,11 +297,11 @@ async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
     await store.commit("t", [tool_answer_event(1, b"both")], summary=make_summary("t"))
     clock.now += 2 * DAY_MS
     await store.retention.trash_session("s")
-    assert (await store.retention.plan(RetentionRule())).going == ()
+    assert (await store.retention.plan(RetentionRule())).to_trash == ()
     assert (await store.retention.empty_trash()).sessions == ("s",)
     assert (await store.events("s"), (await store.draft("s")).text) == ([], "")
     assert (await store.totals()).sessions == 1
-    assert await store.retention.named("s") == []
+    assert await store.retention.session_digests("s") == []
     assert (await store.entry(both.digest)).references == 1
     assert await store.retention.references(both.digest) == [ContentReference("t", 1)]
     assert await collect_all(store) == (one.digest,)

@@ -91,7 +91,7 @@ async def do(store: Store, step: Step, clock: TickingClock) -> object:
             await use(store, step, [one for one in digests if await store.find(one)])
         case "forget":
             chosen = tuple(one for one in digests if one in FORGETTABLE)
-            finds = await store.redaction.carry_out(RedactionRequest(digests=chosen or tuple(digests[:1])))
+            finds = await store.redaction.redact(RedactionRequest(digests=chosen or tuple(digests[:1])))
             return {one.digest for one in finds.contents}, finds.events
         case "lift":
             return await store.redaction.lift(digests[0])
@@ -130,9 +130,9 @@ async def clean(store: Store, step: Step, digests: list[str], clock: TickingCloc
         swept = await store.retention.empty_trash(clock.now - DAY_MS)
         return sorted(swept.digests), swept.sessions
     plan = await store.retention.plan(RetentionRule())
-    going = [one.digest for one in plan.going]
+    going = [one.digest for one in plan.to_trash]
     assert sorted((await store.retention.collect(going)).digests) == sorted(going)
-    parts = (plan.named, plan.indexed, plan.pinned, plan.young, plan.spared, plan.trashed)
+    parts = (plan.referenced, plan.indexed, plan.pinned, plan.young, plan.spared, plan.trashed)
     return going, [one.entries for one in parts]
 
 
@@ -159,7 +159,7 @@ async def check(store: Store, forgotten: set[str]) -> None:
             for digest in digests_in(recorded.event):
                 named[digest] = named.get(digest, 0) + 1
                 found.add(digest)
-        assert set(await store.retention.named(session)) == found
+        assert set(await store.retention.session_digests(session)) == found
     reached = list(named)
     for digest in reached:
         try:
@@ -189,7 +189,9 @@ async def compare(script: list[Step], folder: Path) -> None:
     try:
         for step in script:
             if step.deed == "quota":  # bytes on disk differ: each is only checked
-                plan = [one.digest for one in (await durable.retention.plan(RetentionRule(quota=4000))).going]
+                plan = [
+                    one.digest for one in (await durable.retention.plan(RetentionRule(quota=4000))).to_trash
+                ]
                 await durable.retention.collect(plan)
                 await twin.retention.collect(plan)
             elif step.deed == "name" and not await _led(durable, step):

@@ -85,12 +85,12 @@ async def test_equal_entries_come_newest_first_when_descending(store: Store) -> 
     ("wanted", "count"),
     [
         (EntryFilter(tool="run_command"), 13),
-        (EntryFilter(besides=("run_command",)), 27),
+        (EntryFilter(except_tools=("run_command",)), 27),
         (EntryFilter(kinds=("index",)), 8),
         (EntryFilter(target="SRC/APP"), 10),
         (EntryFilter(target="ÜNÏ"), 10),
-        (EntryFilter(least_size=1000), 8),
-        (EntryFilter(most_size=27), 2),
+        (EntryFilter(min_size=1000), 8),
+        (EntryFilter(max_size=27), 2),
         (EntryFilter(unused=True), 36),
         (EntryFilter(orphan=True), 33),
         (EntryFilter(session="t"), 0),
@@ -175,7 +175,7 @@ async def test_a_page_sees_what_was_committed_before_it(store: Store) -> None:
         await store.commit("s", contents=[one], recalls=[one.digest])
         (found,) = (
             await store.page(
-                limit=1, order=EntrySort("created", True), entry_filter=EntryFilter(least_size=9000)
+                limit=1, order=EntrySort("created", True), entry_filter=EntryFilter(min_size=9000)
             )
         ).entries
         assert (found.digest, found.recalls) == (one.digest, 1)
@@ -199,7 +199,7 @@ async def test_short_words_and_names_are_found(store: Store) -> None:
 
 
 async def test_a_search_keeps_to_its_filter(store: Store) -> None:
-    wanted = EntryFilter(tool="run_command", least_size=500)
+    wanted = EntryFilter(tool="run_command", min_size=500)
     found = await search_digests(store, "tide", 2, wanted)
     assert found == [one.digest for one in await collect_entries(store, 50, entry_filter=wanted)]
     assert len(found) > 3

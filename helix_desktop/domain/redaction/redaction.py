@@ -49,9 +49,9 @@ class RedactionRequest(msgspec.Struct, frozen=True):
 class RedactionMatches(msgspec.Struct, frozen=True):
     """The places where it was found. `contents` are removed, all else is rewritten.
 
-    `labels` are contents whose bytes are clean and whose name or first line is not; `aside` names copies of
-    the store that a repair left; `rules` and `logs` are saved approvals and logs of the app, `servers` MCP
-    servers by name; `unreadable` are damaged contents, of which nothing can be said.
+    `labels` are contents whose bytes are clean and whose name or first line is not; `store_copies` names
+    copies of the store that a repair left; `rules` and `logs` are saved approvals and logs of the app,
+    `servers` MCP servers by name; `unreadable` are damaged contents, of which nothing can be said.
     """
 
     contents: tuple[CacheEntry, ...] = ()
@@ -61,7 +61,7 @@ class RedactionMatches(msgspec.Struct, frozen=True):
     titles: tuple[str, ...] = ()
     drafts: tuple[str, ...] = ()
     damaged: tuple[str, ...] = ()
-    aside: tuple[str, ...] = ()
+    store_copies: tuple[str, ...] = msgspec.field(default=(), name="aside")
     unreadable: tuple[str, ...] = ()
     rules: tuple[str, ...] = ()
     logs: tuple[str, ...] = ()
@@ -89,7 +89,7 @@ class RedactionMatches(msgspec.Struct, frozen=True):
             (len(self.titles), "session title", "rewritten"),
             (len(self.drafts), "unsent message", "rewritten"),
             (len(self.damaged), "damaged row kept aside", "deleted"),
-            (len(self.aside), "copy of the store kept aside", "deleted"),
+            (len(self.store_copies), "copy of the store kept aside", "deleted"),
             (len(self.rules), "saved approval", "revoked"),
             (len(self.logs), "log of the app", "cleaned"),
             (len(self.servers), "MCP server", "rewritten, and to be agreed to anew"),

@@ -50,7 +50,7 @@ class ExportResult(msgspec.Struct, frozen=True):
 
     path: str
     file_size: int
-    held: ArchiveTotals
+    totals: ArchiveTotals = msgspec.field(name="held")
 
 
 class ImportResult(msgspec.Struct, frozen=True):
@@ -61,7 +61,7 @@ class ImportResult(msgspec.Struct, frozen=True):
 
     name: str
     added: int = 0
-    known: int = 0
+    existing: int = msgspec.field(default=0, name="known")
     new: tuple[str, ...] = ()
     extended: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
@@ -77,7 +77,7 @@ class ImportResult(msgspec.Struct, frozen=True):
 
 def export_summary(result: ExportResult) -> str:
     """Return a text of what the file holds and lacks."""
-    totals = result.held
+    totals = result.totals
     counts = f"{pluralize(totals.entries, 'entry', 'entries')}, {pluralize(totals.sessions, 'session')}."
     lacking = [
         (len(totals.missing), "damaged or lost entries are"),
@@ -96,4 +96,6 @@ def import_summary(result: ImportResult) -> str:
         (len(result.busy), "left because they are open"),
     ]
     listed = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
-    return f"{pluralize(result.added, 'entry', 'entries')} added, {result.known:,} known. Sessions: {listed}."
+    return (
+        f"{pluralize(result.added, 'entry', 'entries')} added, {result.existing:,} known. Sessions: {listed}."
+    )

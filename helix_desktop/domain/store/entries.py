@@ -69,18 +69,18 @@ class EntryPage(msgspec.Struct, frozen=True):
 class EntryFilter(msgspec.Struct, frozen=True):
     """Which entries are listed or searched; as it is made, all pass but those in the trash.
 
-    `target` is a part of the target, whatever its case; `besides` are tools left out. Sizes are in bytes,
-    times in milliseconds since 1970, ends included. None: both answers pass.
+    `target` is a part of the target, whatever its case; `except_tools` are tools left out. Sizes are in
+    bytes, times in milliseconds since 1970, ends included. None: both answers pass.
     """
 
     prefix: str = ""
     tool: str = ""
-    besides: tuple[str, ...] = ()
+    except_tools: tuple[str, ...] = msgspec.field(default=(), name="besides")
     kinds: tuple[ContentKind, ...] = ()
     session: str = ""
     target: str = ""
-    least_size: int = 0
-    most_size: int | None = None
+    min_size: int = msgspec.field(default=0, name="least_size")
+    max_size: int | None = msgspec.field(default=None, name="most_size")
     since: int = 0
     until: int | None = None
     unused: bool = False

@@ -70,7 +70,7 @@ def _matches_names(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
     return (
         entry.digest.startswith(entry_filter.prefix)
         and (not entry_filter.tool or entry.tool == entry_filter.tool)
-        and entry.tool not in entry_filter.besides
+        and entry.tool not in entry_filter.except_tools
         and (not entry_filter.kinds or entry.kind in entry_filter.kinds)
         and (not entry_filter.session or entry.session == entry_filter.session)
         and (not entry_filter.target or normalize(entry_filter.target) in normalize(entry.target))
@@ -79,8 +79,8 @@ def _matches_names(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
 
 def _matches_ranges(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
     return (
-        entry.size >= entry_filter.least_size
-        and (entry_filter.most_size is None or entry.size <= entry_filter.most_size)
+        entry.size >= entry_filter.min_size
+        and (entry_filter.max_size is None or entry.size <= entry_filter.max_size)
         and entry.created >= entry_filter.since
         and (entry_filter.until is None or entry.created <= entry_filter.until)
     )

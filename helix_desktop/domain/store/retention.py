@@ -53,14 +53,14 @@ class EntryTotals(msgspec.Struct, frozen=True):
 
 
 class CleanupPlan(msgspec.Struct, frozen=True):
-    """What a clean-up would do: what goes, least recently used first, and why the rest stays.
+    """What a clean-up would do: what goes to the trash, least recently used first, and why the rest stays.
 
     `spared` could go but was not asked for; `short` is by how many bytes the quota is missed all the same.
     """
 
-    going: tuple[CacheEntry, ...] = ()
+    to_trash: tuple[CacheEntry, ...] = msgspec.field(default=(), name="going")
     freed: int = 0
-    named: EntryTotals = EntryTotals()
+    referenced: EntryTotals = msgspec.field(default=EntryTotals(), name="named")
     indexed: EntryTotals = EntryTotals()
     pinned: EntryTotals = EntryTotals()
     young: EntryTotals = EntryTotals()
@@ -75,7 +75,7 @@ class CleanupPlan(msgspec.Struct, frozen=True):
         if not self.short:
             return ""
         stays = (
-            ("named by sessions", self.named),
+            ("named by sessions", self.referenced),
             ("reached through index entries", self.indexed),
             ("pinned", self.pinned),
             ("used within the time of grace", self.young),

@@ -128,7 +128,7 @@ class _Importer:
         self._result = msgspec.structs.replace(
             self._result,
             added=self._result.added + added[0],
-            known=self._result.known + len(group) - added[0],
+            existing=self._result.existing + len(group) - added[0],
         )
 
     async def _import_session(self, archived: ArchivedSession) -> None:

@@ -7,7 +7,6 @@ filter. The cursor of any other order holds the order and the position in it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from heapq import nlargest, nsmallest
 from operator import itemgetter
 
@@ -37,18 +36,17 @@ _NUMBER_COLUMNS = ("used", "size", "stored", "tokens", "recalls", "references")
 _KEYED_VALUES, _DIGEST_VALUES = 3, 1  # values in a position
 
 
-@dataclass(frozen=True, slots=True)
-class EntryQuery:
-    """At most `limit` entries that match the filter `wanted`, in the order of `sort`, after `after`."""
+class EntryQuery(msgspec.Struct, frozen=True):
+    """At most `limit` entries that match a filter, in the order of `sort`, after `after`."""
 
     sort: EntrySort
-    wanted: EntryFilter
+    entry_filter: EntryFilter = msgspec.field(name="wanted")
     limit: int
     after: Position | None = None
 
     def includes(self, entry: CacheEntry) -> bool:
         """Return True if an entry matches and comes after the previous pages."""
-        if not matches_filter(entry, self.wanted):
+        if not matches_filter(entry, self.entry_filter):
             return False
         if self.after is None:
             return True
@@ -57,7 +55,7 @@ class EntryQuery:
 
     def continue_after(self, entry: CacheEntry) -> EntryQuery:
         """Return the query for the entries that follow `entry`."""
-        return replace(self, after=sort_position(entry, self.sort.column))
+        return msgspec.structs.replace(self, after=sort_position(entry, self.sort.column))
 
 
 def build_query(cursor: str, limit: int, order: EntryOrder, entry_filter: EntryFilter) -> EntryQuery:

@@ -26,16 +26,16 @@ def read_page(view: ReadView, codec: Codec, entry_query: EntryQuery) -> EntryPag
     Raise RowDamaged.
     """
     sort = entry_query.sort
-    if sort.column == "created" and not entry_query.wanted.prefix:
+    if sort.column == "created" and not entry_query.entry_filter.prefix:
         entries = _entries(view, codec, _time_index_span(entry_query), backwards=not sort.descending)
     elif sort.column == "digest":
         entries = _entries(view, codec, _digest_span(entry_query), backwards=sort.descending)
     else:
         return page_from_unordered(entry_query, _entries(view, codec, _record_span(entry_query)))
     listed: list[CacheEntry] = []
-    has_default_filter = entry_query.wanted == EntryFilter(prefix=entry_query.wanted.prefix)
+    has_default_filter = entry_query.entry_filter == EntryFilter(prefix=entry_query.entry_filter.prefix)
     for entry in entries:
-        if not entry.trashed if has_default_filter else matches_filter(entry, entry_query.wanted):
+        if not entry.trashed if has_default_filter else matches_filter(entry, entry_query.entry_filter):
             listed.append(entry)
             if len(listed) > entry_query.limit:
                 break
@@ -66,7 +66,9 @@ def read_sessions(view: ReadView, codec: Codec) -> list[SessionSummary]:
 
 
 def _record_span(entry_query: EntryQuery) -> keys.Span:
-    return keys.records_of(entry_query.wanted.prefix) if entry_query.wanted.prefix else keys.RECORDS
+    return (
+        keys.records_of(entry_query.entry_filter.prefix) if entry_query.entry_filter.prefix else keys.RECORDS
+    )
 
 
 def _time_index_span(entry_query: EntryQuery) -> keys.Span:

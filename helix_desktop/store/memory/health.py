@@ -28,11 +28,11 @@ class MemoryHealth:
         """Return an unsubscribe function; the listener is never called, bytes in memory cannot be damaged."""
         return lambda: None
 
-    async def check(self, progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
+    async def check(self, on_progress: Callable[[int, int], None] | None = None) -> IntegrityReport:
         """Compare the content of every entry with its SHA-256."""
         self._check_open()
         wrong = [digest for digest, data in self._contents.items() if digest_of(data) != digest]
         count = len(self._contents)
-        if progress is not None:
-            progress(count, count)
+        if on_progress is not None:
+            on_progress(count, count)
         return IntegrityReport(count, count, tuple(map(LostContent, wrong)))

@@ -30,7 +30,7 @@ class MemoryRedaction:
         self._check_open()
         return _RedactionPass(self._data, Redaction(request, self._clock())).matches()
 
-    async def carry_out(
+    async def redact(
         self, request: RedactionRequest, on_progress: Callable[[int, int], None] = lambda done, total: None
     ) -> RedactionMatches:
         """Remove the matches everywhere in this store; return what was changed. Raise InvalidInput."""
@@ -38,7 +38,7 @@ class MemoryRedaction:
         at_ms = self._clock()
         return _RedactionPass(self._data, Redaction(request, at_ms)).apply(at_ms)
 
-    async def when(self, digest: str) -> int:
+    async def redacted_at(self, digest: str) -> int:
         """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         self._check_open()
         keys.digest_bytes(digest)

@@ -56,7 +56,7 @@ class MemoryRetention:
         ]
         return sorted(references, key=lambda reference: (reference.session, reference.seq))
 
-    async def named(self, session: str) -> list[str]:
+    async def session_digests(self, session: str) -> list[str]:
         """Return the contents that a session names, each once, in the order of their first event."""
         self._check_open()
         keys.session_bytes(session)
@@ -84,7 +84,7 @@ class MemoryRetention:
         self._check_open()
         now_ms, trashed_ms = self._clock(), self._trash_time_ms()
         rule = RetentionRule(grace_ms=grace_ms)
-        free = plan_cleanup(self._entries(), self._data.contents.get, rule, now_ms).going
+        free = plan_cleanup(self._entries(), self._data.contents.get, rule, now_ms).to_trash
         selected = set(digests)
         collected = sorted(
             (entry for entry in free if entry.digest in selected), key=lambda entry: entry.digest

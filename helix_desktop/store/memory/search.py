@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import HandoverMade

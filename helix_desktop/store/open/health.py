@@ -77,7 +77,7 @@ class LevelDbHealth:
         """Subscribe to damaged contents, once for each, with what to do. Call the result to unsubscribe."""
         return self.damage_notifier.listen(listener)
 
-    async def check(self, progress: OnProgress | None = None) -> IntegrityReport:
+    async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
         """Check everything, in slices between which others are served; if cancelled, end after a slice.
 
         Damage to rows other than contents is repaired at the next opening.
@@ -85,11 +85,11 @@ class LevelDbHealth:
         checker = IntegrityChecker(self._files.codec, self._contents)
         total = await self._run_query(checker.count_entries)
         while await self._run_query(checker.check_next_slice):
-            if progress is not None:
-                progress(checker.result.contents, total)
+            if on_progress is not None:
+                on_progress(checker.result.contents, total)
         result = checker.result
-        if progress is not None:
-            progress(result.contents, max(total, result.contents))
+        if on_progress is not None:
+            on_progress(result.contents, max(total, result.contents))
         if result.problems:
             self._files.mark_suspect(RowDamaged(result.problems[0]))
         return result

@@ -54,7 +54,7 @@ class LevelDbRedaction:
         redaction = Redaction(request, self._clock())
         return await self._matches(await self._search(redaction, on_progress), redaction)
 
-    async def carry_out(
+    async def redact(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
         """Remove the matches in this store and its files; return what was changed. Raise InvalidInput."""
@@ -87,7 +87,7 @@ class LevelDbRedaction:
         assert first is not None  # there is a first round
         return first
 
-    async def when(self, digest: str) -> int:
+    async def redacted_at(self, digest: str) -> int:
         """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         keys.digest_bytes(digest)
         tombstone = await self._run_query(lambda view: read_tombstone(view.get, self._codec, digest))
@@ -131,7 +131,7 @@ class LevelDbRedaction:
         matches = await self._matches(search_result, redaction)
 
         def stage(batch: WriteBatch) -> None:
-            pending = PendingDeletion(at_ms, matches.damaged, matches.aside)
+            pending = PendingDeletion(at_ms, matches.damaged, matches.store_copies)
             Redactor(batch, self._database, self._codec, self._contents, redaction, at_ms).stage(
                 search_result
             )
@@ -139,7 +139,9 @@ class LevelDbRedaction:
 
         if not (is_repeat and _without_own_quarantine(matches).is_empty):
             await self._write(stage, 0)
-        await self._run_query(lambda _: delete_copies(self._store_files, matches.damaged, matches.aside))
+        await self._run_query(
+            lambda _: delete_copies(self._store_files, matches.damaged, matches.store_copies)
+        )
         return matches
 
     def _rewrite_files(self, batch: WriteBatch) -> None:

@@ -47,9 +47,9 @@ class RemoteRetention:
         """Return the events that name a content. Raise ValueError if `digest` is not a digest."""
         return await self._call(rpc_methods.REFERENCES, digest)
 
-    async def named(self, session: str) -> list[str]:
+    async def session_digests(self, session: str) -> list[str]:
         """Return the contents that a session names, each once, in the order of their first event."""
-        return await self._call(rpc_methods.NAMED, session)
+        return await self._call(rpc_methods.SESSION_DIGESTS, session)
 
     async def pin(self, digest: str, pinned: bool) -> None:
         """Exempt a content from every clean-up, or end that. Raise DigestUnknown."""
@@ -99,16 +99,16 @@ class RemoteRedaction:
         """Return where the request matches; change nothing. Raise InvalidInput."""
         return await self._call(rpc_methods.PREVIEW, request, on_progress=on_progress)
 
-    async def carry_out(
+    async def redact(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
         """Raise StoreLocked: the owner's open conversations would still hold the data."""
-        return await self._call(rpc_methods.CARRY_OUT, request)
+        return await self._call(rpc_methods.REDACT, request)
 
-    async def when(self, digest: str) -> int:
+    async def redacted_at(self, digest: str) -> int:
         """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         keys.digest_bytes(digest)
-        return await self._call(rpc_methods.WHEN, digest)
+        return await self._call(rpc_methods.REDACTED_AT, digest)
 
     async def lift(self, digest: str) -> bool:
         """Allow a redacted content to be stored again; return True if it was redacted."""
@@ -132,6 +132,6 @@ class RemoteHealth:
         """Return a no-op: damage met here is raised here, and reported where the store is open."""
         return lambda: None
 
-    async def check(self, progress: OnProgress | None = None) -> IntegrityReport:
+    async def check(self, on_progress: OnProgress | None = None) -> IntegrityReport:
         """Let the owner check every content and every row."""
-        return await self._call(rpc_methods.CHECK, on_progress=progress)
+        return await self._call(rpc_methods.CHECK, on_progress=on_progress)

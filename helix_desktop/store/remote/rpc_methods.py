@@ -105,7 +105,7 @@ EXPORT = RpcMethod("export_store", export_store, progress_param="on_progress")
 IMPORT = RpcMethod("import_store", import_store, local_params=("is_writable",), progress_param="on_progress")
 
 REFERENCES = RpcMethod("keep.references", LevelDbRetention.references, _RETENTION)
-NAMED = RpcMethod("keep.named", LevelDbRetention.named, _RETENTION)
+SESSION_DIGESTS = RpcMethod("keep.named", LevelDbRetention.session_digests, _RETENTION)
 PIN = RpcMethod("keep.pin", LevelDbRetention.pin, _RETENTION)
 PLAN = RpcMethod("keep.plan", LevelDbRetention.plan, _RETENTION)
 COLLECT = RpcMethod("keep.collect", LevelDbRetention.collect, _RETENTION)
@@ -116,21 +116,30 @@ RESTORE_SESSION = RpcMethod("keep.restore_session", LevelDbRetention.restore_ses
 EMPTY_TRASH = RpcMethod("keep.empty_trash", LevelDbRetention.empty_trash, _RETENTION)
 
 PREVIEW = RpcMethod("forgetting.preview", LevelDbRedaction.preview, _REDACTION, progress_param="on_progress")
-CARRY_OUT = RpcMethod(
-    "forgetting.carry_out", LevelDbRedaction.carry_out, _REDACTION, progress_param="on_progress"
-)
-WHEN = RpcMethod("forgetting.when", LevelDbRedaction.when, _REDACTION)
+REDACT = RpcMethod("forgetting.carry_out", LevelDbRedaction.redact, _REDACTION, progress_param="on_progress")
+REDACTED_AT = RpcMethod("forgetting.when", LevelDbRedaction.redacted_at, _REDACTION)
 LIFT = RpcMethod("forgetting.lift", LevelDbRedaction.lift, _REDACTION)
 
-CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="progress")
+CHECK = RpcMethod("health.check", LevelDbHealth.check, _HEALTH, progress_param="on_progress")
 
 METHODS: dict[str, RpcMethod[Any]] = {
     method.name: method
     for method in (
         *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LISTED, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
-        *(REFERENCES, NAMED, PIN, PLAN, COLLECT, TRASH, RESTORE, TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
+        *(
+            REFERENCES,
+            SESSION_DIGESTS,
+            PIN,
+            PLAN,
+            COLLECT,
+            TRASH,
+            RESTORE,
+            TRASH_SESSION,
+            RESTORE_SESSION,
+            EMPTY_TRASH,
+        ),
         *(LISTED_DIGESTS, TOOLS, HANDOVERS, INDEXED),
-        *(PREVIEW, CARRY_OUT, WHEN, LIFT, CHECK),
+        *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
     )
 }
 

@@ -16,11 +16,11 @@ from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
 from helix_desktop.store.remote.endpoint_file import LOOPBACK
 from helix_desktop.store.remote.rpc_methods import (
-    CARRY_OUT,
     COMMIT,
     EMPTY_TRASH,
     EXPORT,
     IMPORT,
+    REDACT,
     RESTORE_SESSION,
     TRASH_SESSION,
     RpcMethod,
@@ -132,7 +132,7 @@ class SharedStore(LevelDbStore):
         if method is IMPORT:
             (path,) = args
             return await import_store(self, path, self._leases.is_available, on_progress)
-        if method is CARRY_OUT:
+        if method is REDACT:
             raise self._leases.refusal("Something can be forgotten only where nothing of it is open.")
         if method is TRASH_SESSION and not self._leases.is_available(args[0], client):
             raise self._leases.refusal("A session that is open cannot go to the trash.")

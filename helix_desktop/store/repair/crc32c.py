@@ -8,7 +8,7 @@ _POLYNOMIAL = 0x82F63B78  # reflected
 _MASK_DELTA = 0xA282EAD8
 _ALL_ONES = 0xFFFFFFFF
 _LANE = 64  # bytes of each of the parts that are processed in parallel
-_MIN_LANE_BLOCKS = 1024  # bytes below which sequential processing is faster
+_MIN_LANE_BYTES = 1024  # bytes below which sequential processing is faster
 
 
 def masked_crc(data: bytes) -> int:
@@ -19,7 +19,7 @@ def masked_crc(data: bytes) -> int:
 
 def crc32c(data: bytes) -> int:
     """Return the CRC-32C of `data`."""
-    crc, done = (_ALL_ONES, 0) if len(data) < _MIN_LANE_BLOCKS else _crc_of_lanes(data)
+    crc, done = (_ALL_ONES, 0) if len(data) < _MIN_LANE_BYTES else _crc_of_lanes(data)
     table = _TABLE
     for byte in data[done:]:
         crc = table[(crc ^ byte) & 0xFF] ^ (crc >> 8)

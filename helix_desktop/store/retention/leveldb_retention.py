@@ -67,7 +67,7 @@ class LevelDbRetention:
         keys.digest_bytes(digest)
         return await self._run_query(lambda view: read_references(view, digest))
 
-    async def named(self, session: str) -> list[str]:
+    async def session_digests(self, session: str) -> list[str]:
         """Return the contents that a session names, each once, in the order of their first event."""
         keys.session_bytes(session)
         return await self._run_query(lambda view: read_session_digests(view, session))
@@ -98,7 +98,7 @@ class LevelDbRetention:
     async def collect(self, digests: Sequence[str], grace_ms: int = GRACE_MS) -> CleanupResult:
         """Move contents of a plan to the trash, if they are still collectable."""
         at_ms, trashed_ms = self._clock(), await self._trash_time_ms()
-        free = (await self.plan(RetentionRule(grace_ms=grace_ms))).going
+        free = (await self.plan(RetentionRule(grace_ms=grace_ms))).to_trash
         selected = set(digests)
         collected = sorted(entry.digest for entry in free if entry.digest in selected)
 

@@ -72,7 +72,7 @@ def read_page(db: sqlite3.Connection, entry_query: EntryQuery, match: str = "") 
 
 def read_digests(entry_query: EntryQuery, index: SearchIndex) -> tuple[bytes, EntryQuery | None]:
     """Return some digests of a listing, joined, and the query for the rest; None at the end."""
-    query = EntryQuery(entry_query.sort, entry_query.wanted, _DIGESTS_AT_ONCE, entry_query.after)
+    query = EntryQuery(entry_query.sort, entry_query.entry_filter, _DIGESTS_AT_ONCE, entry_query.after)
     columns = (
         "digest"
         if entry_query.sort.column == "digest"
@@ -84,7 +84,7 @@ def read_digests(entry_query: EntryQuery, index: SearchIndex) -> tuple[bytes, En
         return digests, None
     last_row = rows[_DIGESTS_AT_ONCE - 1]
     after = (last_row[0].hex(),) if entry_query.sort.column == "digest" else tuple(last_row[1:])
-    return digests, EntryQuery(entry_query.sort, entry_query.wanted, entry_query.limit, after)
+    return digests, EntryQuery(entry_query.sort, entry_query.entry_filter, entry_query.limit, after)
 
 
 def read_tools(db: sqlite3.Connection) -> list[str]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.store.entries import DEFAULT_FILTER, EntryFilter, EntryPage
@@ -93,5 +94,5 @@ class LevelDbSearch(StoreSearch):
 def _is_index_order(entry_query: EntryQuery) -> bool:
     """Return True if LevelDB's own indexes give the page directly."""
     if entry_query.sort.column == "digest":
-        return entry_query.wanted == EntryFilter(prefix=entry_query.wanted.prefix)
-    return entry_query.sort.column == "created" and entry_query.wanted == DEFAULT_FILTER
+        return entry_query.entry_filter == EntryFilter(prefix=entry_query.entry_filter.prefix)
+    return entry_query.sort.column == "created" and entry_query.entry_filter == DEFAULT_FILTER

@@ -51,7 +51,7 @@ def page_query(
     """
     column = entry_query.sort.column
     keys = key_columns(column)
-    where = _filter_conditions(entry_query.wanted)
+    where = _filter_conditions(entry_query.entry_filter)
     if match:
         where.add(f"{'+' if match_is_common else ''}id IN ({_MATCHING})", match)
     if entry_query.after is not None:
@@ -110,7 +110,7 @@ def _filter_conditions(entry_filter: EntryFilter) -> _Conditions:
         where.add("digest BETWEEN ? AND ?", *ends)
     if entry_filter.tool:
         where.add("tool = ?", entry_filter.tool)
-    for tool in entry_filter.besides:
+    for tool in entry_filter.except_tools:
         where.add("tool <> ?", tool)
     if entry_filter.kinds:
         where.add(f"kind IN ({', '.join('?' * len(entry_filter.kinds))})", *entry_filter.kinds)
@@ -124,10 +124,10 @@ def _filter_conditions(entry_filter: EntryFilter) -> _Conditions:
 
 
 def _add_ranges(where: _Conditions, entry_filter: EntryFilter) -> None:
-    if entry_filter.least_size:
-        where.add("+size >= ?", entry_filter.least_size)
-    if entry_filter.most_size is not None:
-        where.add("+size <= ?", entry_filter.most_size)
+    if entry_filter.min_size:
+        where.add("+size >= ?", entry_filter.min_size)
+    if entry_filter.max_size is not None:
+        where.add("+size <= ?", entry_filter.max_size)
     if entry_filter.since:
         where.add("created >= ?", entry_filter.since)
     if entry_filter.until is not None:

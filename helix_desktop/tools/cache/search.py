@@ -85,7 +85,7 @@ class SearchCachedContent(UnguardedTool):
             raise _invalid_cursor(args.cursor)
         # Its own answers contain every word that was ever searched: they are found only when asked for.
         entry_filter = EntryFilter(
-            tool=args.tool, besides=() if args.tool else (NAME,), kinds=_SEARCHED_KINDS
+            tool=args.tool, except_tools=() if args.tool else (NAME,), kinds=_SEARCHED_KINDS
         )
         try:
             return await self._cache.search(

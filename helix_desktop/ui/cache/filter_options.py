@@ -35,10 +35,10 @@ class FilterOption:
 
 
 SIZE_OPTIONS = (
-    FilterOption("size", "10 KB and more", {"least_size": 10 * _KB}),
-    FilterOption("size", "100 KB and more", {"least_size": 100 * _KB}),
-    FilterOption("size", "1 MB and more", {"least_size": _KB * _KB}),
-    FilterOption("size", "Less than 10 KB", {"most_size": 10 * _KB - 1}),
+    FilterOption("size", "10 KB and more", {"min_size": 10 * _KB}),
+    FilterOption("size", "100 KB and more", {"min_size": 100 * _KB}),
+    FilterOption("size", "1 MB and more", {"min_size": _KB * _KB}),
+    FilterOption("size", "Less than 10 KB", {"max_size": 10 * _KB - 1}),
 )
 UNUSED_OPTION = FilterOption("unused", "Never recalled", {"unused": True})
 PINNED_OPTION = FilterOption("pinned", "Pinned", {"pinned": True})

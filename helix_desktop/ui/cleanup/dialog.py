@@ -85,7 +85,7 @@ class CleanupDialog(QDialog):
 
     def show_plan(self, plan: CleanupPlan) -> None:
         """Say what would go, and why the rest stays."""
-        count = len(plan.going)
+        count = len(plan.to_trash)
         self.summary.setText(
             f"{_entry_count_text(count)} would go: {format_bytes(plan.freed)} on disk."
             if count
@@ -93,7 +93,7 @@ class CleanupDialog(QDialog):
         )
         clear_layout(self._reasons)
         for share, why in (
-            (plan.named, "named by sessions"),
+            (plan.referenced, "named by sessions"),
             (plan.indexed, "reached through index entries"),
             (plan.pinned, "pinned"),
             (plan.young, "used in the last 24 hours"),
@@ -105,7 +105,7 @@ class CleanupDialog(QDialog):
         self.shortfall.setText(plan.shortfall_text)
         self.shortfall.setVisible(bool(plan.shortfall_text))
         self.entry_list.clear()
-        for entry in plan.going[:_MAX_LISTED]:
+        for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
             self.entry_list.addItem(f"{name}  ·  {format_bytes(entry.size)}")
         if count > _MAX_LISTED:

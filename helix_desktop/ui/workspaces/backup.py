@@ -82,7 +82,7 @@ class BackupController(QObject):
                 summary.problems.append((record.name, " ".join(filter(None, (error.what, error.why)))))
                 continue
             summary.files.append(result)
-            lost = len(result.held.missing) + len(result.held.left_out)
+            lost = len(result.totals.missing) + len(result.totals.left_out)
             if lost:
                 summary.problems.append(
                     (record.name, f"{lost} of its parts are damaged and not in the file.")

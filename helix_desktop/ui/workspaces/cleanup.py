@@ -100,7 +100,7 @@ class CleanupController(QObject):
         saved_rule = rule if automatic else RetentionRule()
         self._services.registry.change(workspace.id, quota=saved_rule.quota, unused_ms=saved_rule.unused_ms)
         plan = await workspace.store.retention.plan(rule)
-        result = await workspace.store.retention.collect([entry.digest for entry in plan.going])
+        result = await workspace.store.retention.collect([entry.digest for entry in plan.to_trash])
         dialog.accept()
         await self._show_trashed(workspace, result)
 

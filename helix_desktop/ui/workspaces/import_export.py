@@ -173,7 +173,7 @@ class ImportExportController(QObject):
     def _show_exported(self, workspace_id: str, result: ExportResult) -> None:
         self._export_path = Path(result.path)
         what = f"{self._export_path.name} was written: {format_bytes(result.file_size)}, verified."
-        is_complete = not (result.held.missing or result.held.left_out)
+        is_complete = not (result.totals.missing or result.totals.left_out)
         action = BannerAction(_SHOW, "Show folder")
         level: BannerLevel = "info" if is_complete else "warning"
         words, about = export_summary(result), self._banner_workspace(workspace_id)

@@ -104,7 +104,7 @@ class RedactionPresenter:
     async def _run_redaction(self, request: RedactionRequest) -> None:
         session = await self._screen.close_views()
         try:
-            finds = await self._redaction.carry_out(request, self._on_progress)
+            finds = await self._redaction.redact(request, self._on_progress)
         except HelixError as error:
             self._show_error(error)
         else:

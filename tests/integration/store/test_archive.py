@@ -118,10 +118,10 @@ async def there_and_back(script: list[Said], folder: Path) -> None:
         assert await state(first) == before
         taken = await import_store(second, str(folder / "all.helix"))
         assert await state(second) == before
-        assert (taken.name, taken.added, taken.known) == ("Name", done.held.entries, 0)
+        assert (taken.name, taken.added, taken.existing) == ("Name", done.totals.entries, 0)
         again = await import_store(second, str(folder / "all.helix"))
         assert await state(second) == before
-        assert (again.added, again.known, again.new, again.apart) == (0, done.held.entries, (), ())
+        assert (again.added, again.existing, again.new, again.apart) == (0, done.totals.entries, (), ())
         await export_store(second, str(folder / "again.helix"), "Name", START_MS)
     finally:
         await first.close()
@@ -245,7 +245,7 @@ async def test_it_can_be_exported_while_it_is_written(tmp_path: Path) -> None:
             )
 
     done, _ = await asyncio.gather(export_store(store, str(tmp_path / "a.helix"), "", START_MS), write_on())
-    assert done.held.entries == done.held.events >= 39
+    assert done.totals.entries == done.totals.events >= 39
     other = await opened(tmp_path / "other")
     await import_store(other, str(tmp_path / "a.helix"))
     events = await other.events("s")
@@ -291,7 +291,7 @@ async def test_a_damaged_content_is_told_and_its_log_still_moves(tmp_path: Path)
     assert flip_bit_near(tmp_path / "store", blob[100:120], 10) == 1
     store = await opened(tmp_path / "store")
     done = await export_store(store, str(tmp_path / "a.helix"), "", START_MS)
-    assert done.held.missing == (digest_of(blob),)
+    assert done.totals.missing == (digest_of(blob),)
     other = await opened(tmp_path / "other")
     taken = await import_store(other, str(tmp_path / "a.helix"))
     assert (taken.missing, taken.added, taken.new) == ((digest_of(blob),), 19, ("s",))

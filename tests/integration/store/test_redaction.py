@@ -84,7 +84,7 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
         await store.commit("t", contents=[make_content(compressible())])
         assert files_with(tmp_path) != []
         assert files_with(tmp_path, packed) != []
-        await store.redaction.carry_out(RedactionRequest(SECRET))
+        await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert files_with(tmp_path, packed) == []
         assert (await store.totals()).entries == len(noise)
@@ -112,7 +112,7 @@ async def test_the_search_index_does_not_remember_it(tmp_path: Path) -> None:
         await store.commit("s", contents=[labelled, make_content(holding(200, 3))])
         await store.indexed()
         assert [one for one in files_with(tmp_path) if one.startswith("search.db")] != []
-        await store.redaction.carry_out(RedactionRequest(SECRET))
+        await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         await store.indexed()
         assert files_with(tmp_path) == []
@@ -129,7 +129,7 @@ async def test_old_versions_go_also_when_nothing_live_holds_it(tmp_path: Path) -
         await store.save_draft("s", f"my key is {SECRET}")
         await store.save_draft("s", "")
         assert files_with(tmp_path) != []
-        assert (await store.redaction.carry_out(RedactionRequest(SECRET))).is_empty
+        assert (await store.redaction.redact(RedactionRequest(SECRET))).is_empty
         assert files_with(tmp_path) == []
     finally:
         await store.close()
@@ -146,8 +146,8 @@ async def test_damaged_rows_and_copies_kept_aside_go_too(tmp_path: Path) -> None
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
         finds = await store.redaction.preview(RedactionRequest(SECRET))
-        assert (len(finds.damaged), finds.aside) == (2, ("db before repair",))
-        await store.redaction.carry_out(RedactionRequest(SECRET))
+        assert (len(finds.damaged), finds.store_copies) == (2, ("db before repair",))
+        await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert (tmp_path / "notes" / "mine.txt").exists()
     finally:
@@ -162,7 +162,7 @@ async def test_what_is_said_of_a_lost_content_is_clean_too(tmp_path: Path) -> No
     db.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
-        finds = await store.redaction.carry_out(RedactionRequest(SECRET))
+        finds = await store.redaction.redact(RedactionRequest(SECRET))
         assert (finds.labels, finds.unreadable) == ((lost.digest,), (lost.digest,))
         assert (await store.entry(lost.digest)).first_line.startswith("key [FORGOTTEN ")
         await store.indexed()
@@ -186,7 +186,7 @@ async def test_a_content_that_has_other_bytes_does_not_keep_a_secret_from_being_
         await store.commit(
             "s", [RecordedEvent(1, START_MS, UserSpoke(SECRET, 1))], [make_content(holding(900, 2))]
         )
-        finds = await store.redaction.carry_out(RedactionRequest(SECRET))
+        finds = await store.redaction.redact(RedactionRequest(SECRET))
         assert (len(finds.contents), len(finds.events)) == (1, 1)
         assert finds.unreadable == (other.digest,)
         assert files_with(tmp_path) == []
@@ -201,11 +201,11 @@ async def test_in_a_damaged_store_it_is_said_that_it_has_to_be_done_again(tmp_pa
     assert flip_bit_near(tmp_path, data[100:140], 5) == 1
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     with pytest.raises(StoreDamaged, match="forget it once more"):
-        await store.redaction.carry_out(RedactionRequest(SECRET))
+        await store.redaction.redact(RedactionRequest(SECRET))
     await store.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     assert files_with(tmp_path) != []  # the damaged files were kept
-    await store.redaction.carry_out(RedactionRequest(SECRET))
+    await store.redaction.redact(RedactionRequest(SECRET))
     assert files_with(tmp_path) == []
     await store.close()
     assert files_with(tmp_path) == []
@@ -220,7 +220,7 @@ async def test_the_report_of_a_mending_that_nobody_was_told_is_clean_too(tmp_pat
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
         assert "untold" in files_with(tmp_path)
-        await store.redaction.carry_out(RedactionRequest(SECRET))
+        await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert store.health.report is not None  # it is told all the same
     finally:
@@ -256,7 +256,7 @@ async def test_without_room_it_is_done_at_the_next_start(
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda _: usage._replace(free=1))
         with pytest.raises(StoreWriteFailed, match="next start"):
-            await store.redaction.carry_out(RedactionRequest(SECRET))
+            await store.redaction.redact(RedactionRequest(SECRET))
     assert (await store.redaction.preview(RedactionRequest(SECRET))).is_empty
     await store.close()
     assert files_with(tmp_path) != []
@@ -278,7 +278,7 @@ async def test_what_was_kept_aside_goes_at_the_next_start_too(
     with monkeypatch.context() as cut:
         cut.setattr(leveldb_redaction, "delete_copies", cut_off)
         with pytest.raises(OSError, match="cut off"):
-            await store.redaction.carry_out(RedactionRequest(SECRET))
+            await store.redaction.redact(RedactionRequest(SECRET))
     assert (await store.redaction.preview(RedactionRequest(SECRET))).damaged != ()
     await store.close()
     again = await LevelDbStore.open(tmp_path, WORKSPACE)
@@ -302,7 +302,7 @@ async def test_the_index_is_clean_before_the_last_note_of_it_goes(
     try:
         assert "search.db" in "".join(files_with(tmp_path))
         monkeypatch.setattr(leveldb_redaction, "rewrite_all_files", look_and_scour)
-        await store.redaction.carry_out(RedactionRequest(SECRET))
+        await store.redaction.redact(RedactionRequest(SECRET))
         assert seen == [[]]
     finally:
         await store.close()
@@ -320,7 +320,7 @@ async def test_what_a_write_left_that_was_cut_off_goes_too(tmp_path: Path) -> No
     db.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
-        await store.redaction.carry_out(RedactionRequest(SECRET))
+        await store.redaction.redact(RedactionRequest(SECRET))
         assert files_with(tmp_path) == []
         assert await store.get(whole.digest) == whole.data
     finally:
@@ -348,7 +348,7 @@ async def test_a_crash_after_it_is_no_damage(tmp_path: Path) -> None:
     await store.close()
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
     try:
-        await store.redaction.carry_out(RedactionRequest(SECRET))
+        await store.redaction.redact(RedactionRequest(SECRET))
         shutil.copytree(folder, copy, ignore=shutil.ignore_patterns("LOCK"))
         events = await store.events("s")
     finally:
@@ -384,7 +384,7 @@ async def test_readers_and_writers_go_on_meanwhile(tmp_path: Path) -> None:
     try:
         async with asyncio.TaskGroup() as group:
             reading, writing = group.create_task(read()), group.create_task(write())
-            await store.redaction.carry_out(RedactionRequest(SECRET))
+            await store.redaction.redact(RedactionRequest(SECRET))
             done.set()
         assert reading.result() > 0
         assert len(await store.events("w")) == writing.result() > 0

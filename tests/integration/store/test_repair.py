@@ -221,7 +221,7 @@ async def test_what_was_forgotten_or_removed_stays_away_when_a_store_is_mended(t
         )
     await store.close()
     store = await LevelDbStore.open(folder, WORKSPACE)
-    await store.redaction.carry_out(RedactionRequest(digests=(digest_of(secret),)))
+    await store.redaction.redact(RedactionRequest(digests=(digest_of(secret),)))
     await store.retention.trash_session("gone")
     await store.retention.empty_trash()
     await store.close()

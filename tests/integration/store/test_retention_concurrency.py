@@ -81,7 +81,7 @@ async def test_a_put_in_the_moment_of_its_removal_wins(tmp_path: Path, size: int
             random.Random(seq).shuffle(doing)
             await asyncio.gather(*doing)
             assert await store.get(one.digest) == data
-            assert (await store.retention.plan(RetentionRule())).named.entries == 1
+            assert (await store.retention.plan(RetentionRule())).referenced.entries == 1
             await store.retention.trash_session(session)
             await store.retention.empty_trash()
             await check_totals(store)

@@ -102,8 +102,8 @@ def fail_as_the_disk(_: SearchIndex) -> None:
 @pytest.mark.parametrize(
     "wanted",
     [
-        EntryFilter(least_size=2**63),
-        EntryFilter(most_size=2**80),
+        EntryFilter(min_size=2**63),
+        EntryFilter(max_size=2**80),
         EntryFilter(until=-(2**64)),
         EntryFilter(tool="\ud800"),
     ],
@@ -302,7 +302,7 @@ async def test_what_is_forgotten_leaves_the_index_too(tmp_path: Path) -> None:
     )
     await store.indexed()
     assert len(await search_digests(store, "xylophone")) == 1
-    await store.redaction.carry_out(RedactionRequest("xylophone-42"))
+    await store.redaction.redact(RedactionRequest("xylophone-42"))
     assert await search_digests(store, "xylophone") == []
     await store.indexed()
     assert len(await search_digests(store, "nothing")) == 1

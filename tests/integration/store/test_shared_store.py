@@ -427,10 +427,10 @@ async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_pa
     wanted = RedactionRequest("secret")
     assert (await guest.redaction.preview(wanted)).contents
     with pytest.raises(StoreLocked, match="can be forgotten only where"):
-        await guest.redaction.carry_out(wanted)
+        await guest.redaction.redact(wanted)
     with pytest.raises(StoreLocked, match="cannot go to the trash"):
         await guest.retention.trash_session("s")
-    assert await guest.retention.named("s") == [digest_of(b"secret")]
+    assert await guest.retention.session_digests("s") == [digest_of(b"secret")]
     assert await guest.get(digest_of(b"secret")) == b"secret"
     await guest.close()
     await store.close()
@@ -442,7 +442,7 @@ async def test_the_owner_exports_and_imports_for_a_guest(tmp_path: Path) -> None
     await store.commit("s", [tool_answer_event(1, b"one")], [make_content(b"one")], summary=make_summary("s"))
     await store.commit("t", [user_message_event(1)])
     done = await guest.export_to(tmp_path / "a.helix", "Name")
-    assert (done.held.entries, done.held.sessions) == (1, 2)
+    assert (done.totals.entries, done.totals.sessions) == (1, 2)
     with pytest.raises(ArchiveWriteFailed):
         await guest.export_to(tmp_path / "no" / "where.helix", "Name")
     (tmp_path / "b.helix").write_bytes(b"nothing")

@@ -212,7 +212,7 @@ async def test_what_was_forgotten_says_so_and_since_when(tmp_path: Path) -> None
     store = MemoryStore()
     one = make_content(b"the key is sk-live-1234")
     await store.commit("s", contents=[one])
-    await store.redaction.carry_out(RedactionRequest("sk-live-1234"))
+    await store.redaction.redact(RedactionRequest("sk-live-1234"))
     toolbox = make_tools(tmp_path, store)
     with pytest.raises(ToolError, match="was forgotten on the person's word on 20"):
         await toolbox.run(make_call("recall_cached_content", hash=one.digest))

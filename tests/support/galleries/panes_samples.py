@@ -135,7 +135,7 @@ class SampleCache:
         if cache_filter.session_only:
             found = [row for row in found if row.digest in self.session_digests]
         narrowed = cache_filter.entry_filter
-        found = [row for row in found if narrowed.tool in ("", row.tool) and row.size >= narrowed.least_size]
+        found = [row for row in found if narrowed.tool in ("", row.tool) and row.size >= narrowed.min_size]
         sort = cache_filter.sort
         if sort != CacheSort():
             found.sort(key=_SORT_KEYS[sort.column], reverse=sort.is_descending)

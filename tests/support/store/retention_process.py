@@ -40,12 +40,12 @@ async def run_cleanups(store: LevelDbStore, seed: str) -> None:
     while True:
         number += 1
         plan = await store.retention.plan(RetentionRule())
-        await store.retention.collect([one.digest for one in plan.going])
+        await store.retention.collect([one.digest for one in plan.to_trash])
         lying = (await store.retention.trash()).entries
         await store.retention.restore([one.digest for one in lying[::5]])
         await store.retention.empty_trash()
         if number % 5 == 0:
-            await store.redaction.carry_out(RedactionRequest(f"litter {seed} {number % 40} "))
+            await store.redaction.redact(RedactionRequest(f"litter {seed} {number % 40} "))
 
 
 async def main() -> None:

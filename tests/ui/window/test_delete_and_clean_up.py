@@ -128,7 +128,7 @@ async def test_a_secret_is_looked_for_and_forgotten(qapp: QApplication, tmp_path
         assert rig.events(UserSpoke)[0].text.startswith("My key is [FORGOTTEN ")
         assert SECRET not in repr(rig.conversation.session.log)
         await until(lambda: rig.composer.text().startswith("and [FORGOTTEN "), "the draft")
-        assert await rig.workspace.store.redaction.when(output.digest)
+        assert await rig.workspace.store.redaction.redacted_at(output.digest)
         data = tmp_path / "data"
         files = [one for one in data.rglob("*") if one.is_file() and SECRET.encode() in one.read_bytes()]
         assert files == []
@@ -195,7 +195,7 @@ async def old(rig: WindowRig, contents: list[Content]) -> None:
     """Store contents as if it had been long ago."""
     await rig.workspace.store.commit("old", contents=contents)
     plan = await rig.workspace.store.retention.plan(RetentionRule(grace_ms=-DAY_MS))
-    assert len(plan.going) == len(contents)
+    assert len(plan.to_trash) == len(contents)
 
 
 async def test_a_clean_up_is_shown_done_and_undone(

@@ -250,7 +250,7 @@ async def test_an_output_that_was_forgotten_does_not_come_back_with_its_tool() -
     talk = await rig.begin()
     await talk.run("Go.")
     (first,) = rig.events(ToolAnswered)
-    await rig.store.redaction.carry_out(RedactionRequest("the secret"))
+    await rig.store.redaction.redact(RedactionRequest("the secret"))
     await talk.run("Again.")
     again = rig.events(ToolAnswered)[-1]
     assert again.text.startswith("[FORGOTTEN ")

@@ -53,7 +53,7 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
         assert "1 saved approval: revoked" in finds.summary_lines
         assert finds.servers == ("telling",)
         assert "1 MCP server: rewritten, and to be agreed to anew" in finds.summary_lines
-        assert await redaction.carry_out(RedactionRequest(SECRET)) is not None
+        assert await redaction.redact(RedactionRequest(SECRET)) is not None
         log.info("and went on")
     finally:
         close_log(handler)

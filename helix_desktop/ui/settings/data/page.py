@@ -92,7 +92,7 @@ class DataPage(QWidget):
         count = totals.entries - trashed.entries
         live_size = totals.stored_size - trashed.stored_size
         self.stored.setText(f"{pluralize(count, 'entry', 'entries')}, {format_bytes(live_size)} on disk")
-        entries, size = len(plan.going) + plan.spared.entries, plan.freed + plan.spared.stored_size
+        entries, size = len(plan.to_trash) + plan.spared.entries, plan.freed + plan.spared.stored_size
         could = f"{entries:,} of them could go: {format_bytes(size)} on disk"
         self.removable.setText(could if entries else "Nothing of it could go now")
         lying = f"{trashed.entries:,} more, {format_bytes(trashed.stored_size)} on disk, lie in the trash"
