@@ -7,30 +7,19 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 from asyncio.subprocess import Process, SubprocessStreamProtocol
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.system import windows_job
+from helix_desktop.system.process_group import ProcessGroup
 
 MAX_MESSAGE_BYTES = 16 * 1024 * 1024  # bytes of one line; images of 5 MB fit in, in base64
 _GRACE_S = 1.0  # for a server to exit by itself once its input is closed
 _TERM_S = 0.5
 _KILL_S = 2.0
-_GUARD_SCRIPT = (
-    "exec 3</dev/fd/{read_end}; ( ( read -r _ <&3; kill -9 -$$ ) </dev/null >/dev/null 2>&1 & ); "
-    'exec 3<&-; exec "$@"'
-)
-"""A shell script that leaves a watcher in the group and then execs the server.
-
-The watcher waits on a pipe whose other end is ours, and kills the group when it is closed, also because this
-process is gone. As long as it waits, the group id cannot be reused.
-"""
 _INHERITED_VARIABLES = frozenset({
     "HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER", "LANG", "LANGUAGE", "TMPDIR", "TZ",
     "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "APPDATA", "HOMEDRIVE", "HOMEPATH", "LOCALAPPDATA",
@@ -89,13 +78,10 @@ def find_program(program: ProgramSpec) -> str:
 class ServerProcess:
     """A started program with pipes to its three streams. Its owner must call `end`."""
 
-    def __init__(self, process: Process, transport: asyncio.SubprocessTransport, guard_fd: int) -> None:
-        self._process, self._transport, self._guard_fd = process, transport, guard_fd
-        if sys.platform == "win32":
-            self._job = windows_job.Job()
-            self._job.take(int(transport.get_extra_info("subprocess")._handle))
+    def __init__(self, process: Process, transport: asyncio.SubprocessTransport, group: ProcessGroup) -> None:
+        self._process, self._transport, self._group = process, transport, group
         pipes = (process.stdin, process.stdout, process.stderr)
-        assert None not in pipes  # `_start_program` requests all three
+        assert None not in pipes  # `start_process` requests all three
         self.input: asyncio.StreamWriter
         self.output: asyncio.StreamReader
         self.errors: asyncio.StreamReader
@@ -130,82 +116,35 @@ class ServerProcess:
         try:
             self.input.close()
             if not await self.wait(_GRACE_S):
-                self._ask_group()
+                self._group.terminate()
                 await self.wait(_TERM_S)
         finally:
-            self._kill_group()
+            self._group.kill()
+            self._group.close()
             await self.wait(_KILL_S)
             self._transport.close()
-
-    if sys.platform == "win32":
-
-        def _ask_group(self) -> None:
-            self._kill_group()
-
-        def _kill_group(self) -> None:
-            self._job.close()
-            if self._transport.get_returncode() is None:  # no job could take it
-                self._transport.kill()
-
-    else:
-
-        def _ask_group(self) -> None:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGTERM)
-
-        def _kill_group(self) -> None:
-            if self._guard_fd < 0:
-                return
-            os.close(
-                self._guard_fd
-            )  # the watcher kills the group too, and alone does so when this process is killed
-            self._guard_fd = -1
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.pid, signal.SIGKILL)
 
 
 async def start_process(program: ProgramSpec) -> ServerProcess:
     """Start a program in its own process group. Raises ServerStartError."""
     argv = (await asyncio.to_thread(find_program, program), *program.argv[1:])
+    loop = asyncio.get_running_loop()
     try:
-        return (
-            await _start_guarded(program, argv) if os.name == "posix" else await _start_program(program, argv)
-        )
+        with ExitStack() as stack:
+            group = ProcessGroup("inherited")
+            stack.callback(group.close)
+            transport, streams = await loop.subprocess_exec(
+                lambda: SubprocessStreamProtocol(MAX_MESSAGE_BYTES, loop),
+                *group.argv(argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=program.cwd,
+                env=dict(program.environment),
+                **group.start_options,
+            )
+            group.attach(transport)
+            stack.pop_all()
     except (OSError, ValueError) as error:
         raise ServerStartError(f"{argv[0]} could not be started.", f"{error}.") from error
-
-
-def _group_options(pass_fds: tuple[int, ...]) -> dict[str, Any]:
-    """Return the options that give a server its own process group."""
-    if sys.platform == "win32":
-        return {"creationflags": windows_job.QUIETLY | windows_job.SUSPENDED}
-    return {"start_new_session": True, "pass_fds": pass_fds}
-
-
-async def _start_guarded(program: ProgramSpec, argv: tuple[str, ...]) -> ServerProcess:
-    read_end, write_end = os.pipe()
-    try:
-        guarded = ("/bin/sh", "-c", _GUARD_SCRIPT.format(read_end=read_end), "sh", *argv)
-        return await _start_program(program, guarded, write_end, (read_end,))
-    except BaseException:
-        os.close(write_end)
-        raise
-    finally:
-        os.close(read_end)
-
-
-async def _start_program(
-    program: ProgramSpec, argv: tuple[str, ...], guard_fd: int = -1, pass_fds: tuple[int, ...] = ()
-) -> ServerProcess:
-    loop = asyncio.get_running_loop()
-    transport, streams = await loop.subprocess_exec(
-        lambda: SubprocessStreamProtocol(MAX_MESSAGE_BYTES, loop),
-        *argv,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=program.cwd,
-        env=dict(program.environment),
-        **_group_options(pass_fds),
-    )
-    return ServerProcess(Process(transport, streams, loop), transport, guard_fd)
+    return ServerProcess(Process(transport, streams, loop), transport, group)

@@ -11,7 +11,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from helix_desktop.domain.unicode_safety import escape_hidden_name
@@ -22,21 +21,10 @@ _NAME_CAP = 60  # characters
 _SANDBOX_PROGRAMS = ("bwrap",)
 
 
-@dataclass(frozen=True)
-class OrphanProcess:
-    """A process that is still running."""
-
-    pid: int
-    name: str
-
-
-def find_orphans(env_tag: str) -> list[OrphanProcess]:
-    """Return the processes with this tag, except the sandbox's own; blocks for some milliseconds."""
-    return [
-        OrphanProcess(pid, name)
-        for pid in _marked(env_tag)
-        if (name := _name(pid)).split(" ")[0] not in _SANDBOX_PROGRAMS
-    ]
+def find_orphans(env_tag: str) -> tuple[str, ...]:
+    """Return the names of the processes with this tag but the sandbox's own; blocks for some milliseconds."""
+    names = map(_name, _marked(env_tag))
+    return tuple(name for name in names if name.split(" ")[0] not in _SANDBOX_PROGRAMS)
 
 
 def kill_orphans(env_tag: str) -> None:

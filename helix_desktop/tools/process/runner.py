@@ -6,22 +6,16 @@ Built on `loop.subprocess_exec`, which asyncio's own loop and the Qt loop both h
 from __future__ import annotations
 
 import asyncio
-import os
 import secrets
-import signal
 import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import Any, Literal, cast
 
 from helix_desktop.domain.tools import STOPPED, OutputCallback, ignore_output
-from helix_desktop.system import windows_job
+from helix_desktop.system.process_group import ProcessGroup
 from helix_desktop.tools.process import orphans
-from helix_desktop.tools.process.orphans import VARIABLE
 from helix_desktop.tools.process.output import OUTPUT_CAP, CappedOutput, LiveOutput, SpillFile
 
 _PAUSE_EVERY_BYTES = 1024 * 1024
@@ -31,18 +25,6 @@ _LINGER_S = 0.5
 _START_GRACE_S = 5.0
 _IN_UTF8 = "chcp 65001>nul & "
 """Words of cmd.exe: let it, and what it starts, write UTF-8 instead of the code page of old consoles."""
-
-_GUARD = (
-    "exec 3<&0 </dev/null; ( ( read -r _ <&3; kill -9 -$$ ) >/dev/null 2>&1 & ); exec 3<&-; "
-    f'{VARIABLE}=$1; export {VARIABLE}; shift; exec "$@"'
-)
-"""A shell's words: leave a watcher in the group, then become the command.
-
-The watcher waits at a pipe whose other end is ours, and ends the group when that is closed: when the command
-has ended, or when this process is gone, however it ended. As long as it waits, the group's number is nobody
-else's. It is nobody's child, so that no command waits for it.
-"""
-
 
 ProcessEnding = Literal["ended", "late", "stopped"]
 """How a run ended: by itself, at its time limit, or because the user stopped it."""
@@ -88,23 +70,24 @@ class _Watcher(asyncio.SubprocessProtocol):
     """Collects a program's output and knows when it ended and when its pipes closed."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, cap: int, on_output: OutputCallback, spill_path: Path | None
+        self, group: ProcessGroup, cap: int, on_output: OutputCallback, spill_path: Path | None
     ) -> None:
-        self._loop = loop
+        self.group = group
+        loop = self._loop = asyncio.get_running_loop()
         self.streams = {1: CappedOutput(cap), 2: CappedOutput(cap)}
         self.live = LiveOutput(loop, on_output)
         self.spill = SpillFile(spill_path) if spill_path else None
         self.exited: asyncio.Future[None] = loop.create_future()
         self.closed: asyncio.Future[None] = loop.create_future()
         self.started: asyncio.Future[asyncio.SubprocessTransport] = loop.create_future()
-        if sys.platform == "win32":
-            self.job = windows_job.Job()
         self._writing: asyncio.Future[None] | None = None
         self._unpaused_bytes = 0
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         if not self.started.done():
-            self.started.set_result(cast(asyncio.SubprocessTransport, transport))
+            subprocess_transport = cast(asyncio.SubprocessTransport, transport)
+            self.group.attach(subprocess_transport)
+            self.started.set_result(subprocess_transport)
 
     def pipe_data_received(self, fd: int, data: bytes) -> None:
         stream = self.streams[fd]
@@ -169,30 +152,15 @@ async def run_process(
     cancel with the message STOPPED returns the output so far. Raises OSError when it cannot be started.
     """
     env_tag = secrets.token_hex(16) if spec.is_guarded else ""
-    with _guard(spec, env_tag) as (guarded, stdin):
-        loop = asyncio.get_running_loop()
-        return await _run(guarded, stdin, timeout_s, _Watcher(loop, cap, on_output, spill_path), env_tag)
-
-
-@contextmanager
-def _guard(spec: ProcessSpec, env_tag: str) -> Iterator[tuple[ProcessSpec, int]]:
-    """Yield the spec, guarded if requested, and its standard input; the guard is released after the block."""
-    stdin = subprocess.DEVNULL if spec.stdin_data is None else subprocess.PIPE
-    if not spec.is_guarded or os.name != "posix" or isinstance(spec.command, str):
-        yield spec, stdin
-        return
-    read_end, write_end = os.pipe()
+    group = ProcessGroup("stdin" if spec.is_guarded else "none")
     try:
-        yield replace(spec, command=["/bin/sh", "-c", _GUARD, "sh", env_tag, *spec.command]), read_end
+        return await _run(spec, timeout_s, _Watcher(group, cap, on_output, spill_path), env_tag)
     finally:
-        os.close(read_end)
-        os.close(write_end)
+        group.close()
 
 
-async def _run(
-    spec: ProcessSpec, stdin: int, timeout_s: float, watcher: _Watcher, env_tag: str
-) -> ProcessResult:
-    transport = await _start(asyncio.get_running_loop(), spec, stdin, watcher)
+async def _run(spec: ProcessSpec, timeout_s: float, watcher: _Watcher, env_tag: str) -> ProcessResult:
+    transport = await _start(spec, watcher, env_tag)
     orphan_names: tuple[str, ...] = ()
     try:
         _write_stdin(transport, spec.stdin_data)
@@ -225,21 +193,16 @@ async def _wait(watcher: _Watcher, timeout_s: float) -> ProcessEnding:
 async def _find_orphans(watcher: _Watcher, env_tag: str) -> tuple[str, ...]:
     """Return the names of the processes that a program left running."""
     done, _ = await asyncio.wait([watcher.closed], timeout=_LINGER_S)
-    names: tuple[str, ...]
-    if sys.platform == "win32":
-        names = watcher.job.names
-    else:
-        processes = await asyncio.to_thread(orphans.find_orphans, env_tag) if env_tag else []
-        names = tuple(process.name for process in processes)
+    names = watcher.group.names
+    if not names and env_tag:
+        names = await asyncio.to_thread(orphans.find_orphans, env_tag)
     return names or (() if done else ("a process",))
 
 
-async def _start(
-    loop: asyncio.AbstractEventLoop, spec: ProcessSpec, stdin: int, watcher: _Watcher
-) -> asyncio.SubprocessTransport:
+async def _start(spec: ProcessSpec, watcher: _Watcher, env_tag: str) -> asyncio.SubprocessTransport:
     try:
         # A cancel in the middle of starting would end the program alone, not what it has started by then.
-        await asyncio.shield(_spawn(loop, spec, stdin, watcher))
+        await asyncio.shield(_spawn(spec, watcher, env_tag))
     except asyncio.CancelledError:
         await asyncio.wait([watcher.started], timeout=_START_GRACE_S)
         if watcher.started.done():
@@ -248,33 +211,22 @@ async def _start(
     return watcher.started.result()
 
 
-if sys.platform == "win32":
-
-    async def _spawn(
-        loop: asyncio.AbstractEventLoop, launch: ProcessSpec, stdin: int, watcher: _Watcher
-    ) -> None:
-        stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
-        start = (
-            partial(loop.subprocess_shell, lambda: watcher, _IN_UTF8 + launch.command)
-            if isinstance(launch.command, str)
-            else partial(loop.subprocess_exec, lambda: watcher, *launch.command)
-        )
-        transport, _ = await start(
-            stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, cwd=launch.cwd, env=dict(launch.environment),
-            creationflags=windows_job.QUIETLY | windows_job.SUSPENDED,
-        )  # fmt: skip
-        watcher.job.take(int(transport.get_extra_info("subprocess")._handle))
-
-else:
-
-    async def _spawn(
-        loop: asyncio.AbstractEventLoop, launch: ProcessSpec, stdin: int, watcher: _Watcher
-    ) -> None:
-        stderr = subprocess.STDOUT if launch.join_errors else subprocess.PIPE
-        await loop.subprocess_exec(
-            lambda: watcher, *launch.command, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
-            cwd=launch.cwd, env=dict(launch.environment), start_new_session=True, preexec_fn=launch.confine,
-        )  # fmt: skip
+async def _spawn(spec: ProcessSpec, watcher: _Watcher, env_tag: str) -> None:
+    loop = asyncio.get_running_loop()
+    options: dict[str, Any] = {
+        "stdin": subprocess.DEVNULL if spec.stdin_data is None else subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT if spec.join_errors else subprocess.PIPE,
+        "cwd": spec.cwd,
+        "env": dict(spec.environment),
+        **watcher.group.start_options,
+    }
+    if isinstance(spec.command, str):
+        await loop.subprocess_shell(lambda: watcher, _IN_UTF8 + spec.command, **options)
+        return
+    variable = f"{orphans.VARIABLE}={env_tag}" if env_tag else ""
+    argv = watcher.group.argv(spec.command, variable)
+    await loop.subprocess_exec(lambda: watcher, *argv, preexec_fn=spec.confine, **options)
 
 
 def _write_stdin(transport: asyncio.SubprocessTransport, data: bytes | None) -> None:
@@ -285,43 +237,16 @@ def _write_stdin(transport: asyncio.SubprocessTransport, data: bytes | None) -> 
 
 
 async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
+    group, closed = watcher.group, watcher.closed
     try:
-        if not watcher.closed.done():
-            await _end_group(transport, watcher)
+        if not closed.done():
+            group.terminate()
+            try:
+                await asyncio.wait([closed], timeout=_TERM_GRACE_S)
+            finally:
+                group.kill()
+            await asyncio.wait([closed], timeout=_TERM_GRACE_S)
     finally:
-        _kill_group(transport, watcher)
+        if not closed.done():
+            group.kill()
         transport.close()
-
-
-if sys.platform == "win32":
-
-    async def _end_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
-        watcher.job.end()
-        if transport.get_returncode() is None:  # not assigned to a job
-            transport.kill()
-        await asyncio.wait([watcher.closed], timeout=_TERM_GRACE_S)
-
-    def _kill_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
-        watcher.job.close()
-        if transport.get_returncode() is None:
-            transport.kill()
-
-else:
-
-    async def _end_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
-        _signal_group(transport, signal.SIGTERM)
-        try:
-            await asyncio.wait([watcher.closed], timeout=_TERM_GRACE_S)
-        finally:
-            _signal_group(transport, signal.SIGKILL)
-        await asyncio.wait([watcher.closed], timeout=_TERM_GRACE_S)
-
-    def _kill_group(transport: asyncio.SubprocessTransport, watcher: _Watcher) -> None:
-        if not watcher.closed.done():
-            _signal_group(transport, signal.SIGKILL)
-
-    def _signal_group(transport: asyncio.SubprocessTransport, number: signal.Signals) -> None:
-        try:
-            os.killpg(transport.get_pid(), number)  # start_new_session made the pid the group's id
-        except (ProcessLookupError, PermissionError):
-            return
