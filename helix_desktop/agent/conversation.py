@@ -25,6 +25,7 @@ from helix_desktop.agent.subagents.runner import SubagentFactory, SubagentRunner
 from helix_desktop.agent.tool_calls.approvals import ApprovalService, InteractiveApprover, SessionPermissions
 from helix_desktop.agent.tool_calls.runner import ToolRunner
 from helix_desktop.agent.trust import IsTrusted, TrustGatedTools, require_trust
+from helix_desktop.agent.user_message import MessageTooLarge, TurnStart, UserMessage
 from helix_desktop.agent.window.compactor import Compactor
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.agent.window.observer import Observer
@@ -115,6 +116,8 @@ class Conversation(ManualActions):
         self.budget = SessionBudget(session, settings, parent_budget)
         session.settings = settings = BudgetedSettings(settings, self.budget)
         self._turn: asyncio.Task[TurnEnded] | None = None
+        self._turn_start: TurnStart | None = None
+        self._count_lock = asyncio.Lock()
         self._stopping: asyncio.Task[TurnEnded] | None = None
         counter, clock = services.counter, services.clock
         extractor = Extractor(counter, services.prompts["extract"], settings)
@@ -184,35 +187,51 @@ class Conversation(ManualActions):
         """Skip the wait of a pending retry of the model call, if there is one."""
         self._engine.retry_now()
 
-    async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> None:
+    async def send(self, text: str, attachments: Sequence[Attachment] = (), steer: bool = False) -> int:
         """Start a turn; while one runs, queue the message for after it, or to `steer` it at its next step.
 
-        Nothing typed is dropped. Raises StoreError if the queued message could not be stored,
-        WorkspaceUntrusted, ModelNotChosen.
+        Return the seq of the event that holds the message, once it is recorded; 0 if the turn ended before
+        that, for the reason it publishes. Nothing typed is dropped. Raises MessageTooLarge, StoreError if the
+        queued message could not be stored, WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
         self.require_model()
-        if self.is_running or self.session.transcript.queued_messages:
-            await self.session.record(MessageQueued(repair_surrogates(text), tuple(attachments), steer))
-            self.send_next_queued()
-            return
-        self._begin(text, attachments)
+        text = repair_surrogates(text)
+        async with self._count_lock:  # counted on threads, a later message could be through sooner
+            (tokens,) = await self._services.counter.count([text])
+        message = UserMessage(text, tuple(attachments), tokens)
+        _require_size(message, self.message_limit)
+        return await self._deliver(message, steer)
 
-    async def run(self, text: str) -> TurnEnded:
-        """Run one turn and return how it ended. Raises WorkspaceUntrusted."""
+    async def start(self, task: str) -> None:
+        """Send a subagent its task, of any size. Raises StoreError, WorkspaceUntrusted, ModelNotChosen."""
         require_trust(self._services.is_trusted)
-        self._begin(text)
+        self.require_model()
+        await self._deliver(UserMessage(repair_surrogates(task)))
+
+    async def _deliver(self, message: UserMessage, steer: bool = False) -> int:
+        if self.is_running or self.session.transcript.queued_messages:
+            (queued,) = await self.session.record(MessageQueued(message.text, message.attachments, steer))
+            self.send_next_queued()
+            return queued.seq
+        return await self._begin(message).wait()
+
+    async def run(self, text: str, attachments: Sequence[Attachment] = ()) -> TurnEnded:
+        """Run one turn with a message of any size and return how it ended. Raises WorkspaceUntrusted."""
+        require_trust(self._services.is_trusted)
+        self._begin(UserMessage(repair_surrogates(text), tuple(attachments)))
         assert self._turn is not None
         return await self._turn
 
-    def _begin(self, text: str, attachments: Sequence[Attachment] = (), queued: int = 0) -> None:
-        self.queue.sending_seq = queued
-        self._start(lambda: self._engine.run_turn(repair_surrogates(text), attachments, queued))
+    def _begin(self, message: UserMessage) -> TurnStart:
+        self.queue.sending_seq = message.queued_seq
+        return self._start(lambda start: self._engine.run_turn(message, start))
 
-    def _start(self, turn: Callable[[], Awaitable[TurnEnded]]) -> None:
-        started = self._engine.started = asyncio.Event()  # its own: the previous turn may end later
-        self._turn = self._scope.start(self._run(turn), f"turn {self.session.id}")
-        self._turn.add_done_callback(lambda _: started.set())
+    def _start(self, turn: Callable[[TurnStart], Awaitable[TurnEnded]]) -> TurnStart:
+        start = self._turn_start = TurnStart()  # its own: the previous turn may end later
+        self._turn = self._scope.start(self._run(lambda: turn(start)), f"turn {self.session.id}")
+        self._turn.add_done_callback(lambda _: start.end())
+        return start
 
     async def _run(self, turn: Callable[[], Awaitable[TurnEnded]]) -> TurnEnded:
         try:
@@ -228,7 +247,7 @@ class Conversation(ManualActions):
         queued = self.session.transcript.queued_messages
         if queued and not self.is_running and not self.blocked_model and self._services.is_trusted():
             seq, message = next(iter(queued.items()))
-            self._begin(message.text, message.attachments, seq)
+            self._begin(UserMessage(message.text, message.attachments, queued_seq=seq))
 
     async def continue_turn(self, text: str) -> None:
         """Start a turn ahead of the queue, unless one runs: to continue a turn that was cut off.
@@ -238,7 +257,7 @@ class Conversation(ManualActions):
         require_trust(self._services.is_trusted)
         self.require_model()
         if not self.is_running:
-            self._begin(text)
+            self._begin(UserMessage(repair_surrogates(text)))
 
     async def retry(self) -> None:
         """Repeat the last step of the newest turn, unless that turn is done or a turn runs.
@@ -263,9 +282,9 @@ class Conversation(ManualActions):
 
         Returns when all have ended and their transcripts are valid.
         """
-        turn = self._turn
-        if turn is not None:
-            await self._engine.started.wait()
+        turn, start = self._turn, self._turn_start
+        if turn is not None and start is not None:
+            await start.wait()
             if turn is not self._stopping:  # a second cancel would cut off the turn's own ending
                 self._stopping = turn
                 turn.cancel()
@@ -311,4 +330,15 @@ class Conversation(ManualActions):
         await self._scope.close()
         self._engine.cancelled_as = self.subagents.cancelled_as = (
             "stopped"  # a subagent's conversation may be opened again meanwhile
+        )
+
+
+def _require_size(message: UserMessage, limit: int) -> None:
+    """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
+    tokens = (message.tokens or 0) + sum(attachment.tokens for attachment in message.attachments)
+    if tokens > limit:
+        raise MessageTooLarge(
+            "This message is too large for the model's window.",
+            f"It has about {tokens:,} tokens; a message may have {max(0, limit):,} here.",
+            "Recall fewer lines, shorten it, or choose a model with a larger window.",
         )

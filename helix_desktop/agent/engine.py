@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 
 import msgspec
@@ -15,6 +15,7 @@ from helix_desktop.agent.ports import Clock, TokenCounter
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.session_updates import ErrorRaised, ResponseDelta, ResponseReset, TurnChanged
 from helix_desktop.agent.tool_calls.runner import ToolRunner
+from helix_desktop.agent.user_message import TurnStart, UserMessage
 from helix_desktop.agent.window.manager import ContextManager
 from helix_desktop.context.log.mode_notes import mode_note
 from helix_desktop.context.log.transcript import Transcript
@@ -33,7 +34,6 @@ from helix_desktop.domain.errors import (
 from helix_desktop.domain.events.session import (
     NEW_TITLE,
     AssistantSpoke,
-    Attachment,
     SessionRenamed,
     TurnEnded,
     TurnRetried,
@@ -80,7 +80,6 @@ class TurnEngine:
             None  # the retry, and when it is due by the event loop's clock (seconds)
         )
         self._skip_wait: Callable[[], None] = no_wait
-        self.started = asyncio.Event()  # set once the user's message was recorded, or failed to be
         self.cancelled_as: TurnOutcome = (
             "stopped"  # the outcome of a cancelled turn; closing the app sets "interrupted"
         )
@@ -93,18 +92,17 @@ class TurnEngine:
         state, retries_at = self._retry_state
         return msgspec.structs.replace(state, wait_s=max(0.0, retries_at - asyncio.get_running_loop().time()))
 
-    async def run_turn(
-        self, text: str, attachments: Sequence[Attachment] = (), queued_seq: int = 0
-    ) -> TurnEnded:
+    async def run_turn(self, message: UserMessage, start: TurnStart) -> TurnEnded:
         """Run one turn and return how it ended. Cancelling the call is the user's stop.
 
-        A HelixError becomes the turn's end with what, why and fix; nothing recorded is lost.
+        `start` ends once the message is recorded, or failed to be. A HelixError becomes the turn's end with
+        what, why and fix; nothing recorded is lost.
         """
-        return await self._run(lambda: self._start(text, attachments, queued_seq))
+        return await self._run(lambda: self._start(message, start))
 
-    async def retry_turn(self) -> TurnEnded:
+    async def retry_turn(self, start: TurnStart) -> TurnEnded:
         """Repeat the last step of an unfinished turn and run on to the turn's end."""
-        return await self._run(self._restart)
+        return await self._run(lambda: self._restart(start))
 
     async def _run(self, begin: Callable[[], Awaitable[None]]) -> TurnEnded:
         self._session.publish(TurnChanged(running=True))
@@ -139,19 +137,22 @@ class TurnEngine:
             return msgspec.structs.replace(ended, cause="image", images=error.seqs, refused_by=label)
         return ended
 
-    async def _start(self, text: str, attachments: Sequence[Attachment], queued_seq: int) -> None:
+    async def _start(self, message: UserMessage, start: TurnStart) -> None:
         self.partial_text = ""
         try:
             await self._session.close_interrupted()
             await self._omit_refused_images()
             mode = self._mode()
             note = mode_note(self._session.transcript.announced_mode, mode)
-            tokens = sum(await self._counter.count([note, text] if note else [text]))
-            titled = _first_title(self._session.transcript, text)
-            event = UserSpoke(text, tokens, tuple(attachments), queued_seq, mode, note)
-            await self._session.record(*titled, event)
+            uncounted = [message.text] if message.tokens is None else []
+            counts = await self._counter.count([note, *uncounted] if note else uncounted)
+            tokens = sum(counts, message.tokens or 0)
+            titled = _first_title(self._session.transcript, message.text)
+            event = UserSpoke(message.text, tokens, message.attachments, message.queued_seq, mode, note)
+            *_, recorded = await self._session.record(*titled, event)
+            start.end(recorded.seq)
         finally:
-            self.started.set()
+            start.end()
 
     async def _omit_refused_images(self) -> None:
         """Mask the images that this model's server rejected: it would reject every request with them."""
@@ -159,7 +160,7 @@ class TurnEngine:
         if refused is not None and refused.refused_by == self._settings()[1].info.label:
             await self._context_manager.mask_messages(refused.images)
 
-    async def _restart(self) -> None:
+    async def _restart(self, start: TurnStart) -> None:
         self.partial_text = ""
         try:
             await self._session.close_interrupted()
@@ -172,7 +173,7 @@ class TurnEngine:
 
             await self._session.record_decided(decide)
         finally:
-            self.started.set()
+            start.end()
 
     async def _run_steps(self) -> None:
         while True:

@@ -65,6 +65,13 @@ class ManualActions:
         """Return the items of the next request."""
         return self._context_manager.rows()
 
+    @property
+    def message_limit(self) -> int:
+        """The tokens of the largest message that can ever be sent, by our count."""
+        _, gauge = self.measure()
+        fixed = sum(row.tokens for row in self.rows() if row.kind in ("system", "tools", "mcp"))
+        return int((gauge.handover_threshold - gauge.reserve) / gauge.ratio) - fixed
+
     async def undo(self, seq: int) -> None:
         """Undo a sweep, fold, handover or placement of observations by recording a counter-event."""
         if self.session.transcript.can_undo(seq):

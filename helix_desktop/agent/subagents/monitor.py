@@ -47,8 +47,8 @@ class SubagentConversation(Protocol):
         """Return the window of its next request, and its usage."""
         ...
 
-    async def send(self, text: str) -> None:
-        """Start its turn."""
+    async def start(self, task: str) -> None:
+        """Send it its task; return once that is recorded."""
         ...
 
     def decide(self, call_id: str, answer: ApprovalReply) -> bool:

@@ -113,7 +113,7 @@ class SubagentRunner:
             )
             async with self._slot(monitor):
                 if monitor.should_run:
-                    await subagent.send(task)
+                    await subagent.start(task)
                     await monitor.ended.wait()
             return _outcome(subagent, monitor.error)
         finally:

@@ -10,9 +10,8 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.open_workspace import OpenWorkspace
-from helix_desktop.agent.session_updates import EventRecorded, TurnChanged, Update
 from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
-from helix_desktop.domain.events.session import Attachment, MessageQueued, RecordedEvent, UserSpoke
+from helix_desktop.domain.events.session import Attachment
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.images import IMAGE_SUFFIXES, PastedImage
 from helix_desktop.ui.chat.rows.from_events import model_name
@@ -23,10 +22,6 @@ from helix_desktop.ui.design.number_format import format_tokens
 _COUNT_AFTER_MS = 250
 SESSION_MODEL, WORKSPACE_MODEL = "Model for this session", "Default model for this workspace"
 """For what a model was chosen, in words."""
-
-
-class MessageTooLarge(HelixError):
-    """A message fills the window by itself."""
 
 
 class ComposerController(QObject):
@@ -44,7 +39,6 @@ class ComposerController(QObject):
         self.folder_of: Callable[[str], Path] = lambda _: Path.home()
         """The folder of a workspace, by its id."""
         self._attach_folders: dict[str, Path] = {}  # where files were attached from last, by workspace
-        self._send_lock = asyncio.Lock()
         self._count_timer = QTimer(self)
         self._count_timer.setSingleShot(True)
         self._count_timer.setInterval(_COUNT_AFTER_MS)
@@ -155,20 +149,14 @@ class ComposerController(QObject):
         steer: bool,
     ) -> None:
         try:
-            async with self._send_lock:  # counted on threads, a later message could be through sooner
-                tokens = await workspace.count_tokens(text) + sum(
-                    attachment.tokens for attachment in attachments
-                )
-            _refuse_too_large(conversation, tokens)
-            is_recorded = await _send_and_wait(conversation, text, attachments, steer)
+            seq = await conversation.send(text, attachments, steer)
         except HelixError:
             await self._restore_unsent(workspace, conversation, text, attachments)
             raise
-        if is_recorded:
-            if conversation is self._conversation:  # only now: before, the draft was the only copy of it
-                await self._save_draft(workspace, conversation, self.widget.text())
-            return
-        await self._restore_unsent(workspace, conversation, text, attachments)
+        if not seq:
+            await self._restore_unsent(workspace, conversation, text, attachments)
+        elif conversation is self._conversation:  # only now: before, the draft was the only copy of it
+            await self._save_draft(workspace, conversation, self.widget.text())
 
     async def _restore_unsent(
         self, workspace: OpenWorkspace, conversation: Conversation, text: str, attachments: list[Attachment]
@@ -271,40 +259,6 @@ class ComposerController(QObject):
         if text == self.widget.text() and conversation is self._conversation:
             now = conversation.measure()[1]
             self.widget.set_estimate(_estimate_text(total, max(0, now.window - now.used - now.reserve)))
-
-
-async def _send_and_wait(
-    conversation: Conversation, text: str, attachments: list[Attachment], steer: bool
-) -> bool:
-    """Send a message, and wait until it is on record or its turn has ended without that."""
-    updates: asyncio.Queue[Update] = asyncio.Queue()
-    leave = conversation.session.listen(updates.put_nowait)
-    try:
-        await conversation.send(text, attachments, steer)
-        while True:
-            match await updates.get():
-                case EventRecorded(recorded=RecordedEvent(event=UserSpoke() | MessageQueued() as said)):
-                    if said.text == text:
-                        return True
-                case TurnChanged(running=False) if updates.empty() and not conversation.is_running:
-                    return False
-                case _:
-                    pass
-    finally:
-        leave()
-
-
-def _refuse_too_large(conversation: Conversation, tokens: int) -> None:
-    """Raise MessageTooLarge for a message that can never be sent: it would stand in the way of all others."""
-    _, now = conversation.measure()
-    fixed = sum(row.tokens for row in conversation.rows() if row.kind in ("system", "tools", "mcp"))
-    workspace = int((now.handover_threshold - now.reserve) / now.ratio) - fixed
-    if tokens > workspace:
-        raise MessageTooLarge(
-            "This message is too large for the model's window.",
-            f"It has about {tokens:,} tokens; a message may have {max(0, workspace):,} here.",
-            "Recall fewer lines, shorten it, or choose a model with a larger window.",
-        )
 
 
 def _attachment_key(attachment: Attachment) -> str:

@@ -6,9 +6,16 @@ import asyncio
 
 import pytest
 
-from helix_desktop.agent.session_updates import ApprovalRequested, ResponseDelta, ResponseReset, TurnChanged
+from helix_desktop.agent.session_updates import (
+    ApprovalRequested,
+    ErrorRaised,
+    ResponseDelta,
+    ResponseReset,
+    TurnChanged,
+)
 from helix_desktop.agent.tool_calls.approvals import DENIED, FixedApprover
 from helix_desktop.agent.tool_calls.runner import WITHHELD
+from helix_desktop.agent.user_message import MessageTooLarge
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import (
     ContentRedacted,
@@ -55,6 +62,43 @@ async def test_parallel_calls_are_answered_in_the_order_of_the_calls() -> None:
     assert [one.how for one in rig.events(TurnEnded)] == ["done"]
     assert rig.updates_of(TurnChanged) == [TurnChanged(True), TurnChanged(False)]
     await rig.assert_consistent()
+
+
+async def test_sending_returns_the_event_that_holds_the_message() -> None:
+    """Of the turn that it starts, or of its place in the queue; two with the same text are told apart."""
+    rig = AgentRig(ScriptedModel(replies_in_order(tool_call_reply(("wait", {})), text_reply("Done."))))
+    conversation = await rig.begin()
+    first = await conversation.send("Again.")
+    await rig.tools.started.wait()
+    queued = await conversation.send("Again.")
+    rig.tools.gate.set()
+    await rig.wait_until_idle()
+    log = {one.seq: one.event for one in conversation.session.log}
+    assert log[first] == UserSpoke("Again.", 1, mode="ask")
+    assert log[queued] == MessageQueued("Again.")
+    assert [one.queued for one in rig.events(UserSpoke)] == [0, queued]
+
+
+@pytest.mark.expect_errors("task record .* failed")
+async def test_a_message_that_could_not_be_recorded_has_no_event() -> None:
+    """The turn says why; whoever sent it still has its text."""
+    rig = AgentRig(ScriptedModel(replies_in_order()))
+    conversation = await rig.begin()
+    rig.store.first_failing_write = 0
+    assert await conversation.send("Lost?") == 0
+    await rig.wait_until_idle()
+    assert rig.updates_of(ErrorRaised)[-1].what == "The disk is full."
+    assert not rig.events(UserSpoke)
+
+
+async def test_a_message_that_fills_the_window_by_itself_is_refused() -> None:
+    """Before anything is recorded: it would stand in the way of all others."""
+    rig = AgentRig(ScriptedModel(replies_in_order()))
+    conversation = await rig.begin()
+    with pytest.raises(MessageTooLarge, match="a message may have"):
+        await conversation.send("word " * conversation.message_limit * 2)
+    assert not rig.events(UserSpoke)
+    assert not conversation.is_running
 
 
 async def test_outputs_are_stored_before_they_are_shown() -> None:

@@ -9,7 +9,7 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import ContextWindowExceeded
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, SweepReason
-from helix_desktop.domain.events.session import Attachment, ToolAnswered, TurnEnded, UserSpoke
+from helix_desktop.domain.events.session import Attachment, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelInfo
 from tests.support.agent_rig import AgentRig
@@ -90,9 +90,7 @@ async def test_one_batch_is_too_large() -> None:
 
 async def asked(rig: AgentRig, text: str, attached: list[Attachment]) -> None:
     """A turn with something attached, to its end."""
-    turns = len(rig.events(TurnEnded))
-    await rig.conversation.send(text, attached)
-    await rig.wait_until(lambda: len(rig.events(TurnEnded)) > turns and not rig.conversation.is_running)
+    await rig.conversation.run(text, attached)
 
 
 async def test_images_become_text_and_hash() -> None:
