@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, Use
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.window.chat_geometry import row_key
 
 MESSAGES = 100_000
 FEW = 1_000
@@ -77,14 +78,16 @@ def conversation(count: int) -> list[Row]:
     answers = [_answer(chance) for _ in range(400)]
     rows: list[Row] = []
     for number in range(count):
-        key = f"m{number}"
+        key = row_key(f"m{number}")
         match number % 5:
             case 0:
                 rows.append(UserRow(key, f"#{number}: {_sentence(chance)}"))
             case 1 | 4:
                 rows.append(AssistantRow(key, f"*Message {number}.*\n\n{answers[number * 7 % 400]}"))
             case _:
-                rows.append(ToolRow(key, key, "read_file", f"src/{number}.py", "ok", lines=200, tokens=900))
+                rows.append(
+                    ToolRow(key, f"m{number}", "read_file", f"src/{number}.py", "ok", lines=200, tokens=900)
+                )
     return rows
 
 
@@ -167,13 +170,13 @@ def _streaming(view: ChatView, model: ChatModel, kilobytes: int) -> list[tuple[s
     while len(text) < kilobytes * 1024:
         text += _answer(chance) + "\n\n"
     coming = "\n\n".join(_answer(chance) for _ in range(12))
-    model.reset([*conversation(50), AssistantRow("s", text, streaming=True)])
+    model.reset([*conversation(50), AssistantRow(row_key("s"), text, streaming=True)])
     view.follow_end()
     view.grab()
     costs = []
     step = TOKENS_PER_FLUSH * 4
     for at in range(0, len(coming), step):
-        model.stream("s", coming[at : at + step])
+        model.stream(row_key("s"), coming[at : at + step])
 
         def flush() -> None:
             view.model_updates.flush()
@@ -197,14 +200,14 @@ def _long_rows(view: ChatView, model: ChatModel) -> list[tuple[str, float, str]]
         ("code of one line of 3.6M characters", f"```\n{'x' * 3_600_000}\n```"),
         ("a word of 200,000 characters", "y" * 200_000),
     )
-    _slices(view, lambda: model.reset([AssistantRow("w", text)]))  # loads fonts and lexers
+    _slices(view, lambda: model.reset([AssistantRow(row_key("w"), text)]))  # loads fonts and lexers
     results = []
     for name, words in cases:
-        row = AssistantRow("x", words)
+        row = AssistantRow(row_key("x"), words)
         slices = [_slices(view, partial(model.reset, [row])) for _ in range(3)]
         results.append((f"chat: {name}, first frame", statistics.median(one[0] for one in slices), _SLICE))
         results.append((f"chat: {name}, longest slice", statistics.median(map(max, slices)), _SLICE))
-    model.reset([AssistantRow("x", text)])
+    model.reset([AssistantRow(row_key("x"), text)])
     for name, theme in (("dark", DARK), ("light", LIGHT)):
         worst = max(_slices(view, partial(view.set_theme, theme)))
         results.append((f"chat: {name} theme over a 64 KB answer, longest slice", worst, _SLICE))

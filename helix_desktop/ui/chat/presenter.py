@@ -22,6 +22,7 @@ from helix_desktop.agent.session_updates import (
 from helix_desktop.domain.events.session import ApprovalGiven, AssistantSpoke, RecordedEvent
 from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.countdown import Countdown
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, model_name, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
@@ -37,7 +38,7 @@ from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.running_output_updates import RunningOutputUpdates
 from helix_desktop.ui.design.action_labels import supported_remedies
 
-_RETRY_KEY = "retry"
+_RETRY_KEY = RowKey(part="retry")
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread
 
 
@@ -56,8 +57,8 @@ class ChatPresenter:
         self._conversation: Conversation | None = None
         self._unsubscribe: Callable[[], None] = lambda: None
         self._error_count = 0
-        self._answer_count = 0
-        self._streaming_key = _streaming_row_key(0)
+        self._answer_count = 1
+        self._streaming_key = _streaming_row_key(1)
         self._running_calls = RunningOutputUpdates(lambda: self._conversation, self._show_running_output)
         self._countdown = Countdown()
 
@@ -84,7 +85,7 @@ class ChatPresenter:
         self._catch_up(conversation)
         self._unsubscribe = conversation.session.listen(self._update)
 
-    def show_original(self, key: str, original: OriginalOutput) -> None:
+    def show_original(self, key: RowKey, original: OriginalOutput) -> None:
         """Let a tool's card show what the cache holds of its output."""
         row = self._rows.with_original(key, original)
         if row is not None:
@@ -127,7 +128,7 @@ class ChatPresenter:
                 self._on_turn_changed(running)
             case ErrorRaised() as trouble:
                 self._error_count += 1
-                key = f"trouble{self._error_count}"
+                key = RowKey(self._error_count, part="error")
                 actions = supported_remedies(trouble.remedies)
                 self._put_row(NoticeRow(key, "error", trouble.what, trouble.why, trouble.fix, actions))
             case _:
@@ -138,7 +139,7 @@ class ChatPresenter:
         if conversation is None:
             return
         if isinstance(recorded.event, ApprovalGiven):
-            self._drop_row(f"ask:{recorded.event.call_id}")
+            self._drop_row(_approval_key(recorded.event.call_id))
             _number_approvals(self._model)
         rows = self._rows.apply(recorded, conversation.session.transcript)
         if isinstance(recorded.event, AssistantSpoke):
@@ -198,7 +199,7 @@ class ChatPresenter:
 
     def _show_approval(self, request: ApprovalRequest) -> None:
         self._set_tool_state(request.call_id, "approval")
-        key = f"ask:{request.call_id}"
+        key = _approval_key(request.call_id)
         news = self._model.index_of(key) is None
         offers = tuple(rule.text for rule in request.suggested_rules or (request.rule,))
         self._put_row(
@@ -242,7 +243,7 @@ class ChatPresenter:
         else:
             self._model.replace(row.key, row)
 
-    def _drop_row(self, key: str) -> None:
+    def _drop_row(self, key: RowKey) -> None:
         if self._model.index_of(key) is not None:
             self._model.remove(key)
 
@@ -256,5 +257,9 @@ def _number_approvals(model: ChatModel) -> None:
             model.replace(row.key, replace(row, position=place))
 
 
-def _streaming_row_key(answer: int) -> str:
-    return f"live{answer}"
+def _streaming_row_key(answer: int) -> RowKey:
+    return RowKey(answer, part="arriving")
+
+
+def _approval_key(call_id: str) -> RowKey:
+    return RowKey(0, call_id, "approval")

@@ -10,7 +10,6 @@ from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.agent.conversation import Conversation
-from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.handover import render_handover
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.error_remedies import Remedy
@@ -18,6 +17,7 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
+from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
 from helix_desktop.ui.chat.rows.row_types import DividerRow
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_save_file
@@ -107,9 +107,9 @@ class SessionNavigation(QObject):
         if self._session_controller.conversation is not None:
             action(self._session_controller.conversation)
 
-    def _on_row_action(self, key: str, action: str) -> None:
-        """An action of a chat row: dividers carry the seq of their event in the key."""
-        seq = int(key[1:]) if key[:1] == "e" and key[1:].isdigit() else 0
+    def _on_row_action(self, key: RowKey, action: str) -> None:
+        """Do what a button of a row says."""
+        seq = key.seq
         match action:
             case "undo" | "redo" | "compact_again" | "observe_again":
                 self._rewrites.run_action(action, seq)
@@ -131,7 +131,7 @@ class SessionNavigation(QObject):
         elif action in get_args(Remedy):
             self._window.remedy_requested.emit(action)
 
-    def _divider_target(self, key: str) -> int:
+    def _divider_target(self, key: RowKey) -> int:
         model = self._views.chat.model
         index = model.index_of(key)
         row = model.row(index) if index is not None else None
@@ -177,7 +177,7 @@ class SessionNavigation(QObject):
             self._session_controller.reveal(seq)
             return
         self._window.show_page("chat")
-        self._views.chat.view.jump_to(chat_row_key(transcript, seq))
+        self._views.chat.view.jump_to(row_key_of_event(transcript, seq))
 
     def _newest_event_with(self, digest: str) -> int:
         """Return the newest event of the session on screen that names a content; 0 for none."""
@@ -238,19 +238,6 @@ def _event_digests(event: Event) -> tuple[str, ...]:
         case UserSpoke(attachments=attachments):
             return tuple(attachment.digest for attachment in attachments)
     return ()
-
-
-def chat_row_key(transcript: Transcript, seq: int) -> str:
-    """Return the key of the chat row that shows an event."""
-    item = transcript.item(seq)
-    if item is None or not isinstance(item.event, ToolAnswered):
-        if item is not None and isinstance(item.event, AssistantSpoke) and not item.event.text.strip():
-            return f"t{seq}:{item.event.calls[0].id}" if item.event.calls else f"e{seq}"
-        return f"e{seq}"
-    for other in reversed(transcript.items[: transcript.position(seq)]):
-        if isinstance(other.event, AssistantSpoke):
-            return f"t{other.seq}:{item.event.call_id}"
-    return f"e{seq}"
 
 
 def handover_markdown(handover: HandoverMade) -> str:

@@ -11,6 +11,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import HeadAndTail, OriginalOutput, ToolRow
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.async_actions import AsyncActions
@@ -46,13 +47,13 @@ class ToolCardController(QObject):
             lambda key, is_full: async_actions.start(self._read_original(key, is_full), "read original")
         )
 
-    def _row(self, key: str) -> ToolRow | None:
+    def _row(self, key: RowKey) -> ToolRow | None:
         model = self._session_controller.views.chat.model
         index = model.index_of(key)
         row = model.row(index) if index is not None else None
         return row if isinstance(row, ToolRow) else None
 
-    def _on_action(self, key: str, action: str) -> None:
+    def _on_action(self, key: RowKey, action: str) -> None:
         row, conversation = self._row(key), self._session_controller.conversation
         if row is None or conversation is None:
             return
@@ -94,7 +95,7 @@ class ToolCardController(QObject):
             instructions = answer
         await conversation.choose_form(row.answer_seq, form, instructions)
 
-    async def _read_original(self, key: str, in_full: bool) -> None:
+    async def _read_original(self, key: RowKey, in_full: bool) -> None:
         """Show the original of an output in its card: its ends, or all of it."""
         row, workspace, conversation = (
             self._row(key),
@@ -111,7 +112,7 @@ class ToolCardController(QObject):
             original = OriginalOutput(problem=error.what)
         self._show_original(conversation, key, original)
 
-    def _show_original(self, conversation: Conversation, key: str, original: OriginalOutput) -> None:
+    def _show_original(self, conversation: Conversation, key: RowKey, original: OriginalOutput) -> None:
         if (
             conversation is self._session_controller.conversation
         ):  # else the user went on to another session meanwhile

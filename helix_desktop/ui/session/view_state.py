@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QTextCursor
 
 from helix_desktop.config.view_states import ViewState, ViewStates
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.session.controller import SessionController
 
@@ -61,7 +62,8 @@ class ViewStateKeeper(QObject):
         self._session = conversation.session.id
         state = self._states.get(self._session)
         screens = self._session_controller.views
-        index = screens.chat.model.index_of(state.row) if state.row else None
+        key = RowKey.parse(state.row)
+        index = screens.chat.model.index_of(key) if key else None
         if index is not None and not conversation.asks:
             screens.chat.view.chat_viewport.show_row(index, -state.offset)
         if state.cursor >= 0:
@@ -92,7 +94,7 @@ class ViewStateKeeper(QObject):
         scrolled = not viewport.is_following and len(viewport.model)
         at_end = cursor.atEnd() and not cursor.hasSelection()
         return ViewState(
-            row=viewport.model.raw_row(viewport.scroll_layout.anchor).key if scrolled else "",
+            row=str(viewport.model.raw_row(viewport.scroll_layout.anchor).key) if scrolled else "",
             offset=round(viewport.scroll_layout.offset, 1) if scrolled else 0.0,
             cursor=-1 if at_end else cursor.position(),
             mark=-1 if at_end else cursor.anchor(),

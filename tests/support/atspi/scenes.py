@@ -31,6 +31,7 @@ from helix_desktop.ui.shell.main_window import CenterPage
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents
 from tests.support.galleries.panes_samples import long_timeline_state
 from tests.support.model_servers.chat_server import ChatServer, api_error
+from tests.support.window.chat_geometry import row_key
 from tests.support.window.window_rig import WindowRig, until
 
 _PAGES: tuple[SettingsPage, ...] = (
@@ -146,7 +147,9 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")
         later = (TodoItem(f"Count to {number}") for number in range(4, 14))
         items = (TodoItem("Look", "done"), TodoItem("Count to three", "in_progress"), *later)
-        rig.chat.model.append(ToolRow("todo", "c", "update_todo", state="ok", todo=items, is_newest=True))
+        rig.chat.model.append(
+            ToolRow(row_key("todo"), "c", "update_todo", state="ok", todo=items, is_newest=True)
+        )
         (arrow,) = rig.chat.todo_panel.findChildren(QToolButton)
         arrow.click()
         rig.type_message("And more", send=False)
@@ -192,10 +195,10 @@ async def _quit_question(rig: WindowRig) -> AsyncIterator[QWidget]:
 def _turn_ends() -> list[Row]:
     """Two attempts that were retried, and a turn that ended because the server refused an image."""
     ends = TurnEnds()
-    rows: list[Row] = [UserRow("u", "What is on the picture?", attachments=("lamp.png",))]
+    rows: list[Row] = [UserRow(row_key("u"), "What is on the picture?", attachments=("lamp.png",))]
     for seq in (3, 7):
         spoke = AssistantSpoke("It shows", "box/small", 2)
-        answer = AssistantRow(f"a{seq}", spoke.text, model="small")
+        answer = AssistantRow(row_key(f"a{seq}"), spoke.text, model="small")
         ends.on_answer(RecordedEvent(seq, 0, spoke), spoke, [answer])
         failed = TurnEnded("failed", "The connection was lost.", "The server closed it.")
         ends.on_turn_event(RecordedEvent(seq + 1, 0, failed), failed)

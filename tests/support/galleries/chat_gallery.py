@@ -31,6 +31,7 @@ from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
+from tests.support.window.chat_geometry import row_key
 
 DIGEST = "9f3a1c" + "0123456789abcdef" * 3 + "7e21d00042"
 CODE = """@dataclass(slots=True)
@@ -95,21 +96,23 @@ def turn_rows() -> list[Row]:
     at = 1_795_000_000_000
     return [
         UserRow(
-            "u1",
+            row_key("u1"),
             "Long answers stall the chat view. Re-render what changed, and keep 500 tokens/s smooth.",
             at,
         ),
-        AssistantRow("a1", ANSWER, at, "Opus"),
-        ToolRow("t1", "c1", "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
-        DividerRow("d1", "sweep", "6 outputs cached · 41.2k → 3.1k tokens", 12, False, ("view", "undo")),
+        AssistantRow(row_key("a1"), ANSWER, at, "Opus"),
+        ToolRow(row_key("t1"), "c1", "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
+        DividerRow(
+            row_key("d1"), "sweep", "6 outputs cached · 41.2k → 3.1k tokens", 12, False, ("view", "undo")
+        ),
         AssistantRow(
-            "a2",
+            row_key("a2"),
             f"Tokens are now buffered and flushed **30 times a second**; finished blocks are frozen:"
             f"\n\n```python src/helix/stream.py\n{CODE}\n```",
             at,
             "Opus",
         ),
-        ToolRow("t2", "c2", "edit_file", "tests/test_stream.py", "running"),
+        ToolRow(row_key("t2"), "c2", "edit_file", "tests/test_stream.py", "running"),
     ]
 
 
@@ -118,14 +121,19 @@ def rows_of_all_kinds() -> list[Row]:
     at = 1_795_000_000_000
     rows: list[Row] = [
         UserRow(
-            "v1",
+            row_key("v1"),
             "Read `stream.py` and fix it:\n\n```python\nraise ValueError(*args)\n```\nKeep __slots__.",
             at,
             1,
             ("stream.py", "notes.md"),
         ),
         AssistantRow(
-            "b1", LONG, at, "Opus", demo=True, reasoning="The user wants the cost flat in length. " * 8
+            row_key("b1"),
+            LONG,
+            at,
+            "Opus",
+            demo=True,
+            reasoning="The user wants the cost flat in length. " * 8,
         ),
     ]
     return rows + _tool_rows() + _approval_and_notice_rows(at)
@@ -135,7 +143,7 @@ def _tool_rows() -> list[Row]:
     head = "\n".join(f"{n:>4}  def test_{n}(): assert stream({n}) == {n}" for n in range(1, 7))
     return [
         ToolRow(
-            "t3",
+            row_key("t3"),
             "c3",
             "read_file",
             "src/helix/a/very/long/path/to/some/module/with/a/long_name_stream.py",
@@ -151,7 +159,7 @@ def _tool_rows() -> list[Row]:
             "cached",
         ),
         ToolRow(
-            "t4",
+            row_key("t4"),
             "c4",
             "bash",
             "pytest -q tests/unit",
@@ -166,9 +174,9 @@ def _tool_rows() -> list[Row]:
             "",
             "in window",
         ),
-        ToolRow("t5", "c5", "grep", "TODO", "denied"),
+        ToolRow(row_key("t5"), "c5", "grep", "TODO", "denied"),
         ToolRow(
-            "t6",
+            row_key("t6"),
             "c6",
             "recall_cached_content",
             DIGEST[:12],
@@ -184,8 +192,10 @@ def _tool_rows() -> list[Row]:
             "recalled",
         ),
         *_output_form_rows(head),
-        ToolRow("t7", "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST),
-        ToolRow("t8", "c8", "mcp__db__query", "select 1", "approval"),
+        ToolRow(
+            row_key("t7"), "c7", "write_file", "out.txt", "interrupted", badge="handed over", digest=DIGEST
+        ),
+        ToolRow(row_key("t8"), "c8", "mcp__db__query", "select 1", "approval"),
     ]
 
 
@@ -195,22 +205,28 @@ def _output_form_rows(head: str) -> list[Row]:
     ends = HeadAndTail(head, head, 4_100)
     return [
         ToolRow(
-            "s1", "k1", "run_command", "pytest -q tests/unit --maxfail=3", "ok", head, "", 6, 48_000, 590,
+            row_key("s1"), "k1", "run_command",
+            "pytest -q tests/unit --maxfail=3", "ok", head, "", 6, 48_000, 590,
             4_100, 1, DIGEST, "in window", 31, "preview", original=OriginalOutput(ends, 12_400),
         ),
         ToolRow(
-            "s2", "k2", "run_command", "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
+            row_key("s2"), "k2", "run_command",
+            "pytest -q tests/integration/providers/test_openai_stream.py", "ok",
             "test_a, test_b", "", 1, 91_000, 320, 6_000, 0, DIGEST, "folded", 33, "compact", asked, "agent",
         ),
         ToolRow(
-            "s3", "k3", "write_file", "src/helix/render/blocks.py", "ok", "+212 lines", "", 1, 40, 12, 8,
+            row_key("s3"), "k3", "write_file",
+            "src/helix/render/blocks.py", "ok", "+212 lines", "", 1, 40, 12, 8,
             None, DIGEST, "cached", 35, arguments=(DIGEST,), arguments_cached=True,
         ),
-        ToolRow("s4", "k4", "read_file", "docs/DESIGN.md", "ok", head, head, 90, 9_000, 2_400, 3, None,
+        ToolRow(row_key("s4"), "k4", "read_file", "docs/DESIGN.md", "ok", head, head,
+                90, 9_000, 2_400, 3, None,
                 DIGEST, "pinned", 37),
-        ToolRow("s5", "k5", "read_file", "src/helix/stream.py", "ok", head, head, 90, 9_000, 2_400, 3, None,
+        ToolRow(row_key("s5"), "k5", "read_file", "src/helix/stream.py", "ok", head, head,
+                90, 9_000, 2_400, 3, None,
                 DIGEST, "observed", 39),
-        ToolRow("s6", "k6", "search_text", "StreamFlush", "ok", head, head, 90, 9_000, 2_400, 3, None, DIGEST,
+        ToolRow(row_key("s6"), "k6", "search_text", "StreamFlush", "ok", head, head,
+                90, 9_000, 2_400, 3, None, DIGEST,
                 "left out", 41),
     ]  # fmt: skip
 
@@ -235,16 +251,17 @@ def rows_of_subagents() -> list[Row]:
     ]
     found = "There are 41 tests in 6 files.\n\n[The subagent's log: session 0123, 4 model calls]"
     return [
-        UserRow("u1", "Look into the slow streaming, and read everything that concerns it.", 0, 1),
-        AssistantRow("a1", "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
+        UserRow(row_key("u1"), "Look into the slow streaming, and read everything that concerns it.", 0, 1),
+        AssistantRow(row_key("a1"), "I give out the parts that do not depend on each other.", 0, "opus-4-1"),
         *(
-            ToolRow(f"d{n}", f"c{n}", "delegate", title, "running", subagent_session="0123",
+            ToolRow(row_key(f"d{n}"), f"c{n}", "delegate", title, "running", subagent_session="0123",
                 subagent_status=errand)
             for n, (title, errand) in enumerate(states)
         ),
         *(
             ToolRow(
-                f"e{n}", f"k{n}", "delegate", title, state, found, "", 3, 90, 31, 42_000, None, DIGEST,
+                row_key(f"e{n}"), f"k{n}", "delegate", title,
+                state, found, "", 3, 90, 31, 42_000, None, DIGEST,
                 "in window", 30 + n, subagent_session="0123", subagent_status=errand,
             )
             for n, (title, state, errand) in enumerate(ended)
@@ -259,22 +276,39 @@ def _divider_rows() -> list[Row]:
     placed = "12 observations took the place of 46 messages · saved 22k tokens"
     pinned = "You pinned read_file docs/DESIGN.md · it stays in the window"
     return [
-        DividerRow("d2", "handover", "messages 12–148 handed over · 104k → 31k", 40, actions=back),
-        DividerRow("d5", "fold", "28 steps folded into a note · saved 9.1k tokens", 41, actions=back),
-        DividerRow("d6", "sweep", swept, 42, actions=back, is_quiet=True),
+        DividerRow(row_key("d2"), "handover", "messages 12–148 handed over · 104k → 31k", 40, actions=back),
         DividerRow(
-            "d7", "observations", "12 observations prepared from 46 messages", 43, False, ("view",), True
+            row_key("d5"), "fold", "28 steps folded into a note · saved 9.1k tokens", 41, actions=back
         ),
-        DividerRow("d8", "observations", placed, 44, actions=back),
+        DividerRow(row_key("d6"), "sweep", swept, 42, actions=back, is_quiet=True),
         DividerRow(
-            "d9", "left out", "9 steps left out for want of room · saved 40k tokens", 45, actions=back
+            row_key("d7"),
+            "observations",
+            "12 observations prepared from 46 messages",
+            43,
+            False,
+            ("view",),
+            True,
         ),
-        DividerRow("d10", "pin", pinned, 46, actions=("show",), is_quiet=True, about_seq=37),
-        DividerRow("d11", "form", form, 47, actions=("show", "undo"), is_quiet=True, about_seq=31),
-        DividerRow("d3", "interrupted", "Interrupted: the program was closed"),
-        DividerRow("d4", "handover", "messages 2–11 handed over", 20, True, ("redo",)),
+        DividerRow(row_key("d8"), "observations", placed, 44, actions=back),
         DividerRow(
-            "d12", "fold", "11 steps folded into a note · saved 3.1k tokens", 48, True, ("view", "redo")
+            row_key("d9"),
+            "left out",
+            "9 steps left out for want of room · saved 40k tokens",
+            45,
+            actions=back,
+        ),
+        DividerRow(row_key("d10"), "pin", pinned, 46, actions=("show",), is_quiet=True, about_seq=37),
+        DividerRow(row_key("d11"), "form", form, 47, actions=("show", "undo"), is_quiet=True, about_seq=31),
+        DividerRow(row_key("d3"), "interrupted", "Interrupted: the program was closed"),
+        DividerRow(row_key("d4"), "handover", "messages 2–11 handed over", 20, True, ("redo",)),
+        DividerRow(
+            row_key("d12"),
+            "fold",
+            "11 steps folded into a note · saved 3.1k tokens",
+            48,
+            True,
+            ("view", "redo"),
         ),
     ]
 
@@ -282,7 +316,7 @@ def _divider_rows() -> list[Row]:
 def _approval_and_notice_rows(at: int) -> list[Row]:
     return [
         ApprovalRow(
-            "p1",
+            row_key("p1"),
             "c8",
             "edit_file",
             "Change src/helix/stream.py",
@@ -296,7 +330,11 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             position="1 of 2",
         ),
         ApprovalRow(
-            *("p2", "c9", "run_command", "Run a command in the workspace", "git push --force origin main"),
+            row_key("p2"),
+            "c9",
+            "run_command",
+            "Run a command in the workspace",
+            "git push --force origin main",
             ("Run: git push --force origin main",),
             "command",
             matched_rule="Always ask before: run commands like: git push *",
@@ -304,7 +342,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
         ),
         *_divider_rows(),
         NoticeRow(
-            "n1",
+            row_key("n1"),
             "error",
             "The provider refused the request (401).",
             "The key for Anthropic is not accepted any more.",
@@ -312,16 +350,20 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             ("open_settings", "retry"),
         ),
         NoticeRow(
-            "n2",
+            row_key("n2"),
             "warning",
             "Nothing was summarised.",
             "The handover would have freed 4 %, at least 10 % is needed.",
         ),
         NoticeRow(
-            "n3", "info", "The offline demo answers from a script.", "", "Paste a key to talk to a model."
+            row_key("n3"),
+            "info",
+            "The offline demo answers from a script.",
+            "",
+            "Paste a key to talk to a model.",
         ),
-        AssistantRow("b2", "I stopped half", at, "Haiku"),
-        AssistantRow("b3", "", at, "Haiku", streaming=True),
+        AssistantRow(row_key("b2"), "I stopped half", at, "Haiku"),
+        AssistantRow(row_key("b3"), "", at, "Haiku", streaming=True),
     ]
 
 
@@ -365,10 +407,10 @@ def main() -> int:
             ("subagents-narrow", rows_of_subagents(), (560, 1100)),
         ):
             window, view = build_scene(rows, theme, size)
-            for key in ("t1", "t3", "b1", "s1", "s2", "e1"):
+            for key in map(row_key, ("t1", "t3", "b1", "s1", "s2", "e1")):
                 index = view.chat_viewport.model.index_of(key)
                 if index is not None:
-                    view.chat_viewport.item_cache.toggle(key, "thoughts" if key == "b1" else "card")
+                    view.chat_viewport.item_cache.toggle(key, "thoughts" if key == row_key("b1") else "card")
             view.highlighter.finish()
             view.chat_viewport.refresh()
             view.highlighter.finish()

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QPointF
 
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.view import ChatView
 
 
+def row_key(name: str) -> RowKey:
+    """The key of a row that shows no event: one for each name."""
+    return RowKey(call_id=name)
+
+
 def row_widget(view: ChatView, key: str) -> RowWidget:
-    """The widget that shows a row now."""
+    """The widget that shows a row of `row_key` now."""
     deck = view.chat_viewport.widget_pool
     assert deck is not None
-    return deck.visible[key]
+    return deck.visible[row_key(key)]
 
 
 def hit_area_point(view: ChatView, key: str, area_name: str) -> QPoint:

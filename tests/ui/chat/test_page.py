@@ -17,6 +17,7 @@ from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from helix_desktop.ui.design.widgets import retint
 from tests.support.window.buttons import find_button
+from tests.support.window.chat_geometry import row_key
 
 
 @pytest.fixture
@@ -33,8 +34,8 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
 
 
 def _pairs(count: int) -> list[Row]:
-    asked: list[Row] = [UserRow(f"u{number}", f"question {number}") for number in range(count)]
-    said: list[Row] = [AssistantRow(f"a{number}", "Some words. " * 40) for number in range(count)]
+    asked: list[Row] = [UserRow(row_key(f"u{number}"), f"question {number}") for number in range(count)]
+    said: list[Row] = [AssistantRow(row_key(f"a{number}"), "Some words. " * 40) for number in range(count)]
     return [row for pair in zip(asked, said, strict=True) for row in pair]
 
 
@@ -49,7 +50,7 @@ def test_a_proposal_has_the_colours_of_the_theme_in_force(qtbot: QtBot) -> None:
 
 
 def test_tasks_are_copied_as_they_were_written(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", "- [ ] open\n- [x] done\n- plain")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), "- [ ] open\n- [x] done\n- plain")])
     view.select_all()
     assert view.selected_text() == "- [ ] open\n- [x] done\n- plain"
 
@@ -68,7 +69,7 @@ def test_what_is_typed_here_is_meant_for_the_composer(qtbot: QtBot, view: ChatVi
 
 
 def test_the_handle_of_the_scroll_bar_goes_where_nothing_can_be_scrolled(view: ChatView) -> None:
-    view.chat_viewport.model.reset([UserRow("u", "short")])
+    view.chat_viewport.model.reset([UserRow(row_key("u"), "short")])
     assert not view.verticalScrollBar().isEnabled()
     view.chat_viewport.model.reset(_pairs(50))
     assert view.verticalScrollBar().isEnabled()

@@ -228,7 +228,7 @@ async def test_a_refused_summary_is_kept_and_can_be_asked_for_again(
         assert rig.events(ObservationsMade) == []
         notice = next(row for row in rig.rows(NoticeRow) if row.actions == ("observe_again",))
         rig.window.show_page("timeline")
-        seq = int(notice.key[1:])
+        seq = notice.key.seq
         again = f"timeline-try-again-{seq}"
         await until(lambda: rig.window.findChild(QAbstractButton, again), "the button")
         model.observed = OBSERVED

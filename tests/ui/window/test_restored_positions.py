@@ -10,13 +10,14 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtWidgets import QApplication
 
 from helix_desktop.config.view_states import VIEWS_FILE, ViewState, ViewStates
+from helix_desktop.ui.chat.row_key import RowKey
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
 TEXT = "half a thought"
 
 
-def first_row(rig: WindowRig) -> tuple[str, bool]:
+def first_row(rig: WindowRig) -> tuple[RowKey, bool]:
     """The first row in sight, and whether the end is followed."""
     board = rig.chat.view.chat_viewport
     return board.model.raw_row(board.scroll_layout.anchor).key, board.is_following

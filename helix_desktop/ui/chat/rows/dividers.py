@@ -19,6 +19,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.ui.design.number_format import format_tokens
 
@@ -86,7 +87,7 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
             kind, text, quiet, actions = "pin", pin_text(pin, transcript), True, ("show",)
         case _:
             return None
-    return DividerRow(f"e{seq}", kind, text, seq, actions=actions, is_quiet=quiet, about_seq=about)
+    return DividerRow(RowKey(seq), kind, text, seq, actions=actions, is_quiet=quiet, about_seq=about)
 
 
 def _setting_change(event: ModeChanged | ModelChosen | BudgetSet) -> tuple[DividerKind, str]:

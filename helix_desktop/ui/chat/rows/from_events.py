@@ -33,6 +33,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsPlaced,
 )
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.dividers import Dividers
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -98,7 +99,7 @@ class ChatRows:
     def _assistant_rows(self, recorded: RecordedEvent, event: AssistantSpoke) -> Iterator[Row]:
         if event.text.strip():
             yield AssistantRow(
-                f"e{recorded.seq}",
+                RowKey(recorded.seq),
                 event.text,
                 recorded.at,
                 model_name(event.model, event.demo),
@@ -123,7 +124,7 @@ class ChatRows:
         """The row of a call at work with its newest lines; None when it is not known or has its answer."""
         return self._tools.with_running_output(call_id, output)
 
-    def with_original(self, key: str, original: OriginalOutput) -> ToolRow | None:
+    def with_original(self, key: RowKey, original: OriginalOutput) -> ToolRow | None:
         """Return the row of a key with what the cache holds; None when no such row is known."""
         return self._tools.with_original(key, original)
 
@@ -131,7 +132,7 @@ class ChatRows:
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
     """Return the rows of a whole log in order, and the reduction that goes on from there."""
     rows, transcript = ChatRows(), Transcript()
-    ordered: dict[str, Row] = {}
+    ordered: dict[RowKey, Row] = {}
     for recorded in log:
         transcript.apply(recorded)
         for row in rows.add(recorded, transcript):
@@ -147,7 +148,7 @@ def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript)
     attached = tuple(
         f"{attachment.label} · {format_tokens(attachment.tokens)} tokens" for attachment in event.attachments
     )
-    return UserRow(f"e{recorded.seq}", event.text, recorded.at, transcript.turns, attached, event.steered)
+    return UserRow(RowKey(recorded.seq), event.text, recorded.at, transcript.turns, attached, event.steered)
 
 
 def model_name(label: str, demo: bool) -> str:
@@ -159,11 +160,11 @@ def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> Not
     """Return what was tried and not made; a summary that was not used can be asked for again."""
     again = "compact_again" if isinstance(event, HandoverFailed) else "observe_again"
     actions = (again,) if event.problem is not None else ()
-    return NoticeRow(f"e{seq}", "warning", event.what, event.why, actions=actions)
+    return NoticeRow(RowKey(seq), "warning", event.what, event.why, actions=actions)
 
 
 def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:
     what = "Most of this session's budget is spent."
     budget = Budget(event.most_tokens, event.most_cost)
     why = f"{budget.usage_text(Spending(event.tokens, event.cost))}; at the end of it the turn ends."
-    return NoticeRow(f"e{recorded.seq}", "info", what, why, actions=("set_budget",))
+    return NoticeRow(RowKey(recorded.seq), "info", what, why, actions=("set_budget",))

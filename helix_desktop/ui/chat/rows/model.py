@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QObject, Signal
 
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row
 
 _RECENT_ROWS = 256  # rows that are searched from the end before all keys are gathered
@@ -24,8 +25,8 @@ class ChatModel(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._rows: list[Row] = []
-        self._index: dict[str, int] | None = None
-        self._arriving: dict[str, list[str]] = {}
+        self._index: dict[RowKey, int] | None = None
+        self._arriving: dict[RowKey, list[str]] = {}
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -45,7 +46,7 @@ class ChatModel(QObject):
         """Return all rows, without joining arriving text; not to be changed."""
         return self._rows
 
-    def index_of(self, key: str) -> int | None:
+    def index_of(self, key: RowKey) -> int | None:
         """Return where the row of a key stands, or None."""
         if self._index is None:
             # What is asked for after opening stands at the end; 100,000 keys take longer than a frame.
@@ -69,7 +70,7 @@ class ChatModel(QObject):
         self._rows.append(row)
         self.row_appended.emit(len(self._rows) - 1)
 
-    def replace(self, key: str, row: Row) -> None:
+    def replace(self, key: RowKey, row: Row) -> None:
         """Put a row in the place of another; KeyError when the key is unknown."""
         at = self._require_index(key)
         if row.key != key:
@@ -82,7 +83,7 @@ class ChatModel(QObject):
         self._rows[at] = row
         self.row_changed.emit(at)
 
-    def stream(self, key: str, delta_text: str) -> None:
+    def stream(self, key: RowKey, delta_text: str) -> None:
         """Add arriving text to an answer; KeyError when the key is unknown, TypeError when no answer."""
         at = self._require_index(key)
         if not isinstance(self._rows[at], AssistantRow):
@@ -91,7 +92,7 @@ class ChatModel(QObject):
             self._arriving.setdefault(key, []).append(delta_text)
             self.row_streamed.emit(at, delta_text)
 
-    def remove(self, key: str) -> None:
+    def remove(self, key: RowKey) -> None:
         """Take a row away, wherever it stands; KeyError when the key is unknown."""
         at = self._require_index(key)
         del self._rows[at]
@@ -102,13 +103,13 @@ class ChatModel(QObject):
                 self._index[self._rows[after].key] = after
         self.row_removed.emit(at)
 
-    def _require_index(self, key: str) -> int:
+    def _require_index(self, key: RowKey) -> int:
         at = self.index_of(key)
         if at is None:
             raise KeyError(key)
         return at
 
-    def _keys(self) -> dict[str, int]:
+    def _keys(self) -> dict[RowKey, int]:
         if self._index is None:
             self._index = {row.key: at for at, row in enumerate(self._rows)}
         return self._index

@@ -10,6 +10,7 @@ from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.todo import TodoItem, progress_text
 from helix_desktop.domain.tools import ApprovalKind
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
 
@@ -42,7 +43,7 @@ NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 class UserRow:
     """What the user typed in one turn, shown word for word; it began that turn, or `steered` it."""
 
-    key: str
+    key: RowKey
     text: str
     at_ms: int = 0
     turn: int = 0
@@ -54,7 +55,7 @@ class UserRow:
 class AssistantRow:
     """One answer of the model, as Markdown; `streaming` while it still grows."""
 
-    key: str
+    key: RowKey
     text: str
     at_ms: int = 0
     model: str = ""
@@ -98,7 +99,7 @@ class ToolRow:
     call wrote one.
     """
 
-    key: str
+    key: RowKey
     call_id: str
     tool: str
     target: str = ""
@@ -142,7 +143,7 @@ class ApprovalRow:
     `position` says which of several questions it is, `requester` which subagent asks, if it is one.
     """
 
-    key: str
+    key: RowKey
     call_id: str
     tool: str
     summary: str
@@ -168,7 +169,7 @@ class DividerRow:
     `details` are paragraphs that are shown on demand; they came from the rows `replaces`.
     """
 
-    key: str
+    key: RowKey
     kind: DividerKind
     text: str
     event_seq: int = 0
@@ -177,14 +178,14 @@ class DividerRow:
     is_quiet: bool = False
     about_seq: int = 0
     details: tuple[str, ...] = ()
-    replaces: tuple[str, ...] = ()
+    replaces: tuple[RowKey, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class NoticeRow:
     """A message of the program itself: what happened, why, and what can be done."""
 
-    key: str
+    key: RowKey
     level: NoticeLevel
     what: str
     why: str = ""

@@ -13,6 +13,7 @@ from helix_desktop.domain.events.rewrite import Form, FormChosen
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, SubagentStarted, ToolAnswered
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.todo import TODO, parse_items
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import (
     Badge,
     FormChooser,
@@ -34,13 +35,13 @@ class ToolRows:
     """The rows of one session's tool calls by their key."""
 
     def __init__(self) -> None:
-        self._rows: dict[str, ToolRow] = {}
-        self._key_by_call: dict[str, str] = {}  # by call id
-        self._key_by_answer: dict[int, str] = {}
-        self._newest_todo_key = ""  # key of the newest list
+        self._rows: dict[RowKey, ToolRow] = {}
+        self._key_by_call: dict[str, RowKey] = {}  # by call id
+        self._key_by_answer: dict[int, RowKey] = {}
+        self._newest_todo_key = RowKey()  # key of the newest list
         self._recalled: set[int] = set()
         self._masked_calls: dict[
-            int, list[str]
+            int, list[RowKey]
         ] = {}  # calls whose arguments can stand as markers, by their step
 
     def on_call(self, seq: int, response: AssistantSpoke) -> Iterator[ToolRow]:
@@ -48,7 +49,9 @@ class ToolRows:
         short = {masked_call.call_id: masked_call.digests for masked_call in response.short}
         for call in response.calls:
             digests = short.get(call.id, ())
-            row = ToolRow(f"t{seq}:{call.id}", call.id, call.name, call_target(call), arguments=digests)
+            row = ToolRow(
+                RowKey(seq, call.id, "call"), call.id, call.name, call_target(call), arguments=digests
+            )
             if call.name == TODO and (todo := parse_items(call.arguments)):
                 row = replace(row, todo=todo, is_newest=True)
                 yield from self._superseded(row.key)
@@ -58,7 +61,7 @@ class ToolRows:
                 self._masked_calls.setdefault(seq, []).append(row.key)
             yield row
 
-    def _superseded(self, key: str) -> Iterator[ToolRow]:
+    def _superseded(self, key: RowKey) -> Iterator[ToolRow]:
         """Return the card of the list that a newer one, of this key, takes the place of."""
         previous, self._newest_todo_key = self._rows.get(self._newest_todo_key), key
         if previous is not None:
@@ -168,7 +171,7 @@ class ToolRows:
         self._rows[row.key] = replace(row, running_output=output)
         return self._rows[row.key]
 
-    def with_original(self, key: str, original: OriginalOutput) -> ToolRow | None:
+    def with_original(self, key: RowKey, original: OriginalOutput) -> ToolRow | None:
         """Return the row of a key with what the cache holds; None when no such row is known."""
         row = self._rows.get(key)
         if row is None:

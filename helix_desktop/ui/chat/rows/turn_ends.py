@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
 from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row
 from helix_desktop.ui.design.action_labels import supported_remedies
 
@@ -46,7 +47,7 @@ class TurnEnds:
             gone.append(self._answer)
             details.insert(0, self._answer.text)
         row = DividerRow(
-            f"e{recorded.seq}",
+            RowKey(recorded.seq),
             "attempt",
             f"Attempt {self._attempts} {self._outcome}",
             recorded.seq,
@@ -66,7 +67,7 @@ class TurnEnds:
 
 
 def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRow | None:
-    key = f"e{recorded.seq}"
+    key = RowKey(recorded.seq)
     if ended.how in _ENDED_TEXTS:
         actions = ("continue", "retry")
         return DividerRow(key, "interrupted", _ENDED_TEXTS[ended.how], recorded.seq, actions=actions)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject
 
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 
@@ -19,12 +20,12 @@ class ApprovalClickGuard(QObject):
     def __init__(self, model: ChatModel, now: Callable[[], float]) -> None:
         super().__init__(model)
         self._model, self._now = model, now
-        self._shown_since: dict[str, float] = {}
+        self._shown_since: dict[RowKey, float] = {}
         model.rows_reset.connect(self._reset)
         model.row_appended.connect(self._note_cards)
         model.row_removed.connect(self._note_cards)
 
-    def accepts(self, key: str, area_name: str) -> bool:
+    def accepts(self, key: RowKey, area_name: str) -> bool:
         """Return False for an answer to a card that came a moment ago."""
         settled = self._now() - self._shown_since.get(key, float("-inf")) >= SETTLE_S
         return settled or not area_name.startswith("decide:")

@@ -8,12 +8,13 @@ from PySide6.QtGui import QGuiApplication
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.markdown.text_layout import TextMark
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import OFFER_GROUP, ApprovalRow, ToolRow, needs_original
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.focus_order import FocusOrder
-from helix_desktop.ui.chat.viewport.mouse import MouseHandler
+from helix_desktop.ui.chat.viewport.mouse import AreaId, MouseHandler
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.selection import Selection
 
@@ -26,10 +27,10 @@ class RowInteractions(QObject):
     open_in_cache = Signal(str)
     approval_decided = Signal(str, str, int)
     """Call, answer, and which of the offered rules it is about."""
-    action_triggered = Signal(str, str)
-    content_requested = Signal(str, bool)
+    action_triggered = Signal(object, str)
+    content_requested = Signal(object, bool)
     menu_requested = Signal(int)
-    tool_action_triggered = Signal(str, str)
+    tool_action_triggered = Signal(object, str)
     focus_leave_requested = Signal(bool)
 
     def __init__(
@@ -47,7 +48,7 @@ class RowInteractions(QObject):
         self._selection = selection
         self._finder = finder
         self.focus = FocusOrder(chat_viewport)
-        self._copied_area = ("", "")
+        self._copied: AreaId | None = None
         self._copied_timer = QTimer(self)
         self._copied_timer.setSingleShot(True)
         self._copied_timer.setInterval(_COPIED_MS)
@@ -58,9 +59,9 @@ class RowInteractions(QObject):
         """Return how a row looks at this moment."""
         key = item.row.key
         paint = PaintState(QRectF(), tick=self._chat_viewport.animation_tick)
-        paint.hovered = self._mouse.hovered[1] if self._mouse.hovered[0] == key else ""
-        paint.pressed = self._mouse.pressed[1] if self._mouse.pressed[0] == key else ""
-        paint.copied = self._copied_area[1] if self._copied_area[0] == key else ""
+        paint.hovered = _name_in(key, self._mouse.hovered)
+        paint.pressed = _name_in(key, self._mouse.pressed)
+        paint.copied = _name_in(key, self._copied)
         paint.marks = self._marks(index, item)
         return paint
 
@@ -118,12 +119,12 @@ class RowInteractions(QObject):
         source = item.copy_text(area_name)
         if source is not None:
             QGuiApplication.clipboard().setText(source)
-            self._copied_area = (item.row.key, area_name)
+            self._copied = (item.row.key, area_name)
             self._copied_timer.start()
             self._chat_viewport.repaint()
 
     def _clear_copied(self) -> None:
-        self._copied_area = ("", "")
+        self._copied = None
         self._chat_viewport.repaint()
 
     def _marks(self, index: int, item: RowItem) -> dict[int, list[TextMark]]:
@@ -139,3 +140,8 @@ class RowInteractions(QObject):
         for number, span in self._selection.ranges(index, item).items():
             marks.setdefault(number, []).append(TextMark(*span, style.color(theme.text_selection)))
         return marks
+
+
+def _name_in(key: RowKey, area: AreaId | None) -> str:
+    """Return the name of a place if it is in the row of a key."""
+    return area[1] if area is not None and area[0] == key else ""

@@ -12,6 +12,7 @@ from helix_desktop.ui.chat.items.todo import TodoCard
 from helix_desktop.ui.chat.items.tool_card import ToolCard
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -45,9 +46,9 @@ class ItemCache:
     def __init__(self, model: ChatModel, style: ChatStyle, highlighter: Highlighter) -> None:
         self._model = model
         self._tools = ItemTools(style, DocumentWriter(style), highlighter)
-        self._items: OrderedDict[str, RowItem] = OrderedDict()
-        self._expanded: dict[str, frozenset[str]] = {}
-        self._markdown_by_key: dict[str, LazyMarkdown] = {}  # of items in a former look
+        self._items: OrderedDict[RowKey, RowItem] = OrderedDict()
+        self._expanded: dict[RowKey, frozenset[str]] = {}
+        self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
 
     def __len__(self) -> int:
         return len(self._items)
@@ -74,11 +75,11 @@ class ItemCache:
         self._expanded.clear()
         self._markdown_by_key.clear()
 
-    def drop(self, key: str) -> None:
+    def drop(self, key: RowKey) -> None:
         """Create the item of a key again when it is needed next."""
         self._items.pop(key, None)
 
-    def cached(self, key: str) -> RowItem | None:
+    def cached(self, key: RowKey) -> RowItem | None:
         """Return the item of a key if it exists already."""
         return self._items.get(key)
 
@@ -98,20 +99,20 @@ class ItemCache:
             self._items.popitem(last=False)
         return item
 
-    def is_open(self, key: str, fold: str) -> bool:
+    def is_open(self, key: RowKey, fold: str) -> bool:
         """Return True if a fold of a row is open."""
         return fold in self._expanded.get(key, frozenset())
 
-    def toggle(self, key: str, fold: str) -> None:
+    def toggle(self, key: RowKey, fold: str) -> None:
         """Open or close a fold of a row."""
         self._expanded[key] = self._expanded.get(key, frozenset()) ^ {fold}
 
-    def select_option(self, key: str, group: str, name: str) -> None:
+    def select_option(self, key: RowKey, group: str, name: str) -> None:
         """Choose one of a group in a row, in the place of the one that was chosen."""
         others = {option for option in self._expanded.get(key, ()) if not option.startswith(f"{group}:")}
         self._expanded[key] = frozenset({*others, f"{group}:{name}"})
 
-    def selected_option(self, key: str, group: str) -> str:
+    def selected_option(self, key: RowKey, group: str) -> str:
         """Return which of a group is chosen in a row; empty while nobody chose."""
         begin = f"{group}:"
         opened = self._expanded.get(key, frozenset())
@@ -123,7 +124,7 @@ class ItemCache:
             return self.style.px(20)
         return self.style.px(_gap(self._model.raw_row(index), self._model.raw_row(index - 1)))
 
-    def _reusable_markdown(self, previous: RowItem | None, key: str) -> LazyMarkdown | None:
+    def _reusable_markdown(self, previous: RowItem | None, key: RowKey) -> LazyMarkdown | None:
         """Return the parsed Markdown of the item this one replaces, in another style or with other folds."""
         return (
             previous.lazy_markdown()

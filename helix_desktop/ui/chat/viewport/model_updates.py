@@ -7,6 +7,7 @@ import time
 from PySide6.QtCore import QObject, QTimer
 
 from helix_desktop.ui.chat.items.messages import AssistantMessageItem
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES
@@ -21,7 +22,7 @@ class ModelUpdates(QObject):
     def __init__(self, chat_viewport: ChatViewport) -> None:
         super().__init__(chat_viewport)
         self._chat_viewport = chat_viewport
-        self._pending_keys: set[str] = set()
+        self._pending_keys: set[RowKey] = set()
         self._pause_ms = FLUSH_MS
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
@@ -69,7 +70,7 @@ class ModelUpdates(QObject):
         if not self._timer.isActive():
             self._timer.start(self._pause_ms)
 
-    def _update_in_place(self, index: int, key: str) -> bool:
+    def _update_in_place(self, index: int, key: RowKey) -> bool:
         """Let the item of an answer grow in place; False when it has to be created again."""
         row = self._chat_viewport.model.row(index)
         item = self._chat_viewport.item_cache.cached(key)
@@ -77,7 +78,7 @@ class ModelUpdates(QObject):
             isinstance(row, AssistantRow) and isinstance(item, AssistantMessageItem) and item.try_update(row)
         )
 
-    def _repaint(self, key: str) -> None:
+    def _repaint(self, key: RowKey) -> None:
         pool = self._chat_viewport.widget_pool
         widget = pool.visible.get(key) if pool is not None else None
         if widget is not None:

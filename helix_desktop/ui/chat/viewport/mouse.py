@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, HitResult
 from helix_desktop.ui.chat.viewport.selection import Selection, TextPosition
 
+AreaId: TypeAlias = tuple[RowKey, str]
+"""A place to click: its row, and its name there."""
 _EDGE_MS = 30
 _DOUBLE, _TRIPLE = 2, 3
 
@@ -30,8 +35,8 @@ class MouseHandler(QObject):
         self._selection = selection
         self._viewport = viewport
         self._guard = guard
-        self.hovered: tuple[str, str] = ("", "")
-        self.pressed: tuple[str, str] = ("", "")
+        self.hovered: AreaId | None = None
+        self.pressed: AreaId | None = None
         self.last_index = -1
         self._link = ""
         self._hovered_link = ""
@@ -89,7 +94,7 @@ class MouseHandler(QObject):
         """A button goes up."""
         if event.button() != Qt.MouseButton.LeftButton:
             return
-        pressed, self.pressed = self.pressed, ("", "")
+        pressed, self.pressed = self.pressed, None
         link, self._link = self._link, ""
         self._is_selecting = False
         self._edge_timer.stop()
@@ -105,7 +110,7 @@ class MouseHandler(QObject):
 
     def clear_hover(self) -> None:
         """The mouse has left the viewport."""
-        self._set_hover(("", ""), "", "")
+        self._set_hover(None, "", "")
         self._viewport.unsetCursor()
 
     def refresh(self) -> None:
@@ -156,8 +161,8 @@ class MouseHandler(QObject):
         located = self._chat_viewport.hit_test(self._position)
         area = located.item.hit_area_at(located.x, located.y) if located is not None else None
         link = _link_at(located) if located is not None and area is None else ""
-        key = (located.item.row.key, area.name) if located is not None and area is not None else ("", "")
-        self._set_hover(key, link, link or (area.tip if area is not None else ""))
+        hovered = (located.item.row.key, area.name) if located is not None and area is not None else None
+        self._set_hover(hovered, link, link or (area.tip if area is not None else ""))
         if area is not None or link:
             self._viewport.setCursor(Qt.CursorShape.PointingHandCursor)
         elif located is not None and located.item.text_at(located.x, located.y) is not None:
@@ -165,7 +170,7 @@ class MouseHandler(QObject):
         else:
             self._viewport.unsetCursor()
 
-    def _set_hover(self, hovered: tuple[str, str], link: str, tip: str) -> None:
+    def _set_hover(self, hovered: AreaId | None, link: str, tip: str) -> None:
         if link != self._hovered_link:
             self._hovered_link = link
             self.link_hovered.emit(link)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAccessibleWidget, QWidget
 
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import PaintState
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import accessible_name
 from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
@@ -170,7 +171,7 @@ class RowWidgetPool:
         self._host = host
         self._on_focus_lost = on_focus_lost
         self._free: list[RowWidget] = []
-        self.visible: dict[str, RowWidget] = {}
+        self.visible: dict[RowKey, RowWidget] = {}
         viewport.rows = lambda: sorted(self.visible.values(), key=lambda widget: widget.index)
 
     @property
@@ -202,7 +203,7 @@ class RowWidgetPool:
         """Return the row that has the keyboard, or None."""
         return next((widget for widget in self.visible.values() if widget.has_keyboard()), None)
 
-    def _recycle(self, key: str) -> None:
+    def _recycle(self, key: RowKey) -> None:
         widget = self.visible.pop(key)
         if widget.has_keyboard():
             self._on_focus_lost()

@@ -68,7 +68,7 @@ def _form_actions(row: ToolRow) -> list[ToolAction]:
 class ToolMenu(QObject):
     """Opens below the dots of a card, and fills the menu of a right click on one."""
 
-    action_triggered = Signal(str, str)
+    action_triggered = Signal(object, str)
     """Key of the row and name of the deed."""
 
     def __init__(self, chat_viewport: ChatViewport, viewport: QWidget) -> None:

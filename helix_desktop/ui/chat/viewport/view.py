@@ -19,6 +19,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QMenu, QWidget
 
 from helix_desktop.ui.chat.items.tool_card import has_menu
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ToolRow, source_text
 from helix_desktop.ui.chat.style import ChatStyle
@@ -49,9 +50,9 @@ class ChatView(QAbstractScrollArea):
     link_hovered = Signal(str)
     open_in_cache = Signal(str)
     approval_decided = Signal(str, str, int)
-    action_triggered = Signal(str, str)
-    tool_action_triggered = Signal(str, str)  # key of a tool's card, and what to do with it
-    content_requested = Signal(str, bool)  # key of a tool's card; whether all lines are wanted
+    action_triggered = Signal(object, str)
+    tool_action_triggered = Signal(object, str)  # key of a tool's card, and what to do with it
+    content_requested = Signal(object, bool)  # key of a tool's card; whether all lines are wanted
     follow_changed = Signal(bool)
     find_finished = Signal(bool)
     typed = Signal(str)  # signs that are meant for the composer
@@ -119,7 +120,7 @@ class ChatView(QAbstractScrollArea):
         """Go to the end and stay there."""
         self.chat_viewport.go_to_end()
 
-    def jump_to(self, key: str) -> bool:
+    def jump_to(self, key: RowKey) -> bool:
         """Bring the row of a key to the top; False when there is no such row."""
         index = self.chat_viewport.model.index_of(key)
         if index is not None:

@@ -14,6 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.ui.chat.items.item import RowItem
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import Badge, DividerRow, HeadAndTail, OriginalOutput, ToolRow
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
@@ -22,11 +23,12 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.buttons import trigger
+from tests.support.window.chat_geometry import row_key
 
 DIGEST, ARGUMENT = "9f3a1c" + "0" * 58, "77aa" * 16
 CARD = ToolRow(
-    "t", "c", "run_command", "pytest -q", "ok", "head line", "tail line", 900, 9_000, 2_400, digest=DIGEST,
-    badge="in window", answer_seq=7,
+    row_key("t"), "c", "run_command", "pytest -q", "ok", "head line", "tail line", 900, 9_000, 2_400,
+    digest=DIGEST, badge="in window", answer_seq=7,
 )  # fmt: skip
 PREVIEW = replace(CARD, form="preview", tokens=590, lines=2)
 COMPACT = replace(PREVIEW, form="compact", instructions="the failing tests", chosen_by="agent")
@@ -57,7 +59,7 @@ def sheet(view: ChatView) -> RowItem:
 def widget(view: ChatView) -> RowWidget:
     """The card's widget."""
     assert view.chat_viewport.widget_pool is not None
-    return view.chat_viewport.widget_pool.visible["t"]
+    return view.chat_viewport.widget_pool.visible[row_key("t")]
 
 
 def press(view: ChatView, hot: str) -> None:
@@ -76,9 +78,9 @@ def menus(view: ChatView) -> list[QMenu]:
     return [one for one in view.findChildren(QMenu) if one.isVisible()]
 
 
-def chosen_in(view: ChatView, menu: QMenu, name: str) -> list[tuple[str, str]]:
+def chosen_in(view: ChatView, menu: QMenu, name: str) -> list[tuple[RowKey, str]]:
     """Choose an entry of a menu; what the view was told."""
-    told: list[tuple[str, str]] = []
+    told: list[tuple[RowKey, str]] = []
     view.tool_action_triggered.connect(lambda *what: told.append(what))
     trigger(menu, name)
     menu.close()
@@ -116,8 +118,8 @@ def test_a_card_shown_in_part_asks_for_its_original_once(qtbot: QtBot, view: Cha
     view.chat_viewport.model.reset([PREVIEW])
     with qtbot.waitSignal(view.content_requested) as wanted:
         press(view, "open:card")
-    assert wanted.args == ["t", False]
-    view.chat_viewport.model.replace("t", replace(PREVIEW, original=ORIGINAL))
+    assert wanted.args == [row_key("t"), False]
+    view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
         "tail line",
@@ -134,10 +136,10 @@ def test_all_lines_are_asked_for_where_they_fit(qtbot: QtBot, view: ChatView) ->
     press(view, "open:card")
     with qtbot.waitSignal(view.content_requested) as wanted:
         press(view, "whole:card")
-    assert wanted.args == ["t", True]
+    assert wanted.args == [row_key("t"), True]
     every = "\n".join(f"line {n}" for n in range(900))
     view.chat_viewport.model.replace(
-        "t", replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
+        row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
     )
     assert words(view) == every
     assert sheet(view).hit_area("whole:card") is None
@@ -155,7 +157,9 @@ def test_an_original_that_cannot_be_read_says_so_and_keeps_what_was_shown(view: 
     view.chat_viewport.model.reset([replace(CARD, original=OriginalOutput(problem="It is damaged."))])
     press(view, "open:card")
     assert words(view) == "head line\ntail line"
-    view.chat_viewport.model.replace("t", replace(PREVIEW, original=OriginalOutput(problem="It is damaged.")))
+    view.chat_viewport.model.replace(
+        row_key("t"), replace(PREVIEW, original=OriginalOutput(problem="It is damaged."))
+    )
     assert "head line" in words(view)
     assert sheet(view).hit_area("cache:open") is not None
 
@@ -166,7 +170,7 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
     assert "The agent chose this form." in words(view)
     assert "the failing tests" in words(view)
     assert "compact" in widget(view).accessibleName()
-    view.chat_viewport.model.replace("t", replace(COMPACT, chosen_by="user", original=ORIGINAL))
+    view.chat_viewport.model.replace(row_key("t"), replace(COMPACT, chosen_by="user", original=ORIGINAL))
     assert "You chose this form." in words(view)
     told = replace(
         COMPACT,
@@ -174,7 +178,7 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
         form_cost="1.2k tokens, 0.8 s, fast",
         original=ORIGINAL,
     )
-    view.chat_viewport.model.replace("t", told)
+    view.chat_viewport.model.replace(row_key("t"), told)
     assert "The extract was too long. It took 1.2k tokens, 0.8 s, fast." in words(view)
 
 
@@ -194,8 +198,8 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
             replace(CARD, badge="observed", arguments=(ARGUMENT, DIGEST)),
             ["pin", "", "recall", "cache", f"argument:{ARGUMENT}", f"argument:{DIGEST}", "", "timeline"],
         ),
-        (ToolRow("t", "c", "delegate", "", "failed", subagent_session="child"), ["subagent"]),
-        (ToolRow("t", "c", "bash", "ls", "denied"), []),
+        (ToolRow(row_key("t"), "c", "delegate", "", "failed", subagent_session="child"), ["subagent"]),
+        (ToolRow(row_key("t"), "c", "bash", "ls", "denied"), []),
     ],
 )
 def test_the_menu_offers_what_can_be_done(row: ToolRow, names: list[str]) -> None:
@@ -213,17 +217,17 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
     assert places == ["open:card"]
     QTest.keyClick(widget(view), Qt.Key.Key_Return)
     assert len(menus(view)) == 1
-    assert chosen_in(view, menus(view)[0], "pin") == [("t", "pin")]
+    assert chosen_in(view, menus(view)[0], "pin") == [(row_key("t"), "pin")]
 
     at = sheet(view).hit_areas[0].rect.center().toPoint()
     point = widget(view).mapTo(view.viewport(), at)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, point, view.viewport().mapToGlobal(point))
     view.contextMenuEvent(event)
-    assert chosen_in(view, menus(view)[0], "recall")[-1] == ("t", "recall")
+    assert chosen_in(view, menus(view)[0], "recall")[-1] == (row_key("t"), "recall")
 
 
 def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
-    view.chat_viewport.model.reset([ToolRow("t", "c", "bash", "ls", "denied")])
+    view.chat_viewport.model.reset([ToolRow(row_key("t"), "c", "bash", "ls", "denied")])
     assert sheet(view).hit_areas == []
 
 
@@ -245,15 +249,15 @@ def test_nothing_on_the_bar_overlaps_however_narrow(view: ChatView, width: int) 
 
 def test_quiet_dividers_stand_back_in_both_themes(view: ChatView) -> None:
     loud = DividerRow(
-        "e1", "fold", "28 steps folded into a note · saved 9.1k tokens", 1, actions=("view", "undo")
+        row_key("e1"), "fold", "28 steps folded into a note · saved 9.1k tokens", 1, actions=("view", "undo")
     )
-    view.chat_viewport.model.reset([loud, replace(loud, key="e2", is_quiet=True)])
+    view.chat_viewport.model.reset([loud, replace(loud, key=row_key("e2"), is_quiet=True)])
     for theme in (LIGHT, DARK):
         view.set_theme(theme)
         picture = view.viewport().grab().toImage()
         assert view.chat_viewport.widget_pool is not None
         grounds = []
-        for key in ("e1", "e2"):
+        for key in (row_key("e1"), row_key("e2")):
             row = view.chat_viewport.widget_pool.visible[key]
             colors = {
                 picture.pixelColor(x, row.y() + row.height() // 2 - 8).name()

@@ -20,6 +20,7 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.style.theme import LIGHT
 from helix_desktop.ui.design.themed_widgets import TextLine
 from tests.support.galleries.chat_gallery import DIGEST
+from tests.support.window.chat_geometry import row_key
 
 
 @pytest.fixture
@@ -63,9 +64,9 @@ def test_attachments_and_the_state_of_items_are_read(view: ChatView) -> None:
     items = (TodoItem("Look", "done"), TodoItem("Count", "in_progress"), TodoItem("Tell"))
     view.chat_viewport.model.reset(
         [
-            UserRow("u", "What is this?", attachments=("lamp.png · 120 tokens",)),
-            UserRow("v", "", attachments=("chair.png",), steered=True),
-            ToolRow("t", "c", "todo", state="ok", todo=items, is_newest=True),
+            UserRow(row_key("u"), "What is this?", attachments=("lamp.png · 120 tokens",)),
+            UserRow(row_key("v"), "", attachments=("chair.png",), steered=True),
+            ToolRow(row_key("t"), "c", "todo", state="ok", todo=items, is_newest=True),
         ]
     )
     assert _texts(view) == [
@@ -85,7 +86,7 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
     qtbot.addWidget(panel)
     panel.set_running(True)
     items = tuple(TodoItem(f"Step {number}", "done") for number in range(count))
-    model.reset([ToolRow("t", "c", "todo", state="ok", todo=items, is_newest=True)])
+    model.reset([ToolRow(row_key("t"), "c", "todo", state="ok", todo=items, is_newest=True)])
     shown = panel.findChild(QScrollArea, "todo_items")
     assert shown is not None
     assert shown.focusPolicy() is policy, "only what overflows takes the keyboard"
@@ -97,8 +98,8 @@ def test_the_list_to_do_can_be_read_and_scrolled_with_keys(
 
 @pytest.mark.usefixtures("screen_reader")
 def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> None:
-    row = ToolRow("t", "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")
-    view.chat_viewport.model.reset([AssistantRow("a", "Some **words**.", model="Opus"), row])
+    row = ToolRow(row_key("t"), "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), "Some **words**.", model="Opus"), row])
     area = QAccessible.queryAccessibleInterface(view.viewport())
     assert area.role() == QAccessible.Role.List
     answer, tool = _children(area)
@@ -110,16 +111,16 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
     button = next(one for one in _children(tool) if one.object().objectName() == "open:card")
     assert (button.role(), button.text(name)) == (QAccessible.Role.Button, "Show the output of bash ls")
     button.actionInterface().doAction(QAccessibleActionInterface.pressAction())
-    qtbot.waitUntil(lambda: view.chat_viewport.item_cache.is_open("t", "card"))
-    view.chat_viewport.model.reset([AssistantRow("b", "Other words.", model="Opus")])
+    qtbot.waitUntil(lambda: view.chat_viewport.item_cache.is_open(row_key("t"), "card"))
+    view.chat_viewport.model.reset([AssistantRow(row_key("b"), "Other words.", model="Opus")])
     assert view.chat_viewport.widget_pool is not None
-    assert [one.object() for one in _children(area)] == [view.chat_viewport.widget_pool.visible["b"]]
+    assert [one.object() for one in _children(area)] == [view.chat_viewport.widget_pool.visible[row_key("b")]]
     view.announce("Reply finished")
 
 
 def test_tab_puts_the_keyboard_on_a_button_that_can_be_named(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
-        [ToolRow("t", "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")]
+        [ToolRow(row_key("t"), "c", "bash", "ls", "ok", "x", digest=DIGEST, badge="cached")]
     )
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
@@ -127,6 +128,6 @@ def test_tab_puts_the_keyboard_on_a_button_that_can_be_named(qtbot: QtBot, view:
     assert focused is not None
     assert (focused.objectName(), focused.accessibleName()) == ("open:card", "Show the output of bash ls")
     QTest.keyClick(focused, Qt.Key.Key_Return)
-    assert view.chat_viewport.item_cache.is_open("t", "card")
+    assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
     view.chat_viewport.model.reset([])
     assert view.hasFocus()

@@ -15,6 +15,7 @@ from helix_desktop.ui.chat.viewport.approval_click_guard import SETTLE_S
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
+from tests.support.window.chat_geometry import row_key
 from tests.support.window.chat_geometry import row_widget as _widget
 
 
@@ -50,7 +51,7 @@ def _click(view: ChatView, key: str, hot: str) -> None:
 
 
 def _question(key: str) -> ApprovalRow:
-    return ApprovalRow(key, f"call of {key}", "bash", "Run it", "make", ("bash: make",))
+    return ApprovalRow(row_key(key), f"call of {key}", "bash", "Run it", "make", ("bash: make",))
 
 
 def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: Seconds) -> None:
@@ -77,7 +78,7 @@ def test_a_card_that_moves_under_the_pointer_takes_no_answer(view: ChatView, clo
     view.approval_decided.connect(lambda call, *_: decided.append(call))
     view.chat_viewport.model.reset([_question("p"), _question("q")])
     clock.now += 1.0
-    view.chat_viewport.model.remove("p")
+    view.chat_viewport.model.remove(row_key("p"))
     _click(view, "q", "decide:once")
     assert decided == []
     clock.now += 2 * SETTLE_S

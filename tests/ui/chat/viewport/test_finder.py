@@ -13,6 +13,7 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, Use
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT
+from tests.support.window.chat_geometry import row_key
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -35,17 +36,19 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
 def _pairs(count: int) -> list[Row]:
     rows: list[Row] = []
     for number in range(count):
-        rows.append(UserRow(f"u{number}", f"question {number}"))
-        rows.append(AssistantRow(f"a{number}", f"answer {number}\n\n" + "Some words to fill the line. " * 12))
+        rows.append(UserRow(row_key(f"u{number}"), f"question {number}"))
+        rows.append(
+            AssistantRow(row_key(f"a{number}"), f"answer {number}\n\n" + "Some words to fill the line. " * 12)
+        )
     return rows
 
 
 def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: ChatView) -> None:
     rows = _pairs(50)
-    rows[20] = ToolRow("t", "c", "bash", "x", "ok", "a needle here", "", 1)
-    rows[70] = AssistantRow("n", "another needle and needle")
+    rows[20] = ToolRow(row_key("t"), "c", "bash", "x", "ok", "a needle here", "", 1)
+    rows[70] = AssistantRow(row_key("n"), "another needle and needle")
     view.chat_viewport.model.reset(rows)
-    view.jump_to("u0")
+    view.jump_to(row_key("u0"))
     seen = []
     for _ in range(4):
         with qtbot.waitSignal(view.find_finished) as done:
@@ -55,7 +58,7 @@ def test_find_goes_around_and_opens_what_hides_the_words(qtbot: QtBot, view: Cha
         seen.append((view.finder.current[0].row, view.finder.current[0].position))
     assert [row for row, _ in seen] == [20, 70, 70, 20]
     assert seen[1] != seen[2]
-    assert view.chat_viewport.item_cache.is_open("t", "card")
+    assert view.chat_viewport.item_cache.is_open(row_key("t"), "card")
     with qtbot.waitSignal(view.find_finished):
         view.find_text("needle", -1)
     assert view.finder.current is not None
@@ -76,17 +79,17 @@ def _found(qtbot: QtBot, view: ChatView, words: str, direction: int = 1) -> tupl
 def test_find_counts_every_hit_once_and_says_which_is_shown(qtbot: QtBot, view: ChatView) -> None:
     """Also those behind folds and marks; markup that is not shown is no hit."""
     rows = _pairs(40)
-    rows[10] = ToolRow("t", "c", "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
+    rows[10] = ToolRow(row_key("t"), "c", "needle", "needle.py", "ok", "a needle here, a needle there", "", 1)
     rows[30] = AssistantRow(
-        "n", "Nee**dle**, `needle` and [words](https://needle.example).", reasoning="a needle"
+        row_key("n"), "Nee**dle**, `needle` and [words](https://needle.example).", reasoning="a needle"
     )
-    rows[50] = UserRow("m", "needleneedle")
+    rows[50] = UserRow(row_key("m"), "needleneedle")
     view.chat_viewport.model.reset(rows)
-    view.jump_to("u0")
+    view.jump_to(row_key("u0"))
     seen = [_found(qtbot, view, "Needle") for _ in range(8)]
     assert seen == [(place, 7) for place in (1, 2, 3, 4, 5, 6, 7, 1)]
     assert _found(qtbot, view, "needle", -1) == (7, 7)
-    view.chat_viewport.model.append(AssistantRow("late", "One more needle."))
+    view.chat_viewport.model.append(AssistantRow(row_key("late"), "One more needle."))
     qtbot.waitUntil(lambda: view.finder.counter.total == 8)
     assert _found(qtbot, view, "not there at all") == (None, 0)
 

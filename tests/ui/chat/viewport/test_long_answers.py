@@ -27,6 +27,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
+from tests.support.window.chat_geometry import row_key
 
 _FOR_EVER = float("inf")
 _PIECES = (
@@ -65,7 +66,7 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
 def _sheet(text: str) -> AssistantMessageItem:
     look = ChatStyle(LIGHT)
     sheet = AssistantMessageItem(
-        AssistantRow("a", text), ItemContext(), ItemTools(look, DocumentWriter(look), Highlighter())
+        AssistantRow(row_key("a"), text), ItemContext(), ItemTools(look, DocumentWriter(look), Highlighter())
     )
     sheet.layout(600.0)
     return sheet
@@ -128,11 +129,11 @@ def _built(view: ChatView, index: int = 0) -> int:
 def _widget(view: ChatView, key: str) -> RowWidget:
     deck = view.chat_viewport.widget_pool
     assert deck is not None
-    return deck.visible[key]
+    return deck.visible[row_key(key)]
 
 
 def test_only_what_is_near_is_built(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", _long(300))])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(300))])
     qtbot.waitUntil(lambda: _built(view) > 5)
     assert _built(view) < 60
     assert view.is_following
@@ -143,7 +144,7 @@ def test_only_what_is_near_is_built(qtbot: QtBot, view: ChatView) -> None:
 
 def test_small_steps_up_through_a_long_answer_are_exact(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
-        [UserRow("u", "go"), AssistantRow("a", _long(120)), UserRow("v", "thanks")]
+        [UserRow(row_key("u"), "go"), AssistantRow(row_key("a"), _long(120)), UserRow(row_key("v"), "thanks")]
     )
     qtbot.waitUntil(lambda: _built(view, 1) > 5)
 
@@ -164,7 +165,7 @@ def test_small_steps_up_through_a_long_answer_are_exact(qtbot: QtBot, view: Chat
 
 
 def test_building_ahead_does_not_move_what_is_read(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", _long(200)), UserRow("u", "x")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200)), UserRow(row_key("u"), "x")])
     view.chat_viewport.scroll_layout.scroll_to(view.chat_viewport.scroll_layout.heights.total / 2)
     view.chat_viewport.set_following(False)
     view.chat_viewport.refresh()
@@ -191,7 +192,7 @@ def test_building_ahead_does_not_move_what_is_read(qtbot: QtBot, view: ChatView)
 
 
 def test_a_theme_switch_inside_a_long_answer_keeps_the_place(view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", _long(200)), UserRow("u", "x")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200)), UserRow(row_key("u"), "x")])
     view.chat_viewport.show_row(0, -3_000.0)
     for _ in range(30):
         view.chat_viewport.refresh()
@@ -204,7 +205,7 @@ def test_a_theme_switch_inside_a_long_answer_keeps_the_place(view: ChatView) -> 
 
 def test_all_of_a_long_answer_is_copied_and_heard_without_being_built(view: ChatView) -> None:
     text = _long(200) + "\n\n```\n" + "q" * 50_000 + "\nend\n```\n"
-    view.chat_viewport.model.reset([AssistantRow("a", text)])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), text)])
     view.select_all()
     expected = text.replace("**", "").split("\n\n```\n")[0]
     copied = view.selected_text()
@@ -215,7 +216,7 @@ def test_all_of_a_long_answer_is_copied_and_heard_without_being_built(view: Chat
 
 
 def test_words_far_away_in_a_long_answer_are_found(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", _long(200))])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), _long(200))])
     for words, number in (("paragraph 3 has", 3), ("paragraph 150 has", 150)):
         with qtbot.waitSignal(view.find_finished) as done:
             view.find_text(words)
@@ -231,7 +232,7 @@ def test_words_far_away_in_a_long_answer_are_found(qtbot: QtBot, view: ChatView)
 
 def test_copy_takes_the_whole_of_code_that_is_cut(qtbot: QtBot, view: ChatView) -> None:
     code = "\n".join(f"line {n}" for n in range(500))
-    view.chat_viewport.model.reset([AssistantRow("a", f"```py\n{code}\n```")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), f"```py\n{code}\n```")])
     view.chat_viewport.show_row(0)
     assert view.chat_viewport.item(0).copy_text("0:copy") == code
     hots = [hot for hot in view.chat_viewport.item(0).hit_areas if hot.name.endswith("copy")]
@@ -240,7 +241,7 @@ def test_copy_takes_the_whole_of_code_that_is_cut(qtbot: QtBot, view: ChatView) 
 
 def test_long_strings_in_cut_code_are_coloured_from_where_they_begin(qtbot: QtBot, view: ChatView) -> None:
     code = 'x = """' + "\nwords in a string" * 300 + '"""'
-    view.chat_viewport.model.reset([AssistantRow("a", f"```python\n{code}\n```")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), f"```python\n{code}\n```")])
     last = view.chat_viewport.item(0).texts[-1].document.firstBlock()
     qtbot.waitUntil(lambda: len(last.layout().formats()) > 0)
     assert last.layout().formats()[0].format.foreground().color().name() == LIGHT.code.string
@@ -248,18 +249,18 @@ def test_long_strings_in_cut_code_are_coloured_from_where_they_begin(qtbot: QtBo
 
 def test_an_answer_that_streams_on_after_opening_keeps_all(qtbot: QtBot, view: ChatView) -> None:
     model = view.chat_viewport.model
-    model.reset([AssistantRow("s", _long(100), streaming=True)])
-    model.stream("s", " And more.\n\nLast **words**.")
+    model.reset([AssistantRow(row_key("s"), _long(100), streaming=True)])
+    model.stream(row_key("s"), " And more.\n\nLast **words**.")
     view.model_updates.flush()
     assert view.chat_viewport.item(0).texts[-1].text() == "Last words."
-    model.replace("s", AssistantRow("s", _long(100) + " And more.\n\nLast **words**."))
+    model.replace(row_key("s"), AssistantRow(row_key("s"), _long(100) + " And more.\n\nLast **words**."))
     texts = [text.text() for text in view.chat_viewport.item(0).texts]
-    model.reset([AssistantRow("s", _long(100) + " And more.\n\nLast **words**.")])
+    model.reset([AssistantRow(row_key("s"), _long(100) + " And more.\n\nLast **words**.")])
     assert [text.text() for text in view.chat_viewport.item(0).texts] == texts
 
 
 def test_the_end_of_a_very_long_answer_is_in_sight_at_once(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", "word " * 200_000 + "\n\nThe end.")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), "word " * 200_000 + "\n\nThe end.")])
     assert view.chat_viewport.is_at_end
     qtbot.waitUntil(
         lambda: [text.text() for text in view.chat_viewport.item(0).built_texts[-1:]] == ["The end."]
@@ -269,7 +270,7 @@ def test_the_end_of_a_very_long_answer_is_in_sight_at_once(qtbot: QtBot, view: C
 
 def test_tab_goes_to_every_copy_button_of_a_long_answer(qtbot: QtBot, view: ChatView) -> None:
     text = "\n\n".join(f"{_long(12)}\n\n```py\nx = {n}\n```" for n in range(6))
-    view.chat_viewport.model.reset([UserRow("u", "go"), AssistantRow("a", text)])
+    view.chat_viewport.model.reset([UserRow(row_key("u"), "go"), AssistantRow(row_key("a"), text)])
     view.chat_viewport.show_row(0)
     view.setFocus()
     copied = []

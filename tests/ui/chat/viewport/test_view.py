@@ -13,6 +13,7 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -27,6 +28,7 @@ from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
 from tests.support.window.chat_geometry import hit_area_point as _hot_point
+from tests.support.window.chat_geometry import row_key
 from tests.support.window.chat_geometry import row_widget as _widget
 from tests.support.window.chat_geometry import text_point as _text_point
 
@@ -69,8 +71,10 @@ def view(qtbot: QtBot) -> Iterator[ChatView]:
 def _pairs(count: int) -> list[Row]:
     rows: list[Row] = []
     for number in range(count):
-        rows.append(UserRow(f"u{number}", f"question {number}"))
-        rows.append(AssistantRow(f"a{number}", f"answer {number}\n\n" + "Some words to fill the line. " * 12))
+        rows.append(UserRow(row_key(f"u{number}"), f"question {number}"))
+        rows.append(
+            AssistantRow(row_key(f"a{number}"), f"answer {number}\n\n" + "Some words to fill the line. " * 12)
+        )
     return rows
 
 
@@ -96,15 +100,17 @@ def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot,
     with qtbot.waitSignal(view.follow_changed):
         QTest.keyClick(view, Qt.Key.Key_PageUp)
     first = view.chat_viewport.scroll_layout.placed[0]
-    model.append(UserRow("new1", "hello"))
-    model.append(AssistantRow("new2", "long answer " * 200))
+    model.append(UserRow(row_key("new1"), "hello"))
+    model.append(AssistantRow(row_key("new2"), "long answer " * 200))
     assert view.chat_viewport.scroll_layout.placed[0] == first
     assert view._new_rows_button.isVisible()
     assert view._new_rows_button.text() == "2 new"
     QTest.mouseClick(view._new_rows_button, Qt.MouseButton.LeftButton)
     assert view.is_following
     assert not view._new_rows_button.isVisible()
-    assert "new2" in (view.chat_viewport.widget_pool.visible if view.chat_viewport.widget_pool else {})
+    assert row_key("new2") in (
+        view.chat_viewport.widget_pool.visible if view.chat_viewport.widget_pool else {}
+    )
 
 
 def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> None:
@@ -118,11 +124,11 @@ def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> 
 
 def test_a_streaming_answer_does_not_move_what_is_read(qtbot: QtBot, view: ChatView) -> None:
     model = view.chat_viewport.model
-    model.reset([*_pairs(20), AssistantRow("s", "", streaming=True)])
+    model.reset([*_pairs(20), AssistantRow(row_key("s"), "", streaming=True)])
     view.chat_viewport.show_row(4)
     before = view.chat_viewport.scroll_layout.placed[0]
     for _ in range(50):
-        model.stream("s", "more words\n\n")
+        model.stream(row_key("s"), "more words\n\n")
     view.model_updates.flush()
     assert view.chat_viewport.scroll_layout.placed[0] == before
 
@@ -143,21 +149,21 @@ def test_keys_scroll(qtbot: QtBot, view: ChatView) -> None:
 
 def test_jump_brings_a_row_to_the_top(view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(500))
-    assert view.jump_to("u250")
+    assert view.jump_to(row_key("u250"))
     assert view.chat_viewport.scroll_layout.placed[0].row_index in (499, 500)
-    assert not view.jump_to("nowhere")
+    assert not view.jump_to(row_key("nowhere"))
 
 
 def test_resizing_keeps_the_first_row(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(100))
-    view.jump_to("a50")
+    view.jump_to(row_key("a50"))
     row = view.chat_viewport.scroll_layout.placed[0].row_index
     view.resize(420, 500)
     assert view.chat_viewport.scroll_layout.placed[0].row_index == row
 
 
 def test_dragging_selects_across_messages_and_copies(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([UserRow("u", "ask this"), AssistantRow("a", MARKDOWN)])
+    view.chat_viewport.model.reset([UserRow(row_key("u"), "ask this"), AssistantRow(row_key("a"), MARKDOWN)])
     port = view.viewport()
     QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=_text_point(view, "u", "this"))
     QTest.mouseMove(port, _text_point(view, "a", "return 1", after=True))
@@ -171,7 +177,7 @@ def test_dragging_selects_across_messages_and_copies(qtbot: QtBot, view: ChatVie
 
 
 def test_a_double_click_selects_a_word(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", "one handover two")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), "one handover two")])
     point = _text_point(view, "a", "over")
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
     QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=point)
@@ -180,7 +186,10 @@ def test_a_double_click_selects_a_word(qtbot: QtBot, view: ChatView) -> None:
 
 def test_select_all_takes_the_message_first_then_everything(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
-        [UserRow("u", "ask"), AssistantRow("a", "reply | x |\n\n| a | b |\n|--|--|\n| 1 | 2 |")]
+        [
+            UserRow(row_key("u"), "ask"),
+            AssistantRow(row_key("a"), "reply | x |\n\n| a | b |\n|--|--|\n| 1 | 2 |"),
+        ]
     )
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=_text_point(view, "a", "reply"))
     QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
@@ -198,7 +207,7 @@ def test_copying_a_thousand_messages_takes_their_source(view: ChatView) -> None:
 
 
 def test_links_open_only_on_a_click_and_show_their_target(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", MARKDOWN)])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), MARKDOWN)])
     opened: list[str] = []
     view.link_activated.connect(opened.append)
     point = _text_point(view, "a", "site") + QPoint(5, 0)
@@ -217,7 +226,7 @@ def test_documents_hold_no_image_and_no_foreign_link(view: ChatView) -> None:
         "<img src='file:///etc/passwd'>\n\n![x](file:///etc/passwd) [y](javascript:alert(1))\n\n"
         "![z](https://evil.example/leak.png)\n\n<script>steal()</script>\n\nafter"
     )
-    view.chat_viewport.model.reset([UserRow("u", hostile), AssistantRow("a", hostile)])
+    view.chat_viewport.model.reset([UserRow(row_key("u"), hostile), AssistantRow(row_key("a"), hostile)])
     for key in ("u", "a"):
         sheet = _widget(view, key).item
         assert sheet is not None
@@ -230,7 +239,9 @@ def test_documents_hold_no_image_and_no_foreign_link(view: ChatView) -> None:
 
 
 def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView) -> None:
-    row = ToolRow("t", "c", "bash", "ls", "ok", "head line", "tail line", 900, digest=DIGEST, badge="cached")
+    row = ToolRow(
+        row_key("t"), "c", "bash", "ls", "ok", "head line", "tail line", 900, digest=DIGEST, badge="cached"
+    )
     view.chat_viewport.model.reset([row])
     _click(qtbot, view, "t", "open:card")
     words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
@@ -252,7 +263,7 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
 
 def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
-        [ApprovalRow("p", "call", "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
+        [ApprovalRow(row_key("p"), "call", "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
     )
     decided: list[tuple[str, str, int]] = []
     view.approval_decided.connect(lambda *answer: decided.append(answer))
@@ -275,7 +286,7 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
 def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtBot, view: ChatView) -> None:
     offers = ("Run: git log -3", "Run commands like: git log *, in the sandbox")
     row = ApprovalRow(
-        "p", "call", "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
+        row_key("p"), "call", "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
     )
     view.chat_viewport.model.reset([row])
     decided: list[tuple[str, str, int]] = []
@@ -297,20 +308,20 @@ def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtB
 def test_actions_name_their_row(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
-            DividerRow("d", "handover", "12-148 handed over", actions=("view", "undo")),
-            NoticeRow("n", "error", "It broke.", "Why", "Do this", ("retry",)),
+            DividerRow(row_key("d"), "handover", "12-148 handed over", actions=("view", "undo")),
+            NoticeRow(row_key("n"), "error", "It broke.", "Why", "Do this", ("retry",)),
         ]
     )
-    done: list[tuple[str, str]] = []
+    done: list[tuple[RowKey, str]] = []
     view.action_triggered.connect(lambda key, action: done.append((key, action)))
     _click(qtbot, view, "d", "action:undo")
     _click(qtbot, view, "n", "action:retry")
-    assert done == [("d", "undo"), ("n", "retry")]
+    assert done == [(row_key("d"), "undo"), (row_key("n"), "retry")]
 
 
 def test_copy_button_takes_the_code_as_it_was_written(qtbot: QtBot, view: ChatView) -> None:
     line = "x" * 5_000
-    view.chat_viewport.model.reset([AssistantRow("a", f"```\n{line}\n\tend\n```")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), f"```\n{line}\n\tend\n```")])
     view.chat_viewport.show_row(0)
     _click(qtbot, view, "a", "0:copy")
     assert QGuiApplication.clipboard().text() == f"{line}\n\tend"
@@ -318,7 +329,7 @@ def test_copy_button_takes_the_code_as_it_was_written(qtbot: QtBot, view: ChatVi
 
 def test_long_lines_are_folded_for_display_only(view: ChatView) -> None:
     word = "y" * 7_000
-    view.chat_viewport.model.reset([AssistantRow("a", f"{word} z\n\n```\n{word}\n```")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), f"{word} z\n\n```\n{word}\n```")])
     sheet = view.chat_viewport.item(0)
     for text in sheet.texts:
         block = text.document.begin()
@@ -341,30 +352,30 @@ def _plain(document: QTextDocument) -> str:
 def test_a_stream_ends_as_it_would_have_been_rendered_at_once(view: ChatView) -> None:
     text = MARKDOWN + "\n\n```bash\nls -l\n" + "echo 1\n" * 40 + "```\n1. last\n   ```py\n   x\n   ```\n"
     model = view.chat_viewport.model
-    model.reset([AssistantRow("s", "", streaming=True)])
+    model.reset([AssistantRow(row_key("s"), "", streaming=True)])
     for at in range(0, len(text), 7):
-        model.stream("s", text[at : at + 7])
+        model.stream(row_key("s"), text[at : at + 7])
         if at % 3 == 0:
             view.model_updates.flush()
-    model.replace("s", AssistantRow("s", text))
+    model.replace(row_key("s"), AssistantRow(row_key("s"), text))
     streamed, height = _rendered(view, 0), view.chat_viewport.item(0).height
-    model.reset([AssistantRow("s", text)])
+    model.reset([AssistantRow(row_key("s"), text)])
     assert _rendered(view, 0) == streamed
     assert view.chat_viewport.item(0).height == height
 
 
 def test_streamed_text_arrives_by_itself_at_the_flush(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("s", "Hel", streaming=True)])
-    view.chat_viewport.model.stream("s", "lo **you**")
+    view.chat_viewport.model.reset([AssistantRow(row_key("s"), "Hel", streaming=True)])
+    view.chat_viewport.model.stream(row_key("s"), "lo **you**")
     qtbot.waitUntil(lambda: [text.text() for text in view.chat_viewport.item(0).texts] == ["Hello you"])
 
 
 def test_an_evicted_stream_loses_and_doubles_nothing(view: ChatView) -> None:
     model = view.chat_viewport.model
-    model.reset([AssistantRow("s", "a", streaming=True)])
-    model.stream("s", "b")
-    view.chat_viewport.item_cache.drop("s")
-    model.stream("s", "c")
+    model.reset([AssistantRow(row_key("s"), "a", streaming=True)])
+    model.stream(row_key("s"), "b")
+    view.chat_viewport.item_cache.drop(row_key("s"))
+    model.stream(row_key("s"), "c")
     view.chat_viewport.item(0)
     view.model_updates.flush()
     assert [text.text() for text in view.chat_viewport.item(0).texts] == ["abc"]
@@ -372,7 +383,7 @@ def test_an_evicted_stream_loses_and_doubles_nothing(view: ChatView) -> None:
 
 def test_theme_switch_keeps_the_place_and_recolours(view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(100))
-    view.jump_to("a40")
+    view.jump_to(row_key("a40"))
     before = view.chat_viewport.scroll_layout.placed[0]
     view.set_theme(DARK)
     assert view.chat_viewport.scroll_layout.placed[0] == before
@@ -381,7 +392,7 @@ def test_theme_switch_keeps_the_place_and_recolours(view: ChatView) -> None:
 
 
 def test_code_is_coloured_after_it_is_shown(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([AssistantRow("a", "```python\ndef f():\n    return 1\n```")])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), "```python\ndef f():\n    return 1\n```")])
     block = view.chat_viewport.item(0).texts[0].document.begin()
     assert block.layout().formats() == []
     qtbot.waitUntil(lambda: len(block.layout().formats()) >= 2)
@@ -390,7 +401,7 @@ def test_code_is_coloured_after_it_is_shown(qtbot: QtBot, view: ChatView) -> Non
 
 def test_a_theme_switch_while_code_waits_for_its_colours(qtbot: QtBot, view: ChatView) -> None:
     text = "```python\n" + "def f():\n    return 1\n" * 300 + "```"
-    view.chat_viewport.model.reset([AssistantRow("a", text)])
+    view.chat_viewport.model.reset([AssistantRow(row_key("a"), text)])
     view.chat_viewport.item(0)
     view.set_theme(DARK)
     block = view.chat_viewport.item(0).texts[0].document.lastBlock()
@@ -399,7 +410,7 @@ def test_a_theme_switch_while_code_waits_for_its_colours(qtbot: QtBot, view: Cha
 
 
 def test_tab_leaves_the_conversation_after_its_last_button(qtbot: QtBot, view: ChatView) -> None:
-    view.chat_viewport.model.reset([ToolRow("t", "c", "bash", "ls", "ok", "x")])
+    view.chat_viewport.model.reset([ToolRow(row_key("t"), "c", "bash", "ls", "ok", "x")])
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     assert _widget(view, "t").has_keyboard()
@@ -411,7 +422,7 @@ def test_a_row_removed_above_does_not_move_what_is_read(view: ChatView) -> None:
     view.chat_viewport.model.reset(_pairs(40))
     view.chat_viewport.show_row(40, 30.0)
     key, top = view.chat_viewport.model.raw_row(40).key, view.chat_viewport.scroll_layout.placed[-1].y
-    view.chat_viewport.model.remove("u3")
+    view.chat_viewport.model.remove(row_key("u3"))
     assert view.chat_viewport.model.index_of(key) == 39
     assert view.chat_viewport.scroll_layout.placed[-1].y == top
 
@@ -419,15 +430,15 @@ def test_a_row_removed_above_does_not_move_what_is_read(view: ChatView) -> None:
 def test_rows_come_change_and_go(view: ChatView) -> None:
     model = view.chat_viewport.model
     model.reset([])
-    model.append(UserRow("u", "hi"))
-    model.append(ToolRow("t", "c", "bash", "ls", "running"))
-    model.replace("t", ToolRow("t", "c", "bash", "ls", "ok", "out"))
+    model.append(UserRow(row_key("u"), "hi"))
+    model.append(ToolRow(row_key("t"), "c", "bash", "ls", "running"))
+    model.replace(row_key("t"), ToolRow(row_key("t"), "c", "bash", "ls", "ok", "out"))
     assert _widget(view, "t").accessibleName().endswith("done")
-    model.remove("t")
+    model.remove(row_key("t"))
     assert view.chat_viewport.widget_pool is not None
-    assert set(view.chat_viewport.widget_pool.visible) == {"u"}
+    assert set(view.chat_viewport.widget_pool.visible) == {row_key("u")}
     QGuiApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))
     with pytest.raises(ValueError, match="taken"):
-        model.append(UserRow("u", "again"))
+        model.append(UserRow(row_key("u"), "again"))
     with pytest.raises(TypeError):
-        model.stream("u", "x")
+        model.stream(row_key("u"), "x")

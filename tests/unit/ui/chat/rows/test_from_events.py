@@ -33,6 +33,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.cache.source import content_states
+from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
@@ -64,7 +65,7 @@ from tests.support.rewrite_histories import choose_form, histories_with_rewrites
 @given(histories())
 def test_rows_are_the_same_read_whole_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
     rows, transcript = ChatRows(), Transcript()
-    shown: dict[str, Row] = {}
+    shown: dict[RowKey, Row] = {}
     for recorded in simulator.log:
         transcript.apply(recorded)
         for row in rows.apply(recorded, transcript):
@@ -77,7 +78,7 @@ def test_rows_are_the_same_read_whole_or_one_event_at_a_time(simulator: SessionS
 @given(histories_with_rewrites())
 def test_any_rewrite_gives_the_same_rows_whole_or_one_event_at_a_time(simulator: SessionSimulator) -> None:
     rows, transcript = ChatRows(), Transcript()
-    shown: dict[str, Row] = {}
+    shown: dict[RowKey, Row] = {}
     for recorded in simulator.log:
         transcript.apply(recorded)
         for row in rows.apply(recorded, transcript):
@@ -145,7 +146,7 @@ def test_a_call_says_when_its_arguments_stand_as_markers(simulator: SessionSimul
         if not isinstance(recorded.event, AssistantSpoke):
             continue
         for call in recorded.event.calls:
-            row = rows[f"t{recorded.seq}:{call.id}"]
+            row = rows[RowKey(recorded.seq, call.id, "call")]
             entry = live.get(recorded.seq)
             sent = {one.id: one.arguments for one in render_message(entry, known).calls} if entry else {}
             assert row.arguments_cached == (call.id in sent and sent[call.id] != call.arguments)
