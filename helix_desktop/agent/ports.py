@@ -10,17 +10,14 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
+from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
-    CacheEntry,
     Content,
     EntryFilter,
     EntryOrder,
-    EntryPage,
     HandoverHit,
-    SearchResults,
     SessionSummary,
-    StoreTotals,
 )
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.domain.store.retention import (
@@ -165,7 +162,7 @@ class StoreRedaction(Protocol):
         ...
 
 
-class Store(Protocol):
+class Store(ContentReader, Protocol):
     """The durable store of one workspace. Every method may raise StoreClosed."""
 
     @property
@@ -206,63 +203,14 @@ class Store(Protocol):
         """Return all sessions except those in the trash, last updated first."""
         ...
 
-    async def get(self, digest: str) -> bytes:
-        """Return a full digest's verified bytes. Raises DigestUnknown (with near matches), ContentDamaged."""
-        ...
-
-    async def entry(self, digest: str) -> CacheEntry:
-        """Return a content's metadata. Raises DigestUnknown."""
-        ...
-
-    async def find(self, prefix: str, limit: int = 20) -> list[str]:
-        """Return the digests that begin with `prefix` (1 to 64 hex digits), in order, at most `limit`."""
-        ...
-
-    async def page(
-        self,
-        cursor: str = "",
-        limit: int = 200,
-        order: EntryOrder = "newest",
-        prefix: str = "",
-        entry_filter: EntryFilter = DEFAULT_FILTER,
-    ) -> EntryPage:
-        """Return entries that match a filter, in an order or (with a prefix) by digest, from a cursor on.
-
-        Raises ValueError for the cursor of another order.
-        """
-        ...
-
     async def digests(
         self, order: EntryOrder = "newest", entry_filter: EntryFilter = DEFAULT_FILTER
     ) -> bytes:
         """Return the digests of all entries that match, in order: 32 bytes each, joined."""
         ...
 
-    async def tools(self) -> tuple[str, ...]:
-        """Return the names of all tools that stored an entry, in order."""
-        ...
-
-    async def search(
-        self,
-        query: str,
-        entry_filter: EntryFilter = DEFAULT_FILTER,
-        limit: int = 20,
-        cursor: str = "",
-        should_continue: Callable[[int], bool] = lambda _: True,
-    ) -> SearchResults:
-        """Return the newest contents that hold all words of a query, from a cursor on; each is read.
-
-        Ends at `limit` hits or when `should_continue`, called with the size of the next content, returns
-        False. Raises InvalidInput for a query without words, ValueError for an invalid cursor.
-        """
-        ...
-
     async def search_handovers(self, query: str, limit: int = 20) -> tuple[HandoverHit, ...]:
         """Return the newest handovers that hold all words of a query. Raises InvalidInput."""
-        ...
-
-    async def totals(self) -> StoreTotals:
-        """Return the counts and sizes of the whole store."""
         ...
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:

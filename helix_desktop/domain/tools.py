@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Literal
 
 import msgspec
@@ -29,6 +29,9 @@ _ANY_USE_TEXTS: Mapping[str, str] = {
 
 OutputCallback = Callable[[str], None]
 """Receive chunks of a call's output while it runs, in order; some are dropped in a flood."""
+
+CountTokens = Callable[[Sequence[str]], Awaitable[list[int]]]
+"""Return the number of tokens of each text."""
 
 STOPPED = "the person stopped this call"
 """The message of a cancel that ends one call alone: a tool may then answer with what it has so far."""

@@ -192,7 +192,9 @@ class StreamedModel:
         self, status: int, body: str, headers: Mapping[str, str], has_images: bool
     ) -> ModelError | TransientError:
         return self._endpoint.error_for_status(
-            *(status, body, headers),
+            status,
+            body,
+            headers,
             model=self._info.name,
             now_s=self._retry_policy.now(),
             has_images=has_images,

@@ -39,8 +39,7 @@ from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import open_as_owner, open_store
 from helix_desktop.store.remote.shared_store import SharedStore
-from helix_desktop.tools.no_tools import NoTools
-from helix_desktop.tools.registry import parse_description
+from helix_desktop.tools.registry import ToolRegistry, parse_description
 from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
@@ -142,7 +141,7 @@ class AppServices:
             self.tools.register(workspace_id, tools)
         session_services = SessionServices(
             store=store,
-            tools=tools or NoTools(),
+            tools=tools or ToolRegistry(),
             counter=self.counter,
             permissions=SavedRules(self.registry, workspace_id),
             clock=now_ms,

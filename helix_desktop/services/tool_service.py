@@ -9,15 +9,16 @@ from pathlib import Path
 
 from helix_desktop.agent.tool_calls.toolset import Toolset
 from helix_desktop.config.paths import DataDir, resources_dir
+from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.domain.tools import CountTokens
 from helix_desktop.services.sample_python import with_sample_python
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
-from helix_desktop.tools.access import ToolAccess
-from helix_desktop.tools.cache.port import Cache, CountTokens
 from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import SandboxKind, SandboxScope, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import temporary_base
-from helix_desktop.tools.workspace_tools import WorkspaceTools
+from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -36,18 +37,19 @@ class ToolService:
         self.sandboxes = SandboxProvider(hidden=(data.root, temporary_base()))
         self._toolsets: dict[str, Toolset] = {}
 
-    def create_tools(self, workspace_id: str, root: Path, store: Cache) -> WorkspaceTools:
+    def create_tools(self, workspace_id: str, root: Path, contents: ContentReader) -> ToolRegistry:
         """Return the tools of the workspace whose folder is `root`."""
         data = self._data
-        return WorkspaceTools(
-            root,
-            store,
+        setup = ToolSetup(
             resources_dir() / "prompts" / "tools",
             self._count,
             protected=(data.settings_file, data.workspaces_dir, data.logs_dir),
             environ=with_sample_python(os.environ) if self._registry.get(workspace_id).demo else None,
-            access=ToolAccess(self.sandboxes, lambda: self.grants(workspace_id), (WebFetcher(), resolve)),
+            sandbox_provider=self.sandboxes,
+            current_grants=lambda: self.grants(workspace_id),
+            web=(WebFetcher(), resolve),
         )
+        return create_workspace_tools(root, contents, setup)
 
     def register(self, workspace_id: str, toolset: Toolset) -> None:
         """Register the tools of an open workspace, so that they follow its grants."""

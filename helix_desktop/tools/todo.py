@@ -23,8 +23,11 @@ class TodoArguments(Arguments, frozen=True):
     items: Annotated[tuple[TodoItem, ...], msgspec.Meta(min_length=1, max_length=_MAX_ITEMS)]
 
 
-class Todo(UnguardedTool):
+class Todo(UnguardedTool[TodoArguments]):
     """Returns the current list, so that the newest one is in the window."""
+
+    name = "todo"
+    arguments_type = TodoArguments
 
     async def run(
         self, call_id: str, args: TodoArguments, on_output: OutputCallback = ignore_output

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Protocol, TypeVar
+from abc import ABC, abstractmethod
+from typing import ClassVar, Generic, TypeVar
 
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult
 from helix_desktop.tools.arguments import Arguments
 
-Args_contra = TypeVar("Args_contra", bound=Arguments, contravariant=True)
+Args = TypeVar("Args", bound=Arguments)
 
 
-class Tool(Protocol[Args_contra]):
-    """One thing the agent can do."""
+class Tool(ABC, Generic[Args]):
+    """One thing the agent can do, under a name, with arguments of one type."""
 
-    async def approval_request(self, call_id: str, args: Args_contra) -> ApprovalRequest | None:
+    name: ClassVar[str]
+    arguments_type: ClassVar[type[Arguments]]
+
+    @property
+    def is_offered(self) -> bool:
+        """True if the model is offered it now."""
+        return True
+
+    @abstractmethod
+    async def approval_request(self, call_id: str, args: Args) -> ApprovalRequest | None:
         """Return the approval request of a call; None when it needs none. Raises ToolError."""
-        ...
 
-    async def run(self, call_id: str, args: Args_contra, on_output: OutputCallback) -> ToolResult:
+    @abstractmethod
+    async def run(self, call_id: str, args: Args, on_output: OutputCallback) -> ToolResult:
         """Run the call; `on_output` gets the output while it arrives. Raises ToolError."""
-        ...
 
 
-class UnguardedTool:
+class UnguardedTool(Tool[Args]):
     """A tool that changes nothing and needs no approval."""
 
-    async def approval_request(self, call_id: str, args: Arguments) -> ApprovalRequest | None:
+    async def approval_request(self, call_id: str, args: Args) -> ApprovalRequest | None:
         """Return None: no approval is needed."""
         return None

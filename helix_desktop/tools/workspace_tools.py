@@ -1,90 +1,107 @@
-"""The registry of the agent's tools in one workspace."""
+"""Which tools there are: those of a workspace's agent, and those on its cache alone."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from helix_desktop.domain.messages import ToolSpec
-from helix_desktop.tools.access import ToolAccess
-from helix_desktop.tools.cache.port import Cache, CountTokens
-from helix_desktop.tools.cache.registry import cache_tools
-from helix_desktop.tools.files.edit import (
-    EditFile,
-    MultiEdit,
-    MultiEditArguments,
-    WriteFile,
-    WriteFileArguments,
-)
-from helix_desktop.tools.files.find import FindFiles, FindFilesArguments
+from helix_desktop.domain.store.content_reader import ContentReader
+from helix_desktop.domain.tools import CountTokens
+from helix_desktop.tools.cache.list import ListCachedContent
+from helix_desktop.tools.cache.recall import RecallCachedContent
+from helix_desktop.tools.cache.search import SearchCachedContent
+from helix_desktop.tools.files.edit import EditFile, MultiEdit, WriteFile
+from helix_desktop.tools.files.find import FindFiles
 from helix_desktop.tools.files.jail import Jail
 from helix_desktop.tools.files.jail_posix import PosixJail
 from helix_desktop.tools.files.jail_windows import WindowsJail
 from helix_desktop.tools.files.paths import startup_files
-from helix_desktop.tools.files.read import ListDirectory, ListDirectoryArguments, ReadFile, ReadFileArguments
-from helix_desktop.tools.files.replace import Edit
-from helix_desktop.tools.files.search_text import SearchText, SearchTextArguments
+from helix_desktop.tools.files.read import ListDirectory, ReadFile
+from helix_desktop.tools.files.search_text import SearchText
+from helix_desktop.tools.grants import CurrentGrants, ToolGrants
 from helix_desktop.tools.process.environment import clean_environment
 from helix_desktop.tools.process.ripgrep import Ripgrep, find_ripgrep
-from helix_desktop.tools.registry import RegisteredTool, ToolRegistry
-from helix_desktop.tools.shell.run_command import CommandContext, RunCommand, RunCommandArguments
+from helix_desktop.tools.registry import ToolRegistry, spec_of
+from helix_desktop.tools.shell.run_command import CommandContext, RunCommand
+from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, no_sandbox_provider
 from helix_desktop.tools.shell.scratch import ScratchDir
-from helix_desktop.tools.todo import Todo, TodoArguments
-from helix_desktop.tools.web.fetch_url import NAME as FETCH
-from helix_desktop.tools.web.fetch_url import FetchUrl, FetchUrlArguments
+from helix_desktop.tools.todo import Todo
+from helix_desktop.tools.tool import Tool
+from helix_desktop.tools.web.fetch_url import Fetcher, FetchUrl, Resolve
+
+_CACHE_TOOLS: tuple[type[Tool[Any]], ...] = (RecallCachedContent, SearchCachedContent, ListCachedContent)
 
 
-class WorkspaceTools(ToolRegistry):
-    """The tools of the workspace at `root`.
+@dataclass(frozen=True)
+class ToolSetup:
+    """What a workspace's tools are made with; `descriptions` holds one Markdown file per tool.
 
-    `descriptions` holds one Markdown file per tool; `count_tokens` counts tokens; `protected` paths are
-    neither read nor written (the program's own data). Files that the system obeys unasked, such as
-    `.git/hooks`, are never written. `environ` (the process's own by default) is what commands inherit,
-    cleaned of secrets; `access` holds the sandbox (none by default) and the fetcher of pages.
+    `protected` paths are neither read nor written (the program's own data). `environ` (the process's own by
+    default) is what commands inherit, cleaned of secrets. Without `web` there is no fetch tool.
     """
 
-    def __init__(
-        self,
-        root: Path,
-        store: Cache,
-        descriptions: Path,
-        count_tokens: CountTokens,
-        protected: tuple[Path, ...] = (),
-        environ: Mapping[str, str] | None = None,
-        access: ToolAccess | None = None,
-    ) -> None:
-        access = access or ToolAccess()
-        environment = clean_environment(os.environ if environ is None else environ)
-        jail = open_jail(root, protected)
-        command_context = CommandContext(
-            root.resolve(), jail, access.sandbox_provider, access.current_grants, ScratchDir()
-        )
-        ripgrep = Ripgrep(find_ripgrep(), environment)
-        tools = (
-            RegisteredTool("read_file", ReadFileArguments, ReadFile(jail)),
-            RegisteredTool("list_directory", ListDirectoryArguments, ListDirectory(jail)),
-            RegisteredTool("find_files", FindFilesArguments, FindFiles(jail, ripgrep)),
-            RegisteredTool("search_text", SearchTextArguments, SearchText(jail, ripgrep)),
-            RegisteredTool("write_file", WriteFileArguments, WriteFile(jail)),
-            RegisteredTool("edit_file", Edit, EditFile(jail)),
-            RegisteredTool("multi_edit", MultiEditArguments, MultiEdit(jail)),
-            RegisteredTool("run_command", RunCommandArguments, RunCommand(command_context, environment)),
-            RegisteredTool("todo", TodoArguments, Todo()),
-            *(
-                (RegisteredTool(FETCH, FetchUrlArguments, FetchUrl(*access.web, access.current_grants)),)
-                if access.web
-                else ()
-            ),
-        )
-        self._current_grants = access.current_grants
-        super().__init__((*tools, *cache_tools(store, count_tokens, ripgrep)), descriptions)
+    descriptions: Path
+    count_tokens: CountTokens
+    protected: tuple[Path, ...] = ()
+    environ: Mapping[str, str] | None = None
+    sandbox_provider: SandboxProvider = field(default_factory=no_sandbox_provider)
+    current_grants: CurrentGrants = ToolGrants
+    web: tuple[Fetcher, Resolve] | None = None
 
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        """The tool specs sent to the model, always in the same order; no fetch_url where it is off."""
-        fetch = self._current_grants().fetch
-        return tuple(spec for spec in super().specs if fetch or spec.name != FETCH)
+
+def create_workspace_tools(root: Path, contents: ContentReader, setup: ToolSetup) -> ToolRegistry:
+    """Return the tools of the workspace at `root`.
+
+    Files that the system obeys unasked, such as `.git/hooks`, are never written.
+    """
+    environment = clean_environment(os.environ if setup.environ is None else setup.environ)
+    grants = setup.current_grants
+    jail = open_jail(root, setup.protected)
+    ripgrep = Ripgrep(find_ripgrep(), environment)
+    commands = CommandContext(root.resolve(), jail, environment, setup.sandbox_provider, grants, ScratchDir())
+    tools: list[Tool[Any]] = [
+        ReadFile(jail),
+        ListDirectory(jail),
+        FindFiles(jail, ripgrep),
+        SearchText(jail, ripgrep),
+        WriteFile(jail),
+        EditFile(jail),
+        MultiEdit(jail),
+        RunCommand(commands),
+        Todo(),
+    ]
+    if setup.web:
+        fetcher, resolve = setup.web
+        tools.append(FetchUrl(fetcher, resolve, grants))
+    cache_tools = _create_cache_tools(contents, setup.count_tokens, ripgrep)
+    return ToolRegistry([*tools, *cache_tools], setup.descriptions)
+
+
+def create_cache_tools(
+    contents: ContentReader, descriptions: Path, count_tokens: CountTokens
+) -> ToolRegistry:
+    """Return the tools on a workspace's cache alone, for other programs."""
+    ripgrep = Ripgrep(find_ripgrep(), clean_environment(os.environ))
+    return ToolRegistry(_create_cache_tools(contents, count_tokens, ripgrep), descriptions)
+
+
+def cache_tool_specs(descriptions: Path) -> tuple[ToolSpec, ...]:
+    """Return the specs of the tools on a cache, as they are sent to a model."""
+    return tuple(spec_of(tool, descriptions) for tool in _CACHE_TOOLS)
+
+
+def _create_cache_tools(
+    contents: ContentReader, count_tokens: CountTokens, ripgrep: Ripgrep
+) -> tuple[Tool[Any], ...]:
+    return (
+        RecallCachedContent(contents, count_tokens, ripgrep),
+        SearchCachedContent(contents, count_tokens),
+        ListCachedContent(contents),
+    )
 
 
 def open_jail(root: Path, protected: tuple[Path, ...] = ()) -> Jail:

@@ -31,9 +31,9 @@ from helix_desktop.store.remote.frames import PROTOCOL_VERSION, encode_frame, en
 from helix_desktop.store.remote.handshake import Challenge, ClientProof, OwnerProof
 from helix_desktop.store.remote.rpc_errors import RpcError, from_rpc_error, to_rpc_error
 from helix_desktop.store.remote.rpc_methods import METHODS, RpcAnswer, RpcRequest
-from helix_desktop.tools.cache.registry import cache_specs
 from helix_desktop.tools.grants import ToolGrants
 from helix_desktop.tools.registry import parse_description
+from helix_desktop.tools.workspace_tools import cache_tool_specs
 from tests.support.interface_golden import (
     Rows,
     assert_matches_golden,
@@ -143,7 +143,7 @@ class _Shelf:
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         """The tools in their order."""
-        return cache_specs(DESCRIPTIONS)
+        return cache_tool_specs(DESCRIPTIONS)
 
     async def run(self, call: ToolCall) -> ToolResult:
         """Refuse: nothing is called here."""

@@ -35,7 +35,7 @@ from helix_desktop.providers.retry import RetryPolicy
 from helix_desktop.providers.streaming import StreamedModel
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.tools.workspace_tools import WorkspaceTools
+from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 from tests.support.agent_rig import MemoryRules, disable_spend_approval
 from tests.support.conversation_rig import ConversationRig
 from tests.support.model_servers.chat_server import ChatServer, ReceivedRequest, Reply, Script
@@ -236,7 +236,7 @@ def _counter() -> TiktokenCounter:
 
 def _create_workspace(root: Path, store: LevelDbStore, policy: ContextPolicy) -> OpenWorkspace:
     counter = _counter()
-    tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", counter.count)
+    tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
     parts = SessionServices(
         store, tools, counter, MemoryRules(), lambda: next(clock), load_prompts(), FixedApprover("once")

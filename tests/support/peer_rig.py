@@ -21,7 +21,7 @@ from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
-from helix_desktop.tools.workspace_tools import WorkspaceTools
+from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 from tests.support.agent_rig import MemoryRules
 from tests.support.conversation_rig import ConversationRig
 from tests.support.message_linter import lint, lint_alternating, lint_items
@@ -105,7 +105,9 @@ async def peer_rig(
     root.mkdir(parents=True, exist_ok=True)
     http = HttpClient(timeouts)
     store = await LevelDbStore.open(folder / "store", WORKSPACE)
-    tools: Tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", token_counter().count)
+    tools: Tools = create_workspace_tools(
+        root, store, ToolSetup(RESOURCES / "prompts" / "tools", token_counter().count)
+    )
     clock = itertools.count(1_750_000_000_000, 1_000)  # a second passes each time somebody looks
     parts = SessionServices(
         store,

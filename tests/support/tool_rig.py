@@ -11,6 +11,7 @@ from helix_desktop.domain.digest import digest_of, first_line
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.search_query import parse_query
+from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
     CacheEntry,
@@ -23,9 +24,8 @@ from helix_desktop.domain.store.entries import (
 )
 from helix_desktop.domain.store.entry_order import matches_filter
 from helix_desktop.domain.text_search import find_matches
-from helix_desktop.tools.access import ToolAccess
-from helix_desktop.tools.cache.port import Cache
-from helix_desktop.tools.workspace_tools import WorkspaceTools
+from helix_desktop.tools.registry import ToolRegistry
+from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 
 DESCRIPTIONS_DIR = Path(__file__).parents[2] / "resources" / "prompts" / "tools"
 
@@ -104,13 +104,10 @@ async def estimate_tokens(texts: Sequence[str]) -> list[int]:
     return [-(-len(text) // 4) for text in texts]
 
 
-def make_tools(root: Path, cache: Cache | None = None, **options: Any) -> WorkspaceTools:
-    """The real tools on a folder, with the shipped descriptions; what Reach takes may be given too."""
-    far = {
-        name: options.pop(name) for name in ("sandbox_provider", "current_grants", "web") if name in options
-    }
-    options |= {"access": ToolAccess(**far)} if far else {}
-    return WorkspaceTools(root, cache or MemoryCache(), DESCRIPTIONS_DIR, estimate_tokens, **options)
+def make_tools(root: Path, cache: ContentReader | None = None, **options: Any) -> ToolRegistry:
+    """The real tools on a folder, with the shipped descriptions; `options` are those of ToolSetup."""
+    setup = ToolSetup(DESCRIPTIONS_DIR, estimate_tokens, **options)
+    return create_workspace_tools(root, cache or MemoryCache(), setup)
 
 
 def make_call(name: str, **arguments: Any) -> ToolCall:

@@ -152,7 +152,9 @@ class Hub:
         if not tool.claims_read_only:  # a claim is no proof: it only limits the suggestions
             rules = rules[:1]
         return ApprovalRequest(
-            *(call.id, call.name, f"{entry.name}: {tool.tool}"),
+            call.id,
+            call.name,
+            f"{entry.name}: {tool.tool}",
             summary=f"{entry.name}: {tool.title}",
             detail=_format_arguments(call.arguments),
             rule=rules[0],

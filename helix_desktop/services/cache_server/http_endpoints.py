@@ -13,12 +13,12 @@ from helix_desktop import __version__
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.secrets import SecretStore
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.domain.tools import CountTokens
 from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
 from helix_desktop.services.cache_server.tools import CacheServerTools
 from helix_desktop.services.own_command import own_command
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.tools.cache.port import CountTokens
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 BorrowStore = Callable[[str], AbstractAsyncContextManager[AnyStore]]

@@ -5,10 +5,9 @@ from __future__ import annotations
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import DigestUnknown, StoreClosed, StoreWriteFailed
 from helix_desktop.domain.messages import ToolCall, ToolSpec
-from helix_desktop.domain.tools import ToolResult
+from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
-from helix_desktop.tools.cache.port import CountTokens
-from helix_desktop.tools.cache.registry import cache_registry, cache_specs
+from helix_desktop.tools.workspace_tools import cache_tool_specs, create_cache_tools
 
 CACHE_SERVER_SESSION = "mcp"
 """The session under which recalls by other programs are counted: none has such an id."""
@@ -20,7 +19,7 @@ class CacheServerTools:
     def __init__(self, store: LazyStore, count: CountTokens) -> None:
         self._store, self._count = store, count
         self._descriptions = resources_dir() / "prompts" / "tools"
-        self._specs = cache_specs(self._descriptions)
+        self._specs = cache_tool_specs(self._descriptions)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -37,7 +36,7 @@ class CacheServerTools:
     async def _run(self, call: ToolCall) -> ToolResult:
         async with self._store.acquire() as store:
             try:
-                result = await cache_registry(store, self._descriptions, self._count).run(call)
+                result = await create_cache_tools(store, self._descriptions, self._count).run(call)
                 await _count_recall(store, result)
             except StoreClosed:
                 await self._store.discard(store)

@@ -10,6 +10,7 @@ import msgspec
 
 from helix_desktop.domain.digest import ellipsize, format_bytes
 from helix_desktop.domain.errors import StoreError, ToolError
+from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
     CacheEntry,
     ContentKind,
@@ -21,7 +22,6 @@ from helix_desktop.domain.store.entries import (
 from helix_desktop.domain.tools import OutputCallback, ToolResult
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
-from helix_desktop.tools.cache.port import Cache
 from helix_desktop.tools.tool import UnguardedTool
 
 _LISTED_KINDS: tuple[ContentKind, ...] = ("output", "argument")  # what tools and agent made: no indexes
@@ -45,17 +45,20 @@ class ListCacheArguments(Arguments, frozen=True):
     cursor: str = ""
 
 
-class ListCachedContent(UnguardedTool):
+class ListCachedContent(UnguardedTool[ListCacheArguments]):
     """Lists the entries of a cache; it has access to its workspace's store only."""
 
-    def __init__(self, cache: Cache) -> None:
-        self._cache = cache
+    name = "list_cached_content"
+    arguments_type = ListCacheArguments
+
+    def __init__(self, contents: ContentReader) -> None:
+        self._contents = contents
 
     async def run(self, call_id: str, args: ListCacheArguments, on_output: OutputCallback) -> ToolResult:
         """Return a page of entries with their hashes, and the next cursor. Raises ToolError."""
         try:
             page = await self._page(args)
-            total = (await self._cache.totals()).entries
+            total = (await self._contents.totals()).entries
         except StoreError as error:
             raise ToolError(error.what, error.why, error.fix) from error
         text = "\n".join([_head(args, page), *map(_line, page.entries), _foot(args, page, total)])
@@ -67,7 +70,9 @@ class ListCachedContent(UnguardedTool):
         try:
             if cursor and _CURSOR.fullmatch(cursor) is None:
                 raise ValueError(cursor)
-            return await self._cache.page(cursor, args.limit, _ORDERS[args.order], entry_filter=entry_filter)
+            return await self._contents.page(
+                cursor, args.limit, _ORDERS[args.order], entry_filter=entry_filter
+            )
         except ValueError as error:
             raise ToolError(
                 f"{args.cursor[:80]!r} is not a cursor of this list.",

@@ -15,11 +15,11 @@ import msgspec
 from helix_desktop.domain.digest import HEX_DIGITS, MIN_PREFIX, format_bytes, is_digest_prefix
 from helix_desktop.domain.errors import ContentRedacted, StoreError, ToolError
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, identify_image
+from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import CacheEntry
-from helix_desktop.domain.tools import OutputCallback, ToolResult, ignore_output
+from helix_desktop.domain.tools import CountTokens, OutputCallback, ToolResult, ignore_output
 from helix_desktop.tools.arguments import Arguments, Line
 from helix_desktop.tools.cache.paging import Paginator, TextPage, decode_lines, release_lines
-from helix_desktop.tools.cache.port import Cache, CountTokens
 from helix_desktop.tools.cache.regex_lines import find_lines
 from helix_desktop.tools.process.ripgrep import Ripgrep
 from helix_desktop.tools.tool import UnguardedTool
@@ -39,11 +39,14 @@ class RecallArguments(Arguments, frozen=True):
     start_char: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
-class RecallCachedContent(UnguardedTool):
+class RecallCachedContent(UnguardedTool[RecallArguments]):
     """Returns cached content: all of it, lines, or regex matches; long content in pages."""
 
-    def __init__(self, cache: Cache, count_tokens: CountTokens, ripgrep: Ripgrep) -> None:
-        self._cache, self._count_tokens, self._ripgrep = cache, count_tokens, ripgrep
+    name = "recall_cached_content"
+    arguments_type = RecallArguments
+
+    def __init__(self, contents: ContentReader, count_tokens: CountTokens, ripgrep: Ripgrep) -> None:
+        self._contents, self._count_tokens, self._ripgrep = contents, count_tokens, ripgrep
 
     async def run(
         self, call_id: str, args: RecallArguments, on_output: OutputCallback = ignore_output
@@ -51,7 +54,7 @@ class RecallCachedContent(UnguardedTool):
         """Return the content, or a page of it. Raises ToolError."""
         digest = await self._resolve(args.hash)
         try:
-            data, entry = await self._cache.get(digest), await self._cache.entry(digest)
+            data, entry = await self._contents.get(digest), await self._contents.entry(digest)
         except StoreError as error:
             raise ToolError(error.what, error.why, error.fix) from error
         about = f"{entry.tool} {entry.target}".strip() or f"{digest[:12]}…"
@@ -77,7 +80,7 @@ class RecallCachedContent(UnguardedTool):
                 "A hash is the 64 hex digits in a [CACHED] marker, or at least its first 8.",
                 "Copy it from the marker.",
             )
-        digests = await self._cache.find(prefix, _MAX_NEAR + 1)
+        digests = await self._contents.find(prefix, _MAX_NEAR + 1)
         if len(digests) == 1:
             return digests[0]
         if not digests and len(prefix) == HEX_DIGITS:
@@ -87,7 +90,7 @@ class RecallCachedContent(UnguardedTool):
     async def _check_redacted(self, digest: str) -> None:
         """Raise ToolError if the user had it removed, with the new hash of an index entry that named it."""
         try:
-            await self._cache.get(digest)
+            await self._contents.get(digest)
         except ContentRedacted as error:
             raise ToolError(error.what, error.why, error.fix) from error
         except StoreError:
@@ -95,7 +98,7 @@ class RecallCachedContent(UnguardedTool):
 
     async def _lookup_error(self, prefix: str, digests: list[str]) -> ToolError:
         near = await self._describe(
-            digests[:_MAX_NEAR] or await self._cache.find(prefix[:_NEAR_PREFIX], _MAX_NEAR)
+            digests[:_MAX_NEAR] or await self._contents.find(prefix[:_NEAR_PREFIX], _MAX_NEAR)
         )
         if digests:
             more = " and more" if len(digests) > _MAX_NEAR else ""
@@ -110,7 +113,7 @@ class RecallCachedContent(UnguardedTool):
         descriptions = []
         for digest in digests:
             try:
-                entry = await self._cache.entry(digest)
+                entry = await self._contents.entry(digest)
             except StoreError:
                 continue
             descriptions.append(f"{digest} ({entry.tool} {entry.target}, {format_bytes(entry.size)})")

@@ -50,7 +50,12 @@ class ChangeWriter:
         files_text = escape_hidden_name(paths[0]) if len(paths) == 1 else f"{len(paths)} files"
         rules = suggest_edit_rules(*paths)
         return ApprovalRequest(
-            *(call_id, self._tool, paths[0], f"{verb} {files_text}", detail, rules[0]),
+            call_id,
+            self._tool,
+            paths[0],
+            f"{verb} {files_text}",
+            detail,
+            rules[0],
             kind="edit",
             suggested_rules=rules,
             other_paths=tuple(paths[1:]),

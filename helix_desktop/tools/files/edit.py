@@ -13,6 +13,7 @@ from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.files.change import MAX_BYTES, ChangeWriter, FileChange
 from helix_desktop.tools.files.jail import FileStamp, Jail
 from helix_desktop.tools.files.replace import Edit, reencode, replace_text
+from helix_desktop.tools.tool import Tool
 
 _MAX_PENDING = 256
 _MAX_EDITS = 100
@@ -31,11 +32,14 @@ class MultiEditArguments(Arguments, frozen=True):
     edits: Annotated[tuple[Edit, ...], msgspec.Meta(min_length=1, max_length=_MAX_EDITS)]
 
 
-class WriteFile:
+class WriteFile(Tool[WriteFileArguments]):
     """Writes a whole file, but not over changes made after the user saw the diff."""
 
+    name = "write_file"
+    arguments_type = WriteFileArguments
+
     def __init__(self, jail: Jail) -> None:
-        self._writer = ChangeWriter(jail, "write_file")
+        self._writer = ChangeWriter(jail, self.name)
         self._approved_stamps: dict[str, FileStamp | None] = {}
 
     async def approval_request(self, call_id: str, args: WriteFileArguments) -> ApprovalRequest:
@@ -72,11 +76,14 @@ class WriteFile:
         return FileChange(rel, before, stamp, after, note)
 
 
-class EditFile:
+class EditFile(Tool[Edit]):
     """Replaces text in a file; several edits of one file may be approved together and run one by one."""
 
+    name = "edit_file"
+    arguments_type = Edit
+
     def __init__(self, jail: Jail) -> None:
-        self._writer = ChangeWriter(jail, "edit_file")
+        self._writer = ChangeWriter(jail, self.name)
 
     async def approval_request(self, call_id: str, args: Edit) -> ApprovalRequest:
         """Return the approval request with the diff. Raises ToolError."""
@@ -89,11 +96,14 @@ class EditFile:
         return await asyncio.to_thread(self._writer.write, changes)
 
 
-class MultiEdit:
+class MultiEdit(Tool[MultiEditArguments]):
     """Makes several edits in one or more files: all of them, or none."""
 
+    name = "multi_edit"
+    arguments_type = MultiEditArguments
+
     def __init__(self, jail: Jail) -> None:
-        self._writer = ChangeWriter(jail, "multi_edit")
+        self._writer = ChangeWriter(jail, self.name)
 
     async def approval_request(self, call_id: str, args: MultiEditArguments) -> ApprovalRequest:
         """Return the approval request with one diff of all files. Raises ToolError."""

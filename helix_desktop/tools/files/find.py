@@ -26,8 +26,11 @@ class FindFilesArguments(Arguments, frozen=True):
     path: str = "."
 
 
-class FindFiles(UnguardedTool):
+class FindFiles(UnguardedTool[FindFilesArguments]):
     """Lists the files whose paths match a glob, in order."""
+
+    name = "find_files"
+    arguments_type = FindFilesArguments
 
     def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
         self._jail, self._ripgrep = jail, ripgrep

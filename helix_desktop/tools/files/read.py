@@ -39,8 +39,11 @@ class ReadFileArguments(Arguments, frozen=True):
     end_line: Line | None = None
 
 
-class ReadFile(UnguardedTool):
+class ReadFile(UnguardedTool[ReadFileArguments]):
     """Gives a file's exact bytes, or a range of its lines."""
+
+    name = "read_file"
+    arguments_type = ReadFileArguments
 
     def __init__(self, jail: Jail) -> None:
         self._jail = jail
@@ -152,8 +155,11 @@ class ListDirectoryArguments(Arguments, frozen=True):
     depth: Line | None = None
 
 
-class ListDirectory(UnguardedTool):
+class ListDirectory(UnguardedTool[ListDirectoryArguments]):
     """Lists a folder as a tree, folders first, with sizes."""
+
+    name = "list_directory"
+    arguments_type = ListDirectoryArguments
 
     def __init__(self, jail: Jail) -> None:
         self._jail = jail

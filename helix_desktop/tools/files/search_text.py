@@ -29,8 +29,11 @@ class SearchTextArguments(Arguments, frozen=True):
     context: Annotated[int, msgspec.Meta(ge=0, le=20)] = 0
 
 
-class SearchText(UnguardedTool):
+class SearchText(UnguardedTool[SearchTextArguments]):
     """Finds lines in files, grouped by file."""
+
+    name = "search_text"
+    arguments_type = SearchTextArguments
 
     def __init__(self, jail: Jail, ripgrep: Ripgrep) -> None:
         self._jail, self._ripgrep = jail, ripgrep

@@ -25,6 +25,7 @@ from helix_desktop.tools.shell.result_text import describe_result
 from helix_desktop.tools.shell.sandbox import NoSandbox, Sandbox, confines, describe_sandbox
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider
 from helix_desktop.tools.shell.scratch import ScratchDir
+from helix_desktop.tools.tool import Tool
 
 _DEFAULT_S, _MAX_S = 120, 1_800
 _SHELLS = ("/bin/bash", "/usr/bin/bash", "/bin/sh")
@@ -41,20 +42,24 @@ class RunCommandArguments(Arguments, frozen=True):
 
 @dataclass(frozen=True)
 class CommandContext:
-    """The context of commands: the workspace's folder, the sandbox, the grants, the scratch folder."""
+    """The context of commands: the folder, the environment, the sandbox, the grants, the scratch folder."""
 
     root: Path
     jail: Jail
+    environment: Mapping[str, str]
     sandbox_provider: SandboxProvider
     current_grants: CurrentGrants
     scratch: ScratchDir
 
 
-class RunCommand:
+class RunCommand(Tool[RunCommandArguments]):
     """Runs a command by the system's shell, in a folder of the workspace."""
 
-    def __init__(self, context: CommandContext, environment: Mapping[str, str]) -> None:
-        self._context, self._environment = context, environment
+    name = "run_command"
+    arguments_type = RunCommandArguments
+
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
 
     async def approval_request(self, call_id: str, args: RunCommandArguments) -> ApprovalRequest:
         """Return the approval request of this command. Raises ToolError if it has invisible characters."""
@@ -75,7 +80,12 @@ class RunCommand:
         summary = f"Run a command{where}. {describe_sandbox(sandbox.kind, network, scope.contains_home)}"
         offers = suggest_command_rules(subject, confined)
         return ApprovalRequest(
-            *(call_id, "run_command", subject, summary, args.command, offers[0]),
+            call_id,
+            self.name,
+            subject,
+            summary,
+            args.command,
+            offers[0],
             kind="command",
             confined=confined,
             suggested_rules=offers,
@@ -123,7 +133,7 @@ class RunCommand:
             if folder.file_name:
                 raise ToolError(f"{args.folder} is a file.", fix="folder names a folder to run in.")
             command = args.command if os.name == "nt" else [_shell(), "-c", args.command]
-            spec = ProcessSpec(command, folder.cwd, self._environment, is_guarded=True)
+            spec = ProcessSpec(command, folder.cwd, context.environment, is_guarded=True)
             scope = context.sandbox_provider.scope_for(context.root, context.scratch.folder())
             with sandbox.wrap(spec, scope, network) as confined:
                 yield confined, context.scratch.new_file()

@@ -15,10 +15,10 @@ from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResu
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.tools.arguments import Arguments
 from helix_desktop.tools.grants import CurrentGrants
+from helix_desktop.tools.tool import Tool
 from helix_desktop.tools.web.html_text import html_to_text
 from helix_desktop.tools.web.urls import CheckedUrl, is_public, parse_url, resolve_redirect
 
-NAME = "fetch_url"
 _MAX_BYTES = 5 * 1024 * 1024  # bytes of a page
 _TIMEOUT_S = 30.0
 _MAX_REDIRECTS = 5
@@ -60,20 +60,33 @@ class FetchUrlArguments(Arguments, frozen=True):
     raw: bool = False
 
 
-class FetchUrl:
+class FetchUrl(Tool[FetchUrlArguments]):
     """Gives a page as text."""
+
+    name = "fetch_url"
+    arguments_type = FetchUrlArguments
 
     def __init__(self, fetcher: Fetcher, resolve: Resolve, current_grants: CurrentGrants) -> None:
         self._fetcher, self._resolve, self._current_grants = fetcher, resolve, current_grants
+
+    @property
+    def is_offered(self) -> bool:
+        """True if the user lets this workspace fetch pages."""
+        return self._current_grants().fetch
 
     async def approval_request(self, call_id: str, args: FetchUrlArguments) -> ApprovalRequest:
         """Return the approval request for this host. Raises ToolError."""
         self._require_enabled()
         address = parse_url(args.url)
-        rules = suggest_fetch_rules(NAME, address.url, address.host)
+        rules = suggest_fetch_rules(self.name, address.url, address.host)
         visible_url = escape_hidden_name(address.url)
         return ApprovalRequest(
-            *(call_id, NAME, address.url, f"Fetch a page from {address.host}", visible_url, rules[0]),
+            call_id,
+            self.name,
+            address.url,
+            f"Fetch a page from {address.host}",
+            visible_url,
+            rules[0],
             kind="fetch",
             suggested_rules=rules,
             host=address.host,

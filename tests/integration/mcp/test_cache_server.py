@@ -18,7 +18,7 @@ from helix_desktop.mcp.server.cache_server import SERVER_NAME, cache_server
 from helix_desktop.services.cache_server.lazy_store import LazyStore
 from helix_desktop.services.cache_server.tools import CACHE_SERVER_SESSION, CacheServerTools
 from helix_desktop.store.remote.shared_store import SharedStore
-from helix_desktop.tools.cache.registry import cache_registry
+from helix_desktop.tools.workspace_tools import create_cache_tools
 from tests.support.image_bytes import png
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock, make_content
 from tests.support.tool_rig import DESCRIPTIONS_DIR, estimate_tokens
@@ -86,7 +86,7 @@ async def test_other_programs_get_what_the_agent_itself_would(tmp_path: Path) ->
     async with served(tmp_path / "store") as client:
         told = [said(await client.call_tool(name, given)) for name, given in asked]
     async with opened(tmp_path / "store") as store:
-        box = cache_registry(store, DESCRIPTIONS_DIR, estimate_tokens)
+        box = create_cache_tools(store, DESCRIPTIONS_DIR, estimate_tokens)
         for (name, given), answer in zip(asked, told, strict=True):
             own = await box.run(ToolCall("1", name, json.dumps(given)))
             assert answer == (own.model_text or own.content.decode())

@@ -18,12 +18,12 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.digest import digest_of, first_line
 from helix_desktop.domain.errors import StoreClosed, ToolError
+from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import Content, ContentKind
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
-from helix_desktop.tools.cache.port import Cache
 from helix_desktop.tools.cache.search import SearchCacheArguments, SearchCachedContent, SearchLimits
 from tests.support.store.builders import OTHER_WORKSPACE, WORKSPACE, TickingClock
 from tests.support.store.damage import compact_tables, flip_bit_near
@@ -65,7 +65,7 @@ async def keep(
     return [digest_of(data) for data in datas]
 
 
-async def search(store: Cache, query: str, bounds: SearchLimits = WIDE, **more: object) -> str:
+async def search(store: ContentReader, query: str, bounds: SearchLimits = WIDE, **more: object) -> str:
     """The answer to a query."""
     tool = SearchCachedContent(store, estimate_tokens, bounds)
     given = msgspec.convert({"query": query, **more}, SearchCacheArguments)

@@ -27,7 +27,7 @@ from helix_desktop.providers.demo.script import read_scripts
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 from helix_desktop.services.sample_workspaces import DEMO_POLICY
 from helix_desktop.store.memory.store import MemoryStore
-from helix_desktop.tools.workspace_tools import WorkspaceTools
+from helix_desktop.tools.workspace_tools import ToolSetup, create_workspace_tools
 from tests.support.demo_loop import DEMO_DIR, copy_sample_project
 
 RESOURCES = DEMO_DIR.parent
@@ -59,7 +59,7 @@ class Willing:
 async def worked_through(root: Path, policy: ContextPolicy) -> list[Event]:
     """The events of a session in which the whole script was said to the demo model."""
     store, counter = MemoryStore(), TiktokenCounter(RESOURCES / "tokenizers" / "o200k_base.tiktoken")
-    tools = WorkspaceTools(root, store, RESOURCES / "prompts" / "tools", counter.count)
+    tools = create_workspace_tools(root, store, ToolSetup(RESOURCES / "prompts" / "tools", counter.count))
     clock = itertools.count(1_750_000_000_000, 1_000)
     parts = SessionServices(store, tools, counter, NoRules(), lambda: next(clock), load_prompts(), Willing())
     room = OpenWorkspace("w", parts, policy, DemoModel(DEMO_DIR, pause_s=0))

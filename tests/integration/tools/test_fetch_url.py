@@ -13,8 +13,8 @@ from helix_desktop.domain.permissions.rules import evaluate
 from helix_desktop.domain.tools import ANY, PermissionRule, ToolResult
 from helix_desktop.services.web_fetcher import WebFetcher, resolve
 from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.web.urls import is_public, parse_url
-from helix_desktop.tools.workspace_tools import WorkspaceTools
 from tests.support.local_site import (
     FakeResolver,
     LocalSite,
@@ -37,7 +37,7 @@ class Web:
             LoopbackFetcher(site),
             ToolGrants(fetch=True),
         )
-        self.box: WorkspaceTools = make_tools(
+        self.box: ToolRegistry = make_tools(
             root, current_grants=lambda: self.grants, web=(self.client, self.names.resolve)
         )
 

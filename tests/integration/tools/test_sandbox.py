@@ -16,12 +16,12 @@ import pytest
 
 from helix_desktop.domain.tools import STOPPED, ToolResult
 from helix_desktop.tools.grants import ToolGrants
+from helix_desktop.tools.registry import ToolRegistry
 from helix_desktop.tools.shell.sandbox import Sandbox, confines
 from helix_desktop.tools.shell.sandbox_bwrap import find_bwrap
 from helix_desktop.tools.shell.sandbox_detect import SandboxProvider, find_sandbox, no_sandbox_provider
 from helix_desktop.tools.shell.sandbox_landlock import find_landlock, readable_paths
 from helix_desktop.tools.shell.scratch import temporary_base
-from helix_desktop.tools.workspace_tools import WorkspaceTools
 from tests.support.output_recorder import OutputRecorder
 from tests.support.processes import UNIQUE_SLEEP_S, is_process_running, wait_for_exit
 from tests.support.tool_rig import make_call, make_tools
@@ -58,7 +58,7 @@ class Yard:
         self.sandboxes = SandboxProvider(lambda: sandbox, home, (home / "data",))
         self.box = self.tools(self.root)
 
-    def tools(self, root: Path) -> WorkspaceTools:
+    def tools(self, root: Path) -> ToolRegistry:
         """The tools of a workspace in this home."""
         return make_tools(root, sandbox_provider=self.sandboxes, current_grants=lambda: self.grants)
 
@@ -241,7 +241,7 @@ async def test_only_what_really_holds_counts_as_confined(yard: Yard) -> None:
 
 
 async def test_the_question_says_what_holds_the_command_back(walled: Yard, home: Path) -> None:
-    async def asked(box: WorkspaceTools, **more: object) -> tuple[bool, str, str]:
+    async def asked(box: ToolRegistry, **more: object) -> tuple[bool, str, str]:
         ask = await box.approval(make_call("run_command", command="make", **more))
         assert ask is not None
         assert ask.detail == "make"
