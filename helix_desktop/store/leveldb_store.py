@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -14,29 +15,33 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, StoreError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_report import Progress, no_progress
-from helix_desktop.domain.store.entries import CacheEntry, Content, SessionSummary, StoreTotals
+from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import Clock, Commit, now_ms
+from helix_desktop.store.core.entry_query import EntryQuery
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.files.quarantine import Quarantine
+from helix_desktop.store.leveldb import listings
+from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.commit_rows import stage_commit
 from helix_desktop.store.leveldb.compression import CompressionWorker, ContentEncoding
 from helix_desktop.store.leveldb.contents import ContentStore, find_digests, missing_error
 from helix_desktop.store.leveldb.counters import StoreCounters, read_totals
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.draft_rows import read_draft, stage_draft
-from helix_desktop.store.leveldb.entry_record import read_record
-from helix_desktop.store.leveldb.event_log import read_events
-from helix_desktop.store.leveldb.listings import read_sessions
+from helix_desktop.store.leveldb.event_log import read_events, read_handovers
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.open.health import LevelDbHealth
 from helix_desktop.store.open.open_files import OpenFiles, open_files
 from helix_desktop.store.redaction.leveldb_redaction import LevelDbRedaction
 from helix_desktop.store.redaction.secure_delete import finish_pending_deletion
 from helix_desktop.store.retention.leveldb_retention import LevelDbRetention
+from helix_desktop.store.search import index_rows
+from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.index_thread import SearchThread
 from helix_desktop.store.search.indexer import Indexer
-from helix_desktop.store.search.leveldb_search import LevelDbSearch
+from helix_desktop.store.search.queries import match_expression
+from helix_desktop.store.search.store_search import StoreSearch
 from helix_desktop.store.threads.backpressure import Backpressure
 from helix_desktop.store.threads.bulk_access import BulkAccess
 from helix_desktop.store.threads.loop_bridge import LoopBridge
@@ -48,7 +53,7 @@ INDEX_AFTER_S = 0.5  # seconds without a commit or a query, after which texts ar
 T = TypeVar("T")
 
 
-class LevelDbStore(LevelDbSearch):
+class LevelDbStore(StoreSearch):
     """One workspace's durable store, for one event loop. Made by `open`; must be closed."""
 
     def __init__(
@@ -60,37 +65,24 @@ class LevelDbStore(LevelDbSearch):
         index_after_s: float | None,
     ) -> None:
         folder = files.store_files.folder.name
-        contents = ContentStore(files.database, files.codec, Quarantine(files.store_files.quarantine))
+        contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
+        access = StoreAccess(self._run_query, self._write_rows, files.database, contents, clock)
+        self._files, self._access = files, access
+        self._loop_bridge, self._readers = loop_bridge, readers
         was_repaired = files.report is not None
-        indexer = Indexer(files.store_files.search_index, files.database, files.codec, contents, was_repaired)
-        super().__init__(files.codec, SearchThread(f"helix-store-index-{folder}", indexer, index_after_s))
-        self._files = files
-        self._loop_bridge = loop_bridge
-        self._readers = readers
-        self._clock = clock
-        self._contents = contents
-        self.retention = LevelDbRetention(
-            self._run_query, self._write_rows, files.database, files.codec, self._contents, clock
-        )
+        indexer = Indexer(files.store_files.search_index, files.database, contents, was_repaired)
+        self._index = SearchThread(f"helix-store-index-{folder}", indexer, index_after_s)
+        self.retention = LevelDbRetention(access)
         self.redaction = LevelDbRedaction(
-            *(
-                self._run_query,
-                self._write_rows,
-                files.database,
-                files.store_files,
-                files.codec,
-                self._contents,
-                clock,
-            ),
+            access,
+            files.store_files,
             # The index is rebuilt when something is redacted: once it answers, it has done so.
             lambda: asyncio.wrap_future(self._index.submit(lambda _: None)),
         )
+        self.health = LevelDbHealth(files, access)
+        self.bulk_access = BulkAccess(files.store_files.folder, access, self._run_query_now)
         self._backpressure = Backpressure()
-        self._counters = StoreCounters(files.codec)
-        self.bulk_access = BulkAccess(
-            files.store_files.folder, files.codec, self._contents, self._run_query_now, self._write_rows
-        )
-        self.health = LevelDbHealth(files, self._contents, self._run_query)
+        self._counters = StoreCounters()
         self._compression_worker = CompressionWorker(
             f"helix-store-pack-{folder}",
             lambda digest: files.database.get(keys.record(digest)) is not None,
@@ -149,13 +141,15 @@ class LevelDbStore(LevelDbSearch):
         StoreClosed; ValueError if the events leave a gap, or something names a content that is not stored.
         """
         self._check_open()
-        commit = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
+        commit = Commit(
+            session, self._access.clock(), tuple(events), tuple(contents), tuple(recalls), summary
+        )
         commit.validate()
         if commit.is_empty:
             return
-        encodings = [self._contents.encoding(content) for content in commit.contents]
+        encodings = [self._access.contents.encoding(content) for content in commit.contents]
         await self._write_rows(
-            lambda batch: stage_commit(batch, self._codec, self._contents, commit, encodings),
+            lambda batch: stage_commit(batch, self._access.contents, commit, encodings),
             commit.size,
             encodings,
         )
@@ -163,16 +157,16 @@ class LevelDbStore(LevelDbSearch):
 
     async def events(self, session: str) -> list[RecordedEvent]:
         """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
-        return await self._run_query(lambda view: read_events(view, self._codec, session))
+        return await self._run_query(lambda view: read_events(view, session))
 
     async def sessions(self) -> list[SessionSummary]:
         """Return all sessions, last updated first."""
-        return await self._run_query(lambda view: read_sessions(view, self._codec))
+        return await self._run_query(listings.read_sessions)
 
     async def get(self, digest: str) -> bytes:
         """Return the verified bytes of a full digest. Raise DigestUnknown (near matches), ContentDamaged."""
         try:
-            return await self._run_query(lambda view: self._contents.read(view, digest))
+            return await self._run_query(lambda view: self._access.contents.read(view, digest))
         except ContentDamaged as error:
             self.health.damage_notifier.notify(digest, error)
             raise
@@ -182,11 +176,11 @@ class LevelDbStore(LevelDbSearch):
 
         def query(view: ReadView) -> CacheEntry:
             try:
-                record = read_record(view.get, self._codec, digest) if is_digest(digest) else None
+                record = ROWS.record.get(view, digest) if is_digest(digest) else None
             except RowDamaged as error:
                 raise store_errors.content_damaged(digest, f"its record cannot be read: {error}") from error
             if record is None:
-                raise missing_error(view, self._codec, digest)
+                raise missing_error(view, digest)
             return record.to_entry(digest)
 
         return await self._run_query(query)
@@ -197,7 +191,7 @@ class LevelDbStore(LevelDbSearch):
 
     async def totals(self) -> StoreTotals:
         """Return counts and sizes of the store."""
-        return await self._run_query(lambda view: read_totals(view.get, self._codec))
+        return await self._run_query(read_totals)
 
     async def save_draft(self, session: str, text: str, attachments: Sequence[Attachment] = ()) -> None:
         """Save what was typed and attached but not sent; if both are empty, delete the draft.
@@ -207,12 +201,49 @@ class LevelDbStore(LevelDbSearch):
         self._check_open()
         keys.session_bytes(session)
         draft = Draft(text, tuple(attachments))
-        await self._write_rows(lambda batch: stage_draft(batch, self._codec, session, draft), draft.size)
+        await self._write_rows(lambda batch: ROWS.draft.put(batch, draft, session), draft.size)
 
     async def draft(self, session: str) -> Draft:
         """Return what was typed and attached but not sent."""
-        key = keys.draft(session)
-        return await self._run_query(lambda view: read_draft(self._codec, key, view.get(key)))
+        keys.session_bytes(session)
+        return await self._run_query(lambda view: ROWS.draft.get(view, session)) or Draft()
+
+    async def tools(self) -> tuple[str, ...]:
+        """Return the names of the tools that stored something, sorted."""
+        tools = await self._ask_index(lambda index: index_rows.read_tools(index.db))
+        return tuple(tools if tools is not None else await self._run_query(listings.read_tools))
+
+    async def indexed(self) -> None:
+        """Wait until the search index is complete; results are the same without."""
+        self._check_open()
+        await asyncio.wrap_future(self._index.indexed())
+
+    async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+        """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
+        match = match_expression(terms)
+        if match or not listings.is_stored_order(entry_query):
+            page = await self._ask_index(
+                lambda index: index_rows.read_page(index.db, entry_query, match if index.has_words else "")
+            )
+            if page is not None:
+                return page
+        return await self._run_query(lambda view: listings.read_page(view, entry_query))
+
+    async def listed_digests(self, entry_query: EntryQuery) -> bytes:
+        """Return all digests of a listing, joined."""
+        digests = bytearray()
+        remaining: EntryQuery | None = entry_query
+        while remaining is not None:
+            part = await self._ask_index(partial(index_rows.read_digests, remaining))
+            if part is None:
+                return await self._run_query(lambda view: listings.read_digests(view, entry_query))
+            digests += part[0]
+            remaining = part[1]
+        return bytes(digests)
+
+    async def handovers(self) -> list[tuple[str, RecordedEvent]]:
+        """Return every handover with its session, in any order."""
+        return await self._run_query(read_handovers)
 
     async def close(self) -> None:
         """Write what is queued, wait for readers, close the files, end the threads. Idempotent."""
@@ -228,7 +259,7 @@ class LevelDbStore(LevelDbSearch):
             raise store_errors.store_closed()
 
     async def _write_rows(
-        self, stage: Callable[[WriteBatch], None], size: int, encodings: Sequence[ContentEncoding] = ()
+        self, stage: Callable[[WriteBatch], None], size: int = 0, encodings: Sequence[ContentEncoding] = ()
     ) -> None:
         await self._backpressure.acquire(size)
         try:
@@ -242,6 +273,11 @@ class LevelDbStore(LevelDbSearch):
     async def _run_query(self, query: Callable[[ReadView], T]) -> T:
         self._check_open()
         return await self._readers.submit_async(self._loop_bridge, lambda: self._run_query_now(query))
+
+    async def _ask_index(self, query: Callable[[SearchIndex], T]) -> T | None:
+        """Return the index's answer; None if the store has to be scanned. Raise StoreClosed."""
+        self._check_open()  # a closed index would never answer
+        return await asyncio.wrap_future(self._index.submit(query))
 
     def _run_query_now(self, query: Callable[[ReadView], T]) -> T:
         try:
@@ -268,7 +304,7 @@ class LevelDbStore(LevelDbSearch):
 
 def _open_files(folder: Path, workspace_id: str, clock: Clock, on_progress: Progress) -> OpenFiles:
     files = open_files(folder, workspace_id, clock, on_progress=on_progress)
-    finish_pending_deletion(files.database, files.store_files, files.codec)
+    finish_pending_deletion(files.database, files.store_files)
     return files
 
 

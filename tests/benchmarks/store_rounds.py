@@ -145,7 +145,7 @@ async def reads_at_once(store: LevelDbStore, made: list[Content]) -> None:
 
 async def reads_inside(files: OpenFiles, made: list[Content]) -> None:
     """Every payload, verified, on the calling thread: what a reader thread does."""
-    contents = ContentStore(files.database, files.codec, Quarantine(files.store_files.quarantine))
+    contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
     for one in made:
         files.database.read(partial(contents.read, digest=one.digest))
 

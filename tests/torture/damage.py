@@ -16,11 +16,10 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.contents import holds_content
-from helix_desktop.store.leveldb.event_log import EVENT_TYPE
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE
 from tests.support.store.crash_checks import (
@@ -127,16 +126,15 @@ async def test_mending_recovers_no_less_than_leveldbs_own_repair(
 
 def sound_rows(db: Path) -> tuple[set[bytes], dict[str, list[int]]]:
     """The contents in one row, and the events by session, that are what was written."""
-    codec = Codec()
     contents: set[bytes] = set()
     logs: dict[str, list[int]] = {}
     opened = plyvel.DB(str(db), compression=None)
     for key, row in opened.iterator():
         try:
-            if key[:1] == b"b" and holds_content(codec, key, row):
+            if key[:1] == b"b" and holds_content(key, row):
                 contents.add(key)
             elif key[:1] == b"e":
-                event: RecordedEvent = codec.decode(key, row, EVENT_TYPE)
+                event = ROWS.event.decode(key, row)
                 logs.setdefault(keys.session_and_seq(key)[0], []).append(event.seq)
         except RowDamaged:
             continue

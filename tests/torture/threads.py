@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
-from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.core import row_codec
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.database import Database, ReadView, create_db
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -78,10 +78,10 @@ class _Gang:
 
 
 def _handle_round(path: Path, rnd: random.Random) -> None:
-    """Threads on one open LevelDB, which another closes under them; a codec is shared by all."""
+    """Threads on one open LevelDB, which another closes under them, and pack."""
     rows = {b"k%d" % number: b"value %d " % number * 40 for number in range(20)}
     create_db(path, rows)
-    handle, codec = Database(path), Codec()
+    handle = Database(path)
 
     def look() -> None:
         for key, row in rows.items():
@@ -100,9 +100,9 @@ def _handle_round(path: Path, rnd: random.Random) -> None:
 
     def pack() -> None:
         data = b"packed by many " * 300
-        packed = codec.compress(data)
+        packed = row_codec.compress(data)
         assert packed is not None
-        assert codec.decompress(packed, len(data)) == data
+        assert row_codec.decompress(packed, len(data)) == data
         handle.get(b"k0")
 
     gang = _Gang([look, look, walk, walk, write, pack, pack])

@@ -31,12 +31,12 @@ from helix_desktop.store.archive.reader import (
     read_archive,
 )
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch
-from helix_desktop.store.leveldb.commit_rows import stage_summary
+from helix_desktop.store.leveldb.commit_rows import stage_events, stage_summary
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.entry_record import EntryRecord, read_record, write_record
-from helix_desktop.store.leveldb.event_log import stage_events
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
 
 _GROUP_BYTES = 4 * 1024 * 1024
@@ -121,8 +121,8 @@ class _Importer:
         group, size, self._group, self._bytes = self._group, self._bytes, [], 0
         added: list[int] = []
 
-        def stage(batch: WriteBatch, codec: Codec, contents: ContentStore) -> None:
-            added.append(_stage_contents(batch, codec, contents, group))
+        def stage(batch: WriteBatch, contents: ContentStore) -> None:
+            added.append(_stage_contents(batch, contents, group))
 
         await self._store.bulk_access.write(stage, size)
         self._result = msgspec.structs.replace(
@@ -163,10 +163,10 @@ class _Importer:
     ) -> None:
         """Append events; the summary comes with the last ones, so that an interrupted import can continue."""
 
-        def stage(batch: WriteBatch, codec: Codec, _: ContentStore) -> None:
-            stage_events(batch, codec, session, events, self._missing)
+        def stage(batch: WriteBatch, _: ContentStore) -> None:
+            stage_events(batch, session, events, self._missing)
             if summary is not None and (events or batch.get(keys.summary(session)) is None):
-                stage_summary(batch, codec, summary)
+                stage_summary(batch, summary)
 
         await self._store.bulk_access.write(stage, _GROUP_BYTES)
 
@@ -193,13 +193,11 @@ def _groups(events: list[RecordedEvent]) -> Iterator[list[RecordedEvent]]:
         yield events[first : first + _GROUP_EVENTS]
 
 
-def _stage_contents(
-    batch: WriteBatch, codec: Codec, contents: ContentStore, group: list[ArchivedContent]
-) -> int:
+def _stage_contents(batch: WriteBatch, contents: ContentStore, group: list[ArchivedContent]) -> int:
     """Put contents with their archived records into a batch; return how many are new."""
     added = 0
     for archived in group:
-        old_record = _read_record_or_none(batch, codec, archived.digest)
+        old_record = _read_record_or_none(batch, archived.digest)
         record = archived.record
         content = Content(
             archived.digest,
@@ -211,7 +209,7 @@ def _stage_contents(
             record.kind,
         )
         contents.stage(batch, content, record.created if old_record is None else old_record.last_used)
-        new_record = _read_record_or_none(batch, codec, archived.digest) if old_record is None else None
+        new_record = _read_record_or_none(batch, archived.digest) if old_record is None else None
         if new_record is not None:
             merged = msgspec.structs.replace(
                 record,
@@ -219,14 +217,14 @@ def _stage_contents(
                 stored_size=new_record.stored_size,
                 references=new_record.references,
             )
-            write_record(batch, codec, archived.digest, merged)
+            ROWS.record.put(batch, merged, archived.digest)
             added += 1
     return added
 
 
-def _read_record_or_none(batch: WriteBatch, codec: Codec, digest: str) -> EntryRecord | None:
+def _read_record_or_none(batch: WriteBatch, digest: str) -> EntryRecord | None:
     try:
-        return read_record(batch.get, codec, digest)
+        return ROWS.record.get(batch, digest)
     except RowDamaged:  # it is rebuilt when the content is stored
         return None
 

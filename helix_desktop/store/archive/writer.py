@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop import __version__
+from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, InvalidArchive
 from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
 from helix_desktop.domain.store.archive_report import ArchiveTotals, ExportResult, Progress
@@ -31,12 +32,9 @@ from helix_desktop.store.archive.reader import Stopped, check_archive
 from helix_desktop.store.archive.tar_stream import TarStreamWriter
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
 from helix_desktop.store.leveldb.counters import read_totals
-from helix_desktop.store.leveldb.draft_rows import read_draft
-from helix_desktop.store.leveldb.entry_record import read_record
 from helix_desktop.store.leveldb.event_log import read_events
-from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.threads.bulk_access import StoreSnapshot
 
 _PART_FILE = re.compile(r"\.[0-9a-f]{32}\.part")  # an export that has no name yet
@@ -91,16 +89,15 @@ class _ArchiveWriter:
 
     def __init__(self, snapshot: StoreSnapshot, tar: TarStreamWriter, on_progress: Progress) -> None:
         self._snapshot, self._tar, self._on_progress = snapshot, tar, on_progress
-        self._view, self._codec = snapshot.view, snapshot.codec
+        self._view = snapshot.view
         self._entries = self._size = self._sessions = self._events = 0
         self._missing: dict[str, None] = {}
         self._left_out: list[str] = []
 
     def write(self, name: str, at_ms: int) -> ArchiveTotals:
-        totals = read_totals(self._view.get, self._codec)
+        totals = read_totals(self._view)
         sessions = list(self._session_ids())
-        workspace = self._view.get(keys.IDENTITY)
-        workspace_id = "" if workspace is None else self._codec.decode(keys.IDENTITY, workspace, TEXT_TYPE)
+        workspace_id = ROWS.identity.get(self._view) or ""
         planned = (totals.entries, totals.size, len(sessions))
         self._write_note(MANIFEST, ArchiveManifest(FORMAT, __version__, workspace_id, name, at_ms, *planned))
         for digest in self._all_digests():
@@ -125,7 +122,7 @@ class _ArchiveWriter:
 
     def _write_content(self, digest: str) -> None:
         try:
-            record = read_record(self._view.get, self._codec, digest)
+            record = ROWS.record.get(self._view, digest)
             data = self._snapshot.contents.read(self._view, digest)
         except (ContentDamaged, DigestUnknown, RowDamaged):
             record, data = None, b""
@@ -139,7 +136,7 @@ class _ArchiveWriter:
 
     def _write_session(self, session: str) -> None:
         try:
-            events = read_events(self._view, self._codec, session)
+            events = read_events(self._view, session)
             note = SessionHeader(session, len(events), *self._summary_and_draft(session))
         except RowDamaged:
             self._left_out.append(session)
@@ -156,11 +153,8 @@ class _ArchiveWriter:
 
     def _summary_and_draft(self, session: str) -> tuple[Any, str, tuple[Attachment, ...]]:
         """Return a session's summary, and its draft: the text and the attachments."""
-        key, draft_key = keys.summary(session), keys.draft(session)
-        row = self._view.get(key)
-        summary = None if row is None else self._codec.decode(key, row, SUMMARY_TYPE)
-        draft = read_draft(self._codec, draft_key, self._view.get(draft_key))
-        return summary, draft.text, draft.attachments
+        draft = ROWS.draft.get(self._view, session) or Draft()
+        return ROWS.summary.get(self._view, session), draft.text, draft.attachments
 
     def _write_note(self, name: str, note: object) -> None:
         self._tar.add(name, msgspec.json.encode(note))

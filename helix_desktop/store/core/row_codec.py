@@ -1,4 +1,4 @@
-"""The encoding of values in rows: versioned, checksummed, compressed with zstd.
+"""The encoding of values in rows: versioned, checksummed, compressed with zstd. Safe from any thread.
 
 An encoded row is version, flags, payload, CRC-32 of the key and everything before it: it cannot be read under
 another key, and a flipped bit is noticed. Contents have no row checksum: their SHA-256 is their check.
@@ -58,58 +58,59 @@ class _ThreadCompressors(threading.local):
         self.unpack = zstandard.ZstdDecompressor(max_window_size=MAX_CONTENT_BYTES)
 
 
-class Codec:
-    """Encode and decode values; safe to use from any thread."""
+_zstd = _ThreadCompressors()
 
-    def __init__(self) -> None:
-        self._zstd = _ThreadCompressors()
 
-    def compress(self, data: bytes) -> bytes | None:
-        """Return `data` compressed, or None if that is not smaller."""
-        packed = self._zstd.pack.compress(data)
-        return packed if len(packed) < len(data) else None
+def compress(data: bytes) -> bytes | None:
+    """Return `data` compressed, or None if that is not smaller."""
+    packed = _zstd.pack.compress(data)
+    return packed if len(packed) < len(data) else None
 
-    def decompress(self, compressed: bytes, length: int | None = None) -> bytes:
-        """Return the data, at most MAX_CONTENT_BYTES; `length` in bytes, if known. Raise RowDamaged."""
-        try:
-            claimed = zstandard.frame_content_size(compressed)
-            if not 0 <= claimed <= MAX_CONTENT_BYTES or (length is not None and claimed != length):
-                raise RowDamaged(f"the row claims to hold {format_bytes(claimed)}")
-            return self._zstd.unpack.decompress(compressed)
-        except zstandard.ZstdError as error:
-            raise RowDamaged(f"the row does not unpack ({error})") from error
 
-    def encode(self, key: bytes, value: object) -> bytes:
-        """Return `value` as the row of `key`. Raise ValueError for text that is not Unicode."""
-        return with_checksum(key, self.encode_body(value))
+def decompress(compressed: bytes, length: int | None = None) -> bytes:
+    """Return the data, at most MAX_CONTENT_BYTES; `length` in bytes, if known. Raise RowDamaged."""
+    try:
+        claimed = zstandard.frame_content_size(compressed)
+        if not 0 <= claimed <= MAX_CONTENT_BYTES or (length is not None and claimed != length):
+            raise RowDamaged(f"the row claims to hold {format_bytes(claimed)}")
+        return _zstd.unpack.decompress(compressed)
+    except zstandard.ZstdError as error:
+        raise RowDamaged(f"the row does not unpack ({error})") from error
 
-    def encode_body(self, value: object) -> bytes:
-        """Return `value` as a row without checksum, for any key. Raise ValueError as `encode` does."""
-        flags = 0
-        try:
-            payload = msgspec.msgpack.encode(value)
-        except OverflowError:
-            # A provider's verbatim answer may hold integers of any size; msgpack ends at 64 bits.
-            payload, flags = msgspec.json.encode(value), _JSON_FLAG
-        packed = self.compress(payload) if len(payload) > _MIN_COMPRESSED_BYTES else None
-        if packed is not None:
-            payload, flags = packed, flags | _ZSTD_FLAG
-        return _HEAD.pack(ROW_VERSION, flags) + payload
 
-    def decode(self, key: bytes, row: bytes, row_type: RowType[T]) -> T:
-        """Return the value in the row of `key`. Raise RowDamaged."""
-        end = len(row) - _CRC.size
-        if end < _HEAD.size or row[end:] != _CRC.pack(zlib.crc32(row[:end], zlib.crc32(key))):
-            raise RowDamaged("the row's checksum does not match")
-        version, flags = row[0], row[1]
-        if version != ROW_VERSION or flags & ~(_ZSTD_FLAG | _JSON_FLAG):
-            raise RowDamaged(f"the row was written in format {version}.{flags}, which is not known")
-        payload = row[_HEAD.size : end]
-        return row_type.read(
-            self.decompress(payload) if flags & _ZSTD_FLAG else payload, json=bool(flags & _JSON_FLAG)
-        )
+def encode(key: bytes, value: object) -> bytes:
+    """Return `value` as the row of `key`. Raise ValueError for text that is not Unicode."""
+    return with_checksum(key, encode_body(value))
+
+
+def encode_body(value: object) -> bytes:
+    """Return `value` as a row without checksum, for any key. Raise ValueError as `encode` does."""
+    flags = 0
+    try:
+        payload = msgspec.msgpack.encode(value)
+    except OverflowError:
+        # A provider's verbatim answer may hold integers of any size; msgpack ends at 64 bits.
+        payload, flags = msgspec.json.encode(value), _JSON_FLAG
+    packed = compress(payload) if len(payload) > _MIN_COMPRESSED_BYTES else None
+    if packed is not None:
+        payload, flags = packed, flags | _ZSTD_FLAG
+    return _HEAD.pack(ROW_VERSION, flags) + payload
 
 
 def with_checksum(key: bytes, body: bytes) -> bytes:
     """Return the row of `key`: the body and its checksum."""
     return body + _CRC.pack(zlib.crc32(body, zlib.crc32(key)))
+
+
+def decode(key: bytes, row: bytes, row_type: RowType[T]) -> T:
+    """Return the value in the row of `key`. Raise RowDamaged."""
+    end = len(row) - _CRC.size
+    if end < _HEAD.size or row[end:] != _CRC.pack(zlib.crc32(row[:end], zlib.crc32(key))):
+        raise RowDamaged("the row's checksum does not match")
+    version, flags = row[0], row[1]
+    if version != ROW_VERSION or flags & ~(_ZSTD_FLAG | _JSON_FLAG):
+        raise RowDamaged(f"the row was written in format {version}.{flags}, which is not known")
+    payload = row[_HEAD.size : end]
+    return row_type.read(
+        decompress(payload) if flags & _ZSTD_FLAG else payload, json=bool(flags & _JSON_FLAG)
+    )

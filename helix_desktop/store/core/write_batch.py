@@ -13,11 +13,23 @@ TotalsDelta = tuple[int, int, int, int]
 """Change of the totals: entries, bytes before and after compression, sessions."""
 
 
+class RowSource(Protocol):
+    """Stored rows: a view, a batch or the database."""
+
+    def get(self, key: bytes) -> bytes | None:
+        """Return one row; None if there is none."""
+        ...
+
+
 class RowSink(Protocol):
     """A target for rows to be written."""
 
     def put(self, key: bytes, row: bytes = b"") -> None:
         """Write a row."""
+        ...
+
+    def delete(self, key: bytes) -> None:
+        """Remove a row, if it is there."""
         ...
 
 

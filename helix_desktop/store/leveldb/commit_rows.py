@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import msgspec
 
+from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import Commit, check_stored
-from helix_desktop.store.core.row_codec import Codec, RowType
+from helix_desktop.store.core.commit import Commit, check_sequence, check_stored
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.compression import ContentEncoding
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.entry_record import EntryRecord, change_record
-from helix_desktop.store.leveldb.event_log import is_referable, stage_events
-
-TEXT_TYPE = RowType(str)
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.leveldb.rows import ROWS, delete_reference, put_reference
 
 
 def stage_commit(
-    batch: WriteBatch,
-    codec: Codec,
-    contents: ContentStore,
-    commit: Commit,
-    encodings: Sequence[ContentEncoding],
+    batch: WriteBatch, contents: ContentStore, commit: Commit, encodings: Sequence[ContentEncoding]
 ) -> None:
     """Put everything of a commit, with the encodings of its contents, into the batch.
 
@@ -32,21 +27,73 @@ def stage_commit(
     """
     for encoding in encodings:
         contents.stage_encoded(batch, encoding, commit.at_ms, commit.session)
-    stage_events(batch, codec, commit.session, commit.events)
+    stage_events(batch, commit.session, commit.events)
     for digest in commit.recalls:
-        check_stored(digest, is_referable(batch, codec, digest), "a recall")
-        change_record(batch, codec, digest, lambda record: _with_recall(record, commit.at_ms))
+        check_stored(digest, _is_referable(batch, digest), "a recall")
+        ROWS.record.change(batch, digest, lambda record: _with_recall(record, commit.at_ms))
     if commit.summary is not None:
-        stage_summary(batch, codec, commit.summary)
+        stage_summary(batch, commit.summary)
+
+
+def stage_events(
+    batch: WriteBatch, session: str, events: Sequence[RecordedEvent], missing: Container[str] = ()
+) -> None:
+    """Append events to a session's log. Raise ValueError if they leave a gap or name unknown contents.
+
+    `missing` are contents that are known to be lost: the log may name them nevertheless.
+    """
+    if not events:
+        return
+    check_sequence(session, ROWS.last_seq.get(batch, session) or 0, events)
+    for recorded in events:
+        ROWS.event.put(batch, recorded, session, recorded.seq)
+        if isinstance(recorded.event, HandoverMade):
+            batch.put(keys.handover(session, recorded.seq))
+        for digest in digests_in(recorded.event):
+            add_reference(batch, session, recorded.seq, digest, digest in missing)
+    ROWS.last_seq.put(batch, events[-1].seq, session)
+
+
+def stage_summary(batch: WriteBatch, summary: SessionSummary) -> None:
+    """Put a session's summary for the session list into the batch."""
+    if batch.get(keys.summary(summary.id)) is None:
+        batch.add_totals(sessions=1)
+    ROWS.summary.put(batch, summary, summary.id)
+
+
+def add_reference(
+    batch: WriteBatch, session: str, seq: int, digest: str, allow_missing: bool = False
+) -> None:
+    """Add a reference from an event to a content.
+
+    Raise ValueError unless the content is stored or redacted, or `allow_missing`.
+    """
+    check_stored(digest, allow_missing or _is_referable(batch, digest), f"event {seq}")
+    put_reference(batch, session, seq, digest)
+    ROWS.record.change(
+        batch,
+        digest,
+        lambda record: msgspec.structs.replace(record, references=record.references + 1, trashed=0),
+    )
+
+
+def remove_reference(batch: WriteBatch, session: str, seq: int, digest: str) -> None:
+    """Remove a reference from an event to a content."""
+    delete_reference(batch, session, seq, digest)
+    ROWS.record.change(
+        batch,
+        digest,
+        lambda record: msgspec.structs.replace(record, references=max(0, record.references - 1)),
+    )
+
+
+def _is_referable(batch: WriteBatch, digest: str) -> bool:
+    """Return True if a content is stored or was redacted: events may name it, its bytes may be gone."""
+    if batch.get(keys.record(digest)) is not None:
+        return True
+    tombstone = ROWS.tombstone.get(batch, digest)
+    return tombstone is not None and not tombstone.lifted
 
 
 def _with_recall(record: EntryRecord, at_ms: int) -> EntryRecord:
     return msgspec.structs.replace(record, recalls=record.recalls + 1, last_used=at_ms, trashed=0)
-
-
-def stage_summary(batch: WriteBatch, codec: Codec, summary: SessionSummary) -> None:
-    """Put a session's summary for the session list into the batch."""
-    key = keys.summary(summary.id)
-    if batch.get(key) is None:
-        batch.add_totals(sessions=1)
-    batch.put(key, codec.encode(key, summary))

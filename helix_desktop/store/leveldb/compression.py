@@ -17,7 +17,8 @@ from typing import Generic, NamedTuple, TypeVar
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core import row_codec
+from helix_desktop.store.core.row_codec import RowDamaged
 
 _MIN_SHARED_BYTES = (
     128 * 1024
@@ -69,13 +70,11 @@ class ContentEncoding:
     From `min_shared_bytes` bytes on, another thread may help.
     """
 
-    __slots__ = ("_codec", "_digest", "_piece", "_pieces", "content")
+    __slots__ = ("_digest", "_piece", "_pieces", "content")
 
-    def __init__(
-        self, content: Content, codec: Codec, part_bytes: int, min_shared_bytes: int = _MIN_SHARED_BYTES
-    ) -> None:
+    def __init__(self, content: Content, part_bytes: int, min_shared_bytes: int = _MIN_SHARED_BYTES) -> None:
         self.content = content
-        self._codec, self._piece = codec, part_bytes
+        self._piece = part_bytes
         self._digest: LazyResult[str] | None = None
         self._pieces: deque[LazyResult[EncodedPart]] = deque()
         if len(content.data) >= min_shared_bytes:
@@ -120,7 +119,7 @@ class ContentEncoding:
     def _encode_part(self, offset: int) -> EncodedPart:
         data = self.content.data
         part = data if len(data) <= self._piece else data[offset : offset + self._piece]
-        packed = self._codec.compress(part)
+        packed = row_codec.compress(part)
         return EncodedPart(False, len(part), part) if packed is None else EncodedPart(True, len(part), packed)
 
 

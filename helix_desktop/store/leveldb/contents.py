@@ -13,21 +13,16 @@ import msgspec
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.store.core import keys, store_errors
+from helix_desktop.domain.store.retention import must_revive
+from helix_desktop.store.core import keys, row_codec, store_errors
 from helix_desktop.store.core.commit import check_digest
-from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, Codec, RowDamaged
-from helix_desktop.store.core.tombstone import read_tombstone
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, ROW_VERSION, RowDamaged
 from helix_desktop.store.core.write_batch import RowGetter, WriteBatch
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb.compression import ContentEncoding, EncodedPart
 from helix_desktop.store.leveldb.database import Database, ReadView
-from helix_desktop.store.leveldb.entry_record import (
-    EntryRecord,
-    new_record,
-    read_record,
-    touch_record,
-    write_record,
-)
+from helix_desktop.store.leveldb.entry_record import EntryRecord, new_record
+from helix_desktop.store.leveldb.rows import ROWS
 
 MAX_SINGLE_ROW_BYTES = 1024 * 1024  # largest content stored in one row, in bytes
 CHUNK_BYTES = 512 * 1024  # bytes of content per chunk above that
@@ -39,16 +34,14 @@ _COUNT = struct.Struct(">I")
 class ContentStore:
     """Stage contents for writing, and read them back verified."""
 
-    def __init__(self, database: Database, codec: Codec, quarantine: Quarantine) -> None:
+    def __init__(self, database: Database, quarantine: Quarantine) -> None:
         self._database = database
-        self._codec = codec
         self.quarantine = quarantine
 
     def encoding(self, content: Content) -> ContentEncoding:
         """Return the encoding of a content, which another thread may begin before it is staged."""
         return ContentEncoding(
             content,
-            self._codec,
             MAX_SINGLE_ROW_BYTES if len(content.data) <= MAX_SINGLE_ROW_BYTES else CHUNK_BYTES,
         )
 
@@ -63,20 +56,22 @@ class ContentStore:
         content = encoding.content
         digest = content.digest
         try:
-            record, readable = read_record(batch.get, self._codec, digest), True
+            record, readable = ROWS.record.get(batch, digest), True
         except RowDamaged:
             record, readable = None, False
-        tombstone = read_tombstone(batch.get, self._codec, digest) if record is None else None
+        tombstone = ROWS.tombstone.get(batch, digest) if record is None else None
         if tombstone is not None and not tombstone.lifted:
             check_digest(content, encoding.digest())
         elif record is not None and self._is_intact(batch, digest):
             check_digest(content, encoding.digest())
-            touch_record(batch, self._codec, digest, record, at_ms)
+            if must_revive(record.references, record.trashed, record.last_used, at_ms):
+                revived = msgspec.structs.replace(record, trashed=0, last_used=at_ms)
+                ROWS.record.put(batch, revived, digest)
         elif record is not None:
             self._restore_bytes(batch, encoding, record)
         elif readable and tombstone is None:
             record = new_record(content, self._stage_bytes(batch, encoding, at_ms), at_ms, session)
-            write_record(batch, self._codec, digest, record)
+            ROWS.record.put(batch, record, digest)
             batch.add_totals(1, record.size, record.stored_size)
         else:
             self._stage_known(batch, encoding, self._created_ms(digest, at_ms), session, readable)
@@ -85,7 +80,7 @@ class ContentStore:
         """Stage the bytes of a content again whose record is intact and whose bytes are not."""
         stored_size = self._stage_bytes(batch, encoding, record.created)
         restored = msgspec.structs.replace(record, stored_size=stored_size, trashed=0)
-        write_record(batch, self._codec, encoding.content.digest, restored)
+        ROWS.record.put(batch, restored, encoding.content.digest)
         batch.add_totals(stored_size=stored_size - record.stored_size)
         # Not before it is written: a reader would meanwhile find the damage and quarantine it once more.
         batch.on_durable(lambda: self.quarantine.mark_healed(encoding.content.digest))
@@ -105,7 +100,7 @@ class ContentStore:
         record = new_record(
             encoding.content, self._stage_bytes(batch, encoding, created_ms), created_ms, session
         )
-        write_record(batch, self._codec, digest, self._with_reference_count(digest, record))
+        ROWS.record.put(batch, self._with_reference_count(digest, record), digest)
         batch.delete(keys.tombstone(digest))
         if record_readable:
             batch.add_totals(1, record.size, record.stored_size)
@@ -114,7 +109,7 @@ class ContentStore:
     def read(self, view: ReadView, digest: str) -> bytes:
         """Return the bytes of a digest. Raise DigestUnknown, ContentDamaged; never return other bytes."""
         if not is_digest(digest):
-            raise self._missing_error(view, digest)
+            raise missing_error(view, digest)
         why = "its bytes do not have its SHA-256"
         for get in (view.get, view.get_verified):
             try:
@@ -132,10 +127,7 @@ class ContentStore:
             )
         if _has_row(view.get, keys.record(digest)):
             raise store_errors.content_damaged(digest, "its bytes are missing")
-        raise self._missing_error(view, digest)
-
-    def _missing_error(self, view: ReadView, digest: str) -> Exception:
-        return missing_error(view, self._codec, digest)
+        raise missing_error(view, digest)
 
     def _stage_bytes(self, batch: WriteBatch, encoding: ContentEncoding, created_ms: int) -> int:
         """Stage the bytes; return the stored size in bytes. Raise ValueError if their digest differs."""
@@ -180,7 +172,7 @@ class ContentStore:
 
     def _unpack(self, row: bytes, method: int, length: int) -> bytes:
         payload = row[_HEAD.size :]
-        return self._codec.decompress(payload, length) if method == _ZSTD else payload
+        return row_codec.decompress(payload, length) if method == _ZSTD else payload
 
     def _is_intact(self, batch: WriteBatch, digest: str) -> bool:
         """Return True if the stored bytes exist and their blocks' checksums match; cheaper than a read."""
@@ -227,9 +219,9 @@ class ContentStore:
         return rows
 
 
-def missing_error(view: ReadView, codec: Codec, digest: str) -> DigestUnknown:
+def missing_error(view: ReadView, digest: str) -> DigestUnknown:
     """Return why a content is missing: it was never stored, or was redacted. Raise RowDamaged."""
-    tombstone = read_tombstone(view.get, codec, digest) if is_digest(digest) else None
+    tombstone = ROWS.tombstone.get(view, digest) if is_digest(digest) else None
     if tombstone is not None:
         return store_errors.content_redacted(digest, tombstone.at, tombstone.successor)
     return store_errors.digest_unknown(digest, lambda prefix, limit: find_digests(view, prefix, limit))
@@ -279,14 +271,14 @@ def created_ms_in(row: bytes) -> int:
     return _decode_head(row)[2]
 
 
-def rebuild_head(view: ReadView, codec: Codec, digest: str) -> tuple[bytes, int] | None:
+def rebuild_head(view: ReadView, digest: str) -> tuple[bytes, int] | None:
     """Rebuild a large content's lost head from its chunks; return it and its size in bytes, or None."""
     parts, created = [], 0
     try:
         for _, row in view.scan(keys.chunks_of(digest)):
             method, length, created = _decode_head(row)
             payload = row[_HEAD.size :]
-            parts.append(codec.decompress(payload, length) if method == _ZSTD else payload)
+            parts.append(row_codec.decompress(payload, length) if method == _ZSTD else payload)
     except RowDamaged:
         return None
     data = b"".join(parts)
@@ -295,9 +287,9 @@ def rebuild_head(view: ReadView, codec: Codec, digest: str) -> tuple[bytes, int]
     return _HEAD.pack(ROW_VERSION, _CHUNKED, len(data), created) + _COUNT.pack(len(parts)), len(data)
 
 
-def holds_content(codec: Codec, key: bytes, row: bytes) -> bool:
+def holds_content(key: bytes, row: bytes) -> bool:
     """Return True if a single row holds the bytes of the digest in its key. Raise RowDamaged."""
     method, length, _ = _decode_head(row)
     payload = row[_HEAD.size :]
-    data = codec.decompress(payload, length) if method == _ZSTD else payload
+    data = row_codec.decompress(payload, length) if method == _ZSTD else payload
     return method != _CHUNKED and digest_of(data) == keys.digest_in(key)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.store_files import CleanState, StoreFormat
-from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
-from helix_desktop.store.leveldb.counters import INTEGER_TYPE, read_sequence, read_totals
+from helix_desktop.store.leveldb.counters import read_sequence, read_totals
 from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.rows import ROWS
 
 
 def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> None:
@@ -31,21 +31,18 @@ def check_format(actual_format: StoreFormat, expected_format: StoreFormat) -> No
 
 def identity_rows(store_format: StoreFormat) -> dict[bytes, bytes]:
     """Return the rows that identify a new store."""
-    codec = Codec()
     return {
-        keys.SCHEMA: codec.encode(keys.SCHEMA, store_format.schema),
-        keys.IDENTITY: codec.encode(keys.IDENTITY, store_format.workspace),
+        keys.SCHEMA: row_codec.encode(keys.SCHEMA, store_format.schema),
+        keys.IDENTITY: row_codec.encode(keys.IDENTITY, store_format.workspace),
     }
 
 
-def read_stored_format(database: Database, codec: Codec) -> StoreFormat:
+def read_stored_format(database: Database) -> StoreFormat:
     """Return the format that the rows state. Raise RowDamaged."""
-    schema, workspace = database.get(keys.SCHEMA), database.get(keys.IDENTITY)
+    schema, workspace = ROWS.schema.get(database), ROWS.identity.get(database)
     if schema is None or workspace is None:
         raise RowDamaged("they are missing")
-    return StoreFormat(
-        codec.decode(keys.SCHEMA, schema, INTEGER_TYPE), codec.decode(keys.IDENTITY, workspace, TEXT_TYPE)
-    )
+    return StoreFormat(schema, workspace)
 
 
 def read_format_from_db(db: Path) -> StoreFormat | None:
@@ -55,30 +52,30 @@ def read_format_from_db(db: Path) -> StoreFormat | None:
     except StoreUnreadable:
         return None
     try:
-        return read_stored_format(handle, Codec())
+        return read_stored_format(handle)
     except (RowDamaged, StoreUnreadable):
         return None
     finally:
         handle.close()
 
 
-def check_identity(database: Database, codec: Codec, expected_format: StoreFormat) -> None:
+def check_identity(database: Database, expected_format: StoreFormat) -> None:
     """Raise StoreUnreadable for a database of another store, RowDamaged."""
-    check_format(read_stored_format(database, codec), expected_format)
+    check_format(read_stored_format(database), expected_format)
 
 
-def read_clean_state(database: Database, codec: Codec) -> CleanState:
+def read_clean_state(database: Database) -> CleanState:
     """Return the counters that the rows state. Raise RowDamaged."""
-    totals = read_totals(database.get, codec)
-    return CleanState(read_sequence(database.get, codec), totals.entries, totals.sessions)
+    totals = read_totals(database)
+    return CleanState(read_sequence(database), totals.entries, totals.sessions)
 
 
-def read_last_seqs(database: Database, codec: Codec) -> dict[str, int]:
+def read_last_seqs(database: Database) -> dict[str, int]:
     """Return the seq of each session's last event. Raise RowDamaged."""
 
     def query(view: ReadView) -> dict[str, int]:
         # The value first: its checksum covers the key, which may no longer be text.
-        rows = ((codec.decode(key, row, INTEGER_TYPE), key) for key, row in view.scan(keys.LAST_EVENTS))
-        return {keys.session_of(key, keys.LAST_EVENTS): seq for seq, key in rows}
+        last_seqs = ROWS.last_seq.scan(view, keys.LAST_EVENTS)
+        return {keys.session_of(key, keys.LAST_EVENTS): seq for key, seq in last_seqs}
 
     return database.read(query)

@@ -6,32 +6,48 @@ import logging
 from collections.abc import Iterator
 from contextlib import suppress
 
-from helix_desktop.domain.store.entries import CacheEntry, EntryFilter, EntryPage, SessionSummary
+from msgspec.structs import replace
+
+from helix_desktop.domain.store.entries import (
+    DEFAULT_FILTER,
+    CacheEntry,
+    EntryFilter,
+    EntryPage,
+    SessionSummary,
+)
 from helix_desktop.domain.store.entry_order import matches_filter, tiebreak_prefix
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.entry_query import EntryQuery, page_from_ordered, page_from_unordered
-from helix_desktop.store.core.row_codec import Codec, RowDamaged, RowType
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.entry_record import RECORD_TYPE, read_record
+from helix_desktop.store.leveldb.rows import ROWS
 
-SUMMARY_TYPE = RowType(SessionSummary)
 _AFTER_EVERY_DIGEST = b"\xff" * keys.DIGEST_BYTES  # sorts after every digest
+_SCAN_PAGE_ENTRIES = 2_000  # entries per page when all are listed
 
 _log = logging.getLogger(__name__)
 
 
-def read_page(view: ReadView, codec: Codec, entry_query: EntryQuery) -> EntryPage:
+def is_stored_order(entry_query: EntryQuery) -> bool:
+    """Return True if the rows are in the order of a listing, so that no index is needed."""
+    entry_filter = entry_query.entry_filter
+    if entry_query.sort.column == "digest":
+        return entry_filter == EntryFilter(prefix=entry_filter.prefix)
+    return entry_query.sort.column == "created" and entry_filter == DEFAULT_FILTER
+
+
+def read_page(view: ReadView, entry_query: EntryQuery) -> EntryPage:
     """Return the page of a listing. By age or by digest it is read from an index; other orders scan all.
 
     Raise RowDamaged.
     """
     sort = entry_query.sort
     if sort.column == "created" and not entry_query.entry_filter.prefix:
-        entries = _entries(view, codec, _time_index_span(entry_query), backwards=not sort.descending)
+        entries = _entries(view, _time_index_span(entry_query), backwards=not sort.descending)
     elif sort.column == "digest":
-        entries = _entries(view, codec, _digest_span(entry_query), backwards=sort.descending)
+        entries = _entries(view, _digest_span(entry_query), backwards=sort.descending)
     else:
-        return page_from_unordered(entry_query, _entries(view, codec, _record_span(entry_query)))
+        return page_from_unordered(entry_query, _entries(view, _record_span(entry_query)))
     listed: list[CacheEntry] = []
     has_default_filter = entry_query.entry_filter == EntryFilter(prefix=entry_query.entry_filter.prefix)
     for entry in entries:
@@ -42,33 +58,33 @@ def read_page(view: ReadView, codec: Codec, entry_query: EntryQuery) -> EntryPag
     return page_from_ordered(entry_query, listed)
 
 
-def read_digests(codec: Codec, entry_query: EntryQuery, view: ReadView) -> bytes:
+def read_digests(view: ReadView, entry_query: EntryQuery) -> bytes:
     """Return the digests of a complete listing, in order, joined. Raise RowDamaged."""
+    entry_query = replace(entry_query, limit=_SCAN_PAGE_ENTRIES)
     digests = bytearray()
     while True:
-        page = read_page(view, codec, entry_query)
+        page = read_page(view, entry_query)
         digests += b"".join([bytes.fromhex(entry.digest) for entry in page.entries])
         if not page.cursor:
             return bytes(digests)
         entry_query = entry_query.continue_after(page.entries[-1])
 
 
-def read_tools(view: ReadView, codec: Codec) -> list[str]:
+def read_tools(view: ReadView) -> list[str]:
     """Return the names of the tools that stored something, sorted. Raise RowDamaged."""
-    return sorted({entry.tool for entry in _entries(view, codec, keys.RECORDS)})
+    return sorted({entry.tool for entry in _entries(view, keys.RECORDS)})
 
 
-def read_sessions(view: ReadView, codec: Codec) -> list[SessionSummary]:
+def read_sessions(view: ReadView) -> list[SessionSummary]:
     """Return all sessions except those in the trash, last updated first. Raise RowDamaged."""
-    summaries = [codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES)]
+    summaries = [summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)]
     listed = [summary for summary in summaries if not summary.trashed]
     return sorted(listed, key=lambda summary: (-summary.updated, summary.id))
 
 
 def _record_span(entry_query: EntryQuery) -> keys.Span:
-    return (
-        keys.records_of(entry_query.entry_filter.prefix) if entry_query.entry_filter.prefix else keys.RECORDS
-    )
+    prefix = entry_query.entry_filter.prefix
+    return keys.records_of(prefix) if prefix else keys.RECORDS
 
 
 def _time_index_span(entry_query: EntryQuery) -> keys.Span:
@@ -91,21 +107,21 @@ def _digest_span(entry_query: EntryQuery) -> keys.Span:
     )
 
 
-def _entries(view: ReadView, codec: Codec, span: keys.Span, backwards: bool = False) -> Iterator[CacheEntry]:
+def _entries(view: ReadView, span: keys.Span, backwards: bool = False) -> Iterator[CacheEntry]:
     for key, row in view.scan(span, backwards):
-        entry = _read_entry(view, codec, key, row)
+        entry = _read_entry(view, key, row)
         if entry is not None:
             yield entry
 
 
-def _read_entry(view: ReadView, codec: Codec, key: bytes, row: bytes) -> CacheEntry | None:
+def _read_entry(view: ReadView, key: bytes, row: bytes) -> CacheEntry | None:
     """Return the entry of a record or index row, None for a damaged one: it must not hide the others."""
     digest = keys.digest_in(key)
     try:
-        return codec.decode(key, row, RECORD_TYPE).to_entry(digest)
+        return ROWS.record.decode(key, row).to_entry(digest)
     except RowDamaged as error:
         _log.warning("A record of %s is damaged: %s", digest, error)
     with suppress(RowDamaged):
-        record = read_record(view.get, codec, digest)
+        record = ROWS.record.get(view, digest)
         return record.to_entry(digest) if record else None
     return None

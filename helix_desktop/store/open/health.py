@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Iterable
-from typing import Protocol, TypeVar
+from collections.abc import Callable, Iterable
 
 from helix_desktop.domain.errors import ContentDamaged, HelixError
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.store.core.row_codec import RowDamaged
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.open.open_files import OpenFiles
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 
 _log = logging.getLogger(__name__)
 
-T = TypeVar("T")
 Listener = Callable[[HelixError], None]
 OnProgress = Callable[[int, int], None]
 """Called with the number of verified contents and the total."""
@@ -47,19 +44,11 @@ class DamageNotifier:
         self._notified.difference_update(digests)
 
 
-class RunQuery(Protocol):
-    """Run a read of the store off the event loop."""
-
-    def __call__(self, query: Callable[[ReadView], T]) -> Awaitable[T]:
-        """Return the result of `query` on the stored rows."""
-        ...
-
-
 class LevelDbHealth:
     """The health of a store on disk."""
 
-    def __init__(self, files: OpenFiles, contents: ContentStore, run_query: RunQuery) -> None:
-        self._files, self._contents, self._run_query = files, contents, run_query
+    def __init__(self, files: OpenFiles, access: StoreAccess) -> None:
+        self._files, self._access = files, access
         self._report = files.report
         self.damage_notifier = DamageNotifier()
 
@@ -71,7 +60,7 @@ class LevelDbHealth:
     async def acknowledge(self) -> None:
         """Mark the report as seen by the user."""
         self._report = None
-        await self._run_query(lambda _: self._files.store_files.repair_notes.mark_reported())
+        await self._access.run_query(lambda _: self._files.store_files.repair_notes.mark_reported())
 
     def listen(self, listener: Listener) -> Callable[[], None]:
         """Subscribe to damaged contents, once for each, with what to do. Call the result to unsubscribe."""
@@ -82,9 +71,9 @@ class LevelDbHealth:
 
         Damage to rows other than contents is repaired at the next opening.
         """
-        checker = IntegrityChecker(self._files.codec, self._contents)
-        total = await self._run_query(checker.count_entries)
-        while await self._run_query(checker.check_next_slice):
+        checker = IntegrityChecker(self._access.contents)
+        total = await self._access.run_query(checker.count_entries)
+        while await self._access.run_query(checker.check_next_slice):
             if on_progress is not None:
                 on_progress(checker.result.contents, total)
         result = checker.result

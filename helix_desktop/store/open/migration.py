@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWriteFailed
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.store_files import StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -21,7 +21,7 @@ from helix_desktop.store.repair.bulk_writer import BulkWriter
 from helix_desktop.store.repair.integrity_check import IntegrityChecker
 
 Row = tuple[bytes, bytes]
-MigrationStep = Callable[[Codec, Iterable[Row]], Iterator[Row]]
+MigrationStep = Callable[[Iterable[Row]], Iterator[Row]]
 """Convert the rows of one schema into those of the next; the schema's own number is written for it."""
 
 MIGRATION_STEPS: Mapping[int, MigrationStep] = {}
@@ -54,18 +54,17 @@ def migrate(
 
     Raise StoreUnreadable; then nothing of the old store was changed, or a copy of it was kept.
     """
-    codec = Codec()
     try:
-        if not _is_swapped_in(store_files, codec, target_format):
+        if not _is_swapped_in(store_files, target_format):
             repair(current_format)
             try:
-                _copy_migrated(store_files, codec, current_format, target_format, steps)
+                _copy_migrated(store_files, current_format, target_format, steps)
             except RowDamaged as error:
                 store_files.repair_notes.mark_suspect(
                     f"{error}"
                 )  # no opening has met it, but a repair reads every row
                 repair(current_format)
-                _copy_migrated(store_files, codec, current_format, target_format, steps)
+                _copy_migrated(store_files, current_format, target_format, steps)
             shutil.rmtree(store_files.before_migration, ignore_errors=True)
             store_files.swap_in_repair_db(store_files.before_migration)
         store_files.write_format(target_format)
@@ -78,7 +77,7 @@ def migrate(
         ) from error
 
 
-def _is_swapped_in(store_files: StoreFiles, codec: Codec, target_format: StoreFormat) -> bool:
+def _is_swapped_in(store_files: StoreFiles, target_format: StoreFormat) -> bool:
     """Return True if a migration was interrupted after its database was in place."""
     if not store_files.db.exists():
         store_files.adopt_new_db()
@@ -87,7 +86,7 @@ def _is_swapped_in(store_files: StoreFiles, codec: Codec, target_format: StoreFo
     except StoreDamaged:
         return False
     try:
-        return read_stored_format(handle, codec) == target_format
+        return read_stored_format(handle) == target_format
     except (RowDamaged, StoreUnreadable):  # the repair reports what is wrong with it
         return False
     finally:
@@ -96,7 +95,6 @@ def _is_swapped_in(store_files: StoreFiles, codec: Codec, target_format: StoreFo
 
 def _copy_migrated(
     store_files: StoreFiles,
-    codec: Codec,
     current_format: StoreFormat,
     target_format: StoreFormat,
     steps: Mapping[int, MigrationStep],
@@ -110,7 +108,7 @@ def _copy_migrated(
 
             def fill(rows: Iterable[Row]) -> None:
                 for schema in range(current_format.schema, target_format.schema):
-                    rows = steps[schema](codec, rows)
+                    rows = steps[schema](rows)
                 for key, row in rows:
                     writer.put(key, row)
 
@@ -118,16 +116,16 @@ def _copy_migrated(
             for key, row in identity_rows(target_format).items():
                 writer.put(key, row)
             writer.flush()
-            _check_copy(target, codec, store_files)
+            _check_copy(target, store_files)
         finally:
             target.close()
     finally:
         source.close()
 
 
-def _check_copy(database: Database, codec: Codec, store_files: StoreFiles) -> None:
+def _check_copy(database: Database, store_files: StoreFiles) -> None:
     """Raise StoreUnreadable if the copy is inconsistent."""
-    checker = IntegrityChecker(codec, ContentStore(database, codec, Quarantine(store_files.quarantine)))
+    checker = IntegrityChecker(ContentStore(database, Quarantine(store_files.quarantine)))
     while database.read(checker.check_next_slice):
         pass
     if checker.result.problems:

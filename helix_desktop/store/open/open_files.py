@@ -15,7 +15,7 @@ from helix_desktop.domain.errors import DataDirUnavailable, StoreDamaged, StoreU
 from helix_desktop.domain.store.archive_report import Progress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.store.core.commit import Clock, now_ms
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.owner_lock import OwnerLock
 from helix_desktop.store.files.store_files import CURRENT_SCHEMA, StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.database import Database, create_db, store_unreadable
@@ -46,16 +46,12 @@ class OpenFiles:
     store_files: StoreFiles
     lock: OwnerLock
     database: Database
-    codec: Codec
     report: RepairReport | None
 
     def close(self) -> None:
         """Write the store's state, then close everything; call when there are no more readers."""
         try:
-            state, ends = (
-                read_clean_state(self.database, self.codec),
-                read_last_seqs(self.database, self.codec),
-            )
+            state, ends = read_clean_state(self.database), read_last_seqs(self.database)
             self.database.close()
             db = self.store_files.db
             files, current = file_sizes(db), read_current_name(db)
@@ -104,16 +100,15 @@ def open_files(
     layout.create_folders()
     lock = OwnerLock.acquire(layout.owner_lock)
     try:
-        codec = Codec()
 
         def open_repaired(expected_format: StoreFormat) -> Database:
-            return RepairLadder(layout, expected_format, codec, clock, on_progress).open_database()
+            return RepairLadder(layout, expected_format, clock, on_progress).open_database()
 
         _create_or_migrate(
             layout, store_format, steps, lambda current_format: open_repaired(current_format).close()
         )
         handle = open_repaired(store_format)
-        return OpenFiles(layout, lock, handle, codec, layout.repair_notes.read_unreported())
+        return OpenFiles(layout, lock, handle, layout.repair_notes.read_unreported())
     except BaseException:
         lock.release()
         raise

@@ -15,7 +15,7 @@ from helix_desktop.domain.errors import StoreDamaged, StoreUnreadable, StoreWrit
 from helix_desktop.domain.store.archive_report import Progress, no_progress
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
 from helix_desktop.store.core.commit import Clock
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.store_files import CleanState, StoreFiles, StoreFormat
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -38,18 +38,12 @@ class RepairLadder:
         self,
         store_files: StoreFiles,
         store_format: StoreFormat,
-        codec: Codec,
         clock: Clock,
         on_progress: Progress = no_progress,
     ) -> None:
         """`on_progress` reports the progress of a repair."""
         self._progress = StagedProgress(on_progress, _STAGES)
-        self._store_files, self._store_format, self._codec, self._clock = (
-            store_files,
-            store_format,
-            codec,
-            clock,
-        )
+        self._store_files, self._store_format, self._clock = store_files, store_format, clock
         self._clean_state = store_files.read_clean()
 
     def open_database(self) -> Database:
@@ -79,8 +73,8 @@ class RepairLadder:
     def _open_verified(self, torn_reason: str = "") -> Database:
         handle = Database(self._store_files.db)
         try:
-            check_identity(handle, self._codec, self._store_format)
-            state = read_clean_state(handle, self._codec)
+            check_identity(handle, self._store_format)
+            state = read_clean_state(handle)
         except RowDamaged as error:
             handle.close()
             raise StoreDamaged("", f"Its identity or its counters are damaged ({error})") from error
@@ -89,7 +83,7 @@ class RepairLadder:
             raise
         lost = max(0, self._clean_state.sequence - state.sequence) if self._clean_state else 0
         if lost:
-            self._report_lost_writes(lost, state, read_last_seqs(handle, self._codec))
+            self._report_lost_writes(lost, state, read_last_seqs(handle))
         elif torn_reason:
             _log.warning("%s. It was dropped.", torn_reason)
         return handle
@@ -114,7 +108,7 @@ class RepairLadder:
 
     def _drop_torn_tail(self) -> bool:
         """Drop a torn end of the log, if nothing else is wrong, and keep a copy; return True then."""
-        log = find_torn_log(self._store_files.db, self._codec)
+        log = find_torn_log(self._store_files.db)
         if log is None:
             return False
         self._store_files.repair_notes.back_up_torn_log(log)
@@ -145,7 +139,7 @@ class RepairLadder:
         files = self._store_files
         target = Database(files.repair_db, create=True)
         try:
-            salvage = Salvage(files.db, target, self._codec, files.quarantine, backup_folder, self._progress)
+            salvage = Salvage(files.db, target, files.quarantine, backup_folder, self._progress)
             result = salvage.run(self._store_format, self._clean_state)
             self._check_rebuilt(target)
         finally:
@@ -155,9 +149,7 @@ class RepairLadder:
 
     def _check_rebuilt(self, target: Database) -> None:
         """Check all of the new database before it replaces the old one. Raise StoreUnreadable."""
-        checker = IntegrityChecker(
-            self._codec, ContentStore(target, self._codec, Quarantine(self._store_files.quarantine))
-        )
+        checker = IntegrityChecker(ContentStore(target, Quarantine(self._store_files.quarantine)))
         entries = target.read(checker.count_entries)
         while target.read(checker.check_next_slice):
             self._progress.report(_STAGES - 1, checker.result.contents, entries)

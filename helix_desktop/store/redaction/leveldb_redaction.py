@@ -9,22 +9,14 @@ import msgspec
 from helix_desktop.domain.errors import StoreDamaged, StoreWriteFailed
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches, RedactionRequest
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import Clock
-from helix_desktop.store.core.row_codec import Codec
-from helix_desktop.store.core.tombstone import Tombstone, read_tombstone, write_tombstone
+from helix_desktop.store.core.tombstone import PendingDeletion
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.files.store_files import StoreFiles
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database
+from helix_desktop.store.leveldb.access import StoreAccess
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.redaction.redactor import Redactor
-from helix_desktop.store.redaction.secret_search import OnProgress, RunQuery, SecretMatches, find_secret
-from helix_desktop.store.redaction.secure_delete import (
-    PendingDeletion,
-    delete_copies,
-    find_copies,
-    rewrite_all_files,
-)
-from helix_desktop.store.retention.leveldb_retention import WriteRows
+from helix_desktop.store.redaction.secret_search import OnProgress, SecretMatches, find_secret
+from helix_desktop.store.redaction.secure_delete import delete_copies, find_copies, rewrite_all_files
 
 _MAX_ROUNDS = 3  # what is written while one search runs is found by the next
 
@@ -34,31 +26,24 @@ class LevelDbRedaction:
 
     def __init__(
         self,
-        run_query: RunQuery,
-        write: WriteRows,
-        database: Database,
+        access: StoreAccess,
         store_files: StoreFiles,
-        codec: Codec,
-        contents: ContentStore,
-        clock: Clock,
         wait_for_index: Callable[[], Awaitable[object]],
     ) -> None:
-        self._run_query, self._write, self._store_files = run_query, write, store_files
-        self._database, self._codec, self._contents, self._clock = database, codec, contents, clock
-        self._wait_for_index = wait_for_index
+        self._access, self._store_files, self._wait_for_index = access, store_files, wait_for_index
 
     async def preview(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
         """Return where the request matches; change nothing. Raise InvalidInput."""
-        redaction = Redaction(request, self._clock())
+        redaction = Redaction(request, self._access.clock())
         return await self._matches(await self._search(redaction, on_progress), redaction)
 
     async def redact(
         self, request: RedactionRequest, on_progress: OnProgress = lambda done, total: None
     ) -> RedactionMatches:
         """Remove the matches in this store and its files; return what was changed. Raise InvalidInput."""
-        at_ms = self._clock()
+        at_ms = self._access.clock()
         first: RedactionMatches | None = None
         for _ in range(_MAX_ROUNDS):
             matches = await self._run_round(
@@ -77,7 +62,7 @@ class LevelDbRedaction:
             self._wait_for_index()
         )  # before the note is deleted that makes the next opening rebuild the index
         try:
-            await self._write(self._rewrite_files, 0)
+            await self._access.write(self._rewrite_files)
         except StoreDamaged as error:
             raise StoreDamaged(
                 "What was removed may still be in the store's files: they are damaged.",
@@ -90,7 +75,7 @@ class LevelDbRedaction:
     async def redacted_at(self, digest: str) -> int:
         """Return when a content was redacted, in ms since 1970; 0 if it was not, or may be stored again."""
         keys.digest_bytes(digest)
-        tombstone = await self._run_query(lambda view: read_tombstone(view.get, self._codec, digest))
+        tombstone = await self._access.run_query(lambda view: ROWS.tombstone.get(view, digest))
         return tombstone.at if tombstone is not None and not tombstone.lifted else 0
 
     async def lift(self, digest: str) -> bool:
@@ -98,30 +83,28 @@ class LevelDbRedaction:
         lifted: list[bool] = []
 
         def stage(batch: WriteBatch) -> None:
-            tombstone = read_tombstone(batch.get, self._codec, digest)
+            tombstone = ROWS.tombstone.get(batch, digest)
             lifted.append(tombstone is not None and not tombstone.lifted)
             if tombstone is not None:
-                write_tombstone(
-                    batch, self._codec, digest, Tombstone(tombstone.at, tombstone.successor, lifted=True)
-                )
+                lifted_tombstone = msgspec.structs.replace(tombstone, lifted=True)
+                ROWS.tombstone.put(batch, lifted_tombstone, digest)
 
         keys.digest_bytes(digest)
-        await self._write(stage, 0)
+        await self._access.write(stage)
         return lifted[0]
 
     async def _search(self, redaction: Redaction, on_progress: OnProgress) -> SecretMatches:
-        return await find_secret(self._run_query, self._codec, self._contents, redaction, on_progress)
+        return await find_secret(self._access, redaction, on_progress)
 
     async def _matches(self, search_result: SecretMatches, redaction: Redaction) -> RedactionMatches:
         def find_files() -> tuple[list[str], list[str]]:
             removed = {entry.digest for entry in (*search_result.contents, *search_result.indexes)}
             holds_secret = redaction.matches if redaction.needles else None
-            damaged = self._contents.quarantine.find_suspects(
-                removed, self._contents.content_of, holds_secret
-            )
+            contents = self._access.contents
+            damaged = contents.quarantine.find_suspects(removed, contents.content_of, holds_secret)
             return damaged, [path.name for path in find_copies(self._store_files)]
 
-        return search_result.to_matches(*await self._run_query(lambda _: find_files()))
+        return search_result.to_matches(*await self._access.run_query(lambda _: find_files()))
 
     async def _run_round(
         self, redaction: Redaction, at_ms: int, on_progress: OnProgress, is_repeat: bool
@@ -132,20 +115,18 @@ class LevelDbRedaction:
 
         def stage(batch: WriteBatch) -> None:
             pending = PendingDeletion(at_ms, matches.damaged, matches.store_copies)
-            Redactor(batch, self._database, self._codec, self._contents, redaction, at_ms).stage(
-                search_result
-            )
-            batch.put(keys.PENDING_DELETION, self._codec.encode(keys.PENDING_DELETION, pending))
+            Redactor(batch, self._access, redaction, at_ms).stage(search_result)
+            ROWS.pending_deletion.put(batch, pending)
 
         if not (is_repeat and _without_own_quarantine(matches).is_empty):
-            await self._write(stage, 0)
-        await self._run_query(
+            await self._access.write(stage)
+        await self._access.run_query(
             lambda _: delete_copies(self._store_files, matches.damaged, matches.store_copies)
         )
         return matches
 
     def _rewrite_files(self, batch: WriteBatch) -> None:
-        rewrite_all_files(self._database, self._store_files)
+        rewrite_all_files(self._access.database, self._store_files)
         batch.delete(keys.PENDING_DELETION)
 
 

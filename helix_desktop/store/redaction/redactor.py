@@ -7,17 +7,13 @@ import msgspec
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.redaction.redaction import Redaction
-from helix_desktop.domain.store.entries import Content, SessionSummary
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec
-from helix_desktop.store.core.tombstone import Tombstone, write_tombstone
+from helix_desktop.domain.store.entries import Content
+from helix_desktop.store.core.tombstone import Tombstone
 from helix_desktop.store.core.write_batch import WriteBatch
-from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.database import Database
-from helix_desktop.store.leveldb.draft_rows import read_draft, stage_draft
-from helix_desktop.store.leveldb.entry_record import EntryRecord, read_record, write_record
-from helix_desktop.store.leveldb.event_log import EVENT_TYPE, add_reference, remove_reference
-from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.leveldb.access import StoreAccess
+from helix_desktop.store.leveldb.commit_rows import add_reference, remove_reference
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.redaction.secret_search import SecretMatches
 from helix_desktop.store.retention.garbage_collection import remove_content
 
@@ -28,14 +24,12 @@ class Redactor:
     def __init__(
         self,
         batch: WriteBatch,
-        database: Database,
-        codec: Codec,
-        contents: ContentStore,
+        access: StoreAccess,
         redaction: Redaction,
         at_ms: int,
     ) -> None:
-        self._batch, self._database, self._codec = batch, database, codec
-        self._contents, self._redaction, self._at_ms = contents, redaction, at_ms
+        self._batch, self._access = batch, access
+        self._redaction, self._at_ms = redaction, at_ms
 
     def stage(self, search_result: SecretMatches) -> None:
         """Put all changes into the batch."""
@@ -57,7 +51,7 @@ class Redactor:
             self._replace_by_tombstone(digest, self._redaction.new_digests[digest])
 
     def _stage_rewritten(self, digest: str, data: bytes) -> None:
-        record = read_record(self._batch.get, self._codec, digest)
+        record = ROWS.record.get(self._batch, digest)
         if record is not None:
             labels = self._with_clean_labels(record)
             content = Content(
@@ -69,7 +63,7 @@ class Redactor:
                 record.tokens,
                 record.kind,
             )
-            self._contents.stage(self._batch, content, self._at_ms)
+            self._access.contents.stage(self._batch, content, self._at_ms)
 
     def _with_clean_labels(self, record: EntryRecord) -> EntryRecord:
         redact = self._redaction.redact_text
@@ -81,44 +75,37 @@ class Redactor:
         )
 
     def _clean_labels(self, digest: str) -> None:
-        record = read_record(self._batch.get, self._codec, digest)
+        record = ROWS.record.get(self._batch, digest)
         if record is not None:
-            write_record(self._batch, self._codec, digest, self._with_clean_labels(record))
+            ROWS.record.put(self._batch, self._with_clean_labels(record), digest)
 
     def _redact_event(self, session: str, seq: int, muted_seqs: frozenset[int]) -> None:
-        key = keys.event(session, seq)
-        row = self._batch.get(key)
-        if row is None:
-            return
-        previous = self._codec.decode(key, row, EVENT_TYPE)
-        redacted = self._redaction.redact_event(previous, muted_seqs)
-        self._batch.put(key, self._codec.encode(key, redacted))
-        self._update_references(session, previous, redacted)
+        previous = ROWS.event.get(self._batch, session, seq)
+        if previous is not None:
+            redacted = self._redaction.redact_event(previous, muted_seqs)
+            ROWS.event.put(self._batch, redacted, session, seq)
+            self._update_references(session, previous, redacted)
 
     def _update_references(self, session: str, previous: RecordedEvent, redacted: RecordedEvent) -> None:
         before, after = set(digests_in(previous.event)), set(digests_in(redacted.event))
         for digest in before - after:
-            remove_reference(self._batch, self._codec, session, redacted.seq, digest)
+            remove_reference(self._batch, session, redacted.seq, digest)
         for digest in after - before:
-            add_reference(self._batch, self._codec, session, redacted.seq, digest)
+            add_reference(self._batch, session, redacted.seq, digest)
 
     def _redact_title(self, session: str) -> None:
-        key = keys.summary(session)
-        row = self._batch.get(key)
-        if row is not None:
-            summary: SessionSummary = self._codec.decode(key, row, SUMMARY_TYPE)
+        summary = ROWS.summary.get(self._batch, session)
+        if summary is not None:
             clean = msgspec.structs.replace(summary, title=self._redaction.redact_text(summary.title))
-            self._batch.put(key, self._codec.encode(key, clean))
+            ROWS.summary.put(self._batch, clean, session)
 
     def _redact_draft(self, session: str) -> None:
-        key = keys.draft(session)
-        row = self._batch.get(key)
-        if row is not None:
-            clean = self._redaction.redact_draft(read_draft(self._codec, key, row))
-            stage_draft(self._batch, self._codec, session, clean)
+        draft = ROWS.draft.get(self._batch, session)
+        if draft is not None:
+            ROWS.draft.put(self._batch, self._redaction.redact_draft(draft), session)
 
     def _replace_by_tombstone(self, digest: str, successor: str = "") -> None:
-        record = read_record(self._batch.get, self._codec, digest)
+        record = ROWS.record.get(self._batch, digest)
         if record is not None:
-            remove_content(self._batch, self._database, self._codec, digest, record)
-        write_tombstone(self._batch, self._codec, digest, Tombstone(self._at_ms, successor))
+            remove_content(self._batch, self._access.database, digest, record)
+        ROWS.tombstone.put(self._batch, Tombstone(self._at_ms, successor), digest)

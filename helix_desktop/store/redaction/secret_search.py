@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeVar
 
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionMatches
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import ContentReference
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.draft_rows import read_draft
-from helix_desktop.store.leveldb.entry_record import RECORD_TYPE
-from helix_desktop.store.leveldb.event_log import EVENT_TYPE
-from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.leveldb.rows import ROWS
 
 _CONTENTS_PER_READ = 50  # contents per read: other readers get their turn in between
 
-T = TypeVar("T")
 OnProgress = Callable[[int, int], None]
 """Called with the number of contents that were searched, and the total."""
-
-
-class RunQuery(Protocol):
-    """Run a query on the stored rows, on a reader's thread."""
-
-    def __call__(self, query: Callable[[ReadView], T], /) -> Awaitable[T]:
-        """Return the result of `query`."""
-        ...
 
 
 @dataclass(slots=True)
@@ -67,12 +55,10 @@ class SecretMatches:
         )
 
 
-async def find_secret(
-    run_query: RunQuery, codec: Codec, contents: ContentStore, redaction: Redaction, on_progress: OnProgress
-) -> SecretMatches:
+async def find_secret(access: StoreAccess, redaction: Redaction, on_progress: OnProgress) -> SecretMatches:
     """Search everything in a store. Raise StoreUnreadable if a log is damaged."""
-    result = SecretMatches()
-    entries = await run_query(lambda view: list(_entries(view, codec, result)))
+    run_query, contents, result = access.run_query, access.contents, SecretMatches()
+    entries = await run_query(lambda view: list(_entries(view, result)))
 
     async def search_part(part: Sequence[CacheEntry]) -> None:
         await run_query(lambda view: _search_contents(view, contents, redaction, part, result))
@@ -84,15 +70,15 @@ async def find_secret(
     if result.indexes:
         await run_query(lambda view: _rewrite_indexes(view, contents, redaction, indexes, result))
     on_progress(len(entries), len(entries))
-    await run_query(lambda view: _search_logs(view, codec, redaction, result))
+    await run_query(lambda view: _search_logs(view, redaction, result))
     return result
 
 
-def _entries(view: ReadView, codec: Codec, matches: SecretMatches) -> Iterator[CacheEntry]:
+def _entries(view: ReadView, matches: SecretMatches) -> Iterator[CacheEntry]:
     for key, row in view.scan(keys.RECORDS):
         digest = keys.digest_in(key)
         try:
-            yield codec.decode(key, row, RECORD_TYPE).to_entry(digest)
+            yield ROWS.record.decode(key, row).to_entry(digest)
         except RowDamaged:
             matches.unreadable.append(digest)  # its description is not known
             yield CacheEntry(digest, 0, 0, 0, "", "", "", "output", 0, 0)
@@ -158,10 +144,9 @@ def _rewrite_indexes(
     matches.labels = [digest for digest in matches.labels if digest not in matches.rewritten_indexes]
 
 
-def _search_logs(view: ReadView, codec: Codec, redaction: Redaction, matches: SecretMatches) -> None:
+def _search_logs(view: ReadView, redaction: Redaction, matches: SecretMatches) -> None:
     muted: dict[str, set[int]] = {}
-    for key, row in view.scan(keys.EVENTS):
-        recorded = codec.decode(key, row, EVENT_TYPE)
+    for key, recorded in ROWS.event.scan(view, keys.EVENTS):
         session = keys.session_of_event(key)
         own_seqs = muted.setdefault(session, set())
         if redaction.should_blank(recorded):
@@ -169,11 +154,9 @@ def _search_logs(view: ReadView, codec: Codec, redaction: Redaction, matches: Se
         if redaction.redact_event(recorded, frozenset(own_seqs)) is not recorded:
             matches.events.append(ContentReference(session, recorded.seq))
     matches.muted_seqs = {session: frozenset(seqs) for session, seqs in muted.items() if seqs}
-    for key, row in view.scan(keys.SUMMARIES):
-        title = codec.decode(key, row, SUMMARY_TYPE).title
-        if redaction.redact_text(title) != title:
+    for key, summary in ROWS.summary.scan(view, keys.SUMMARIES):
+        if redaction.redact_text(summary.title) != summary.title:
             matches.titles.append(key[1:].decode())
-    for key, row in view.scan(keys.DRAFTS):
-        draft = read_draft(codec, key, row)
+    for key, draft in ROWS.draft.scan(view, keys.DRAFTS):
         if redaction.redact_draft(draft) != draft:
             matches.drafts.append(key[1:].decode())

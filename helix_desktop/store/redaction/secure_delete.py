@@ -12,33 +12,22 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-import msgspec
-
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import StoreWriteFailed
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged, RowType
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.core.tombstone import PendingDeletion
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.sqlite_files import delete_database
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.rows import ROWS
 
 _SLICE_BYTES = 4 * 1024 * 1024  # bytes per synced write
 _RESERVED_BYTES = 16 * 1024 * 1024  # free space that must remain, in bytes
 
 _log = logging.getLogger(__name__)
-
-
-class PendingDeletion(msgspec.Struct, array_like=True, frozen=True):
-    """What a written redaction still has to delete: damaged rows and copies of the store, by name."""
-
-    at: int
-    damaged: tuple[str, ...] = ()
-    aside: tuple[str, ...] = ()
-
-
-_PENDING_DELETION_TYPE = RowType(PendingDeletion)
 
 
 def rewrite_all_files(database: Database, store_files: StoreFiles) -> None:
@@ -70,7 +59,7 @@ def delete_copies(store_files: StoreFiles, damaged: Iterable[str], copies: Itera
         store_files.repair_notes.mark_reported()
 
 
-def finish_pending_deletion(database: Database, store_files: StoreFiles, codec: Codec) -> None:
+def finish_pending_deletion(database: Database, store_files: StoreFiles) -> None:
     """Complete at the opening of a store what a crash or a full disk prevented."""
     if store_files.old_db.exists():
         delete_replaced_db(store_files)
@@ -78,7 +67,7 @@ def finish_pending_deletion(database: Database, store_files: StoreFiles, codec: 
     if row is None:
         return
     try:
-        pending = _read_pending_deletion(codec, row)
+        pending = _read_pending_deletion(row)
         delete_copies(store_files, pending.damaged, pending.aside)
         delete_database(store_files.search_index)
         rewrite_all_files(database, store_files)
@@ -89,9 +78,9 @@ def finish_pending_deletion(database: Database, store_files: StoreFiles, codec: 
         _log.warning("Files that may hold what was forgotten could not be rewritten: %s", error)
 
 
-def _read_pending_deletion(codec: Codec, row: bytes) -> PendingDeletion:
+def _read_pending_deletion(row: bytes) -> PendingDeletion:
     try:
-        return codec.decode(keys.PENDING_DELETION, row, _PENDING_DELETION_TYPE)
+        return ROWS.pending_deletion.decode(keys.PENDING_DELETION, row)
     except RowDamaged:  # or of a version that noted only the time: the files are rewritten in any case
         return PendingDeletion(0)
 

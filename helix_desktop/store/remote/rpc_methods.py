@@ -126,18 +126,8 @@ METHODS: dict[str, RpcMethod[Any]] = {
     method.name: method
     for method in (
         *(COMMIT, EVENTS, SESSIONS, GET, ENTRY, FIND, LISTED, TOTALS, SAVE_DRAFT, DRAFT, EXPORT, IMPORT),
-        *(
-            REFERENCES,
-            SESSION_DIGESTS,
-            PIN,
-            PLAN,
-            COLLECT,
-            TRASH,
-            RESTORE,
-            TRASH_SESSION,
-            RESTORE_SESSION,
-            EMPTY_TRASH,
-        ),
+        *(REFERENCES, SESSION_DIGESTS, PIN, PLAN, COLLECT, TRASH, RESTORE),
+        *(TRASH_SESSION, RESTORE_SESSION, EMPTY_TRASH),
         *(LISTED_DIGESTS, TOOLS, HANDOVERS, INDEXED),
         *(PREVIEW, REDACT, REDACTED_AT, LIFT, CHECK),
     )

@@ -98,7 +98,7 @@ class SharedStore(LevelDbStore):
 
     async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
         """Write the store to a file, from a snapshot. Raise as `export_store` does."""
-        return await export_store(self, str(path), name, self._clock(), on_progress)
+        return await export_store(self, str(path), name, self._access.clock(), on_progress)
 
     async def import_from(self, path: Path, on_progress: Progress = no_progress) -> ImportResult:
         """Merge a file into the store, except sessions that are open. Raise as `import_store` does."""

@@ -8,11 +8,12 @@ from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import IntegrityReport, LostContent
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.counters import read_sequence, read_totals
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.entry_record import EntryRecord, read_record
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.repair.row_checks import check_row
 
 _SLICE_BYTES = 4 * 1024 * 1024  # of contents and rows that are read at once
@@ -24,8 +25,8 @@ _KINDS_WITH_SEQ = (b"e", b"h")  # kinds of rows whose keys end in a seq
 class IntegrityChecker:
     """One full check, in slices so that it blocks nobody: each slice sees the store as it is then."""
 
-    def __init__(self, codec: Codec, contents: ContentStore) -> None:
-        self._codec, self._contents = codec, contents
+    def __init__(self, contents: ContentStore) -> None:
+        self._contents = contents
         self._next_key = b""
         self._bytes_left = 0
         self._start_sequence = self._rows = self._verified = 0
@@ -43,7 +44,7 @@ class IntegrityChecker:
     def count_entries(self, view: ReadView) -> int:
         """Return the number of contents that the counters state."""
         try:
-            return read_totals(view.get, self._codec).entries
+            return read_totals(view).entries
         except RowDamaged:
             return 0
 
@@ -72,7 +73,7 @@ class IntegrityChecker:
             self._rows += 1
             self._bytes_left -= len(row)
             try:
-                check_row(view, self._codec, key, row)
+                check_row(view, key, row)
             except RowDamaged as error:
                 self._add_problem(f"Row {key[:1].decode(errors='replace')} {_readable_key(key)}: {error}")
             if key[:1] == keys.RECORDS[0]:
@@ -85,7 +86,7 @@ class IntegrityChecker:
     def _verify(self, view: ReadView, digest: str) -> None:
         """Compare a content with its digest; a damaged one is quarantined, once."""
         try:
-            record = read_record(view.get, self._codec, digest)
+            record = ROWS.record.get(view, digest)
         except (RowDamaged, ValueError):  # no record, or no digest in the key
             record = None  # reported already
         if record is not None:
@@ -107,7 +108,7 @@ class IntegrityChecker:
         """Compare the totals with what was counted, if nothing was written meanwhile."""
         if self._read_sequence(view) != self._start_sequence or self._problems:
             return
-        stored = read_totals(view.get, self._codec)
+        stored = read_totals(view)
         pairs = (
             ("entries", stored.entries, self._counted_totals.entries),
             ("bytes", stored.size, self._counted_totals.size),
@@ -120,7 +121,7 @@ class IntegrityChecker:
 
     def _read_sequence(self, view: ReadView) -> int:
         try:
-            return read_sequence(view.get, self._codec)
+            return read_sequence(view)
         except RowDamaged:
             return -1
 

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from helix_desktop.domain.digest import pluralize
-from helix_desktop.store.core.row_codec import Codec
 from helix_desktop.store.files.store_files import CleanState
 from helix_desktop.store.repair.leveldb_log import find_gap, read_batch, read_log
 from helix_desktop.store.repair.leveldb_manifest import LevelDbManifest, read_current, read_newest
@@ -81,7 +80,7 @@ def file_sizes(db: Path) -> dict[str, int]:
     }
 
 
-def find_torn_log(db: Path, codec: Codec) -> Path | None:
+def find_torn_log(db: Path) -> Path | None:
     """Return the log of which only the end is damaged, with nothing readable in or after it; else None.
 
     That is what a power cut leaves of a write that was never acknowledged.
@@ -94,7 +93,7 @@ def find_torn_log(db: Path, codec: Codec) -> Path | None:
         return None
     damaged_on = dropwhile(lambda record: record.is_intact, read_log(last.read_bytes()))
     rows = (row for record in damaged_on for row in read_batch(record.payload))
-    return None if any(is_intact(codec, key, row) for key, row, _ in rows) else last
+    return None if any(is_intact(key, row) for key, row, _ in rows) else last
 
 
 def _size(path: Path) -> int:

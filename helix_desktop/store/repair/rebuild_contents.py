@@ -16,12 +16,10 @@ from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec
-from helix_desktop.store.core.tombstone import read_tombstone
 from helix_desktop.store.leveldb.contents import ContentStore, created_ms_in, rebuild_head
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.entry_record import EntryRecord, read_record, write_record
-from helix_desktop.store.leveldb.event_log import EVENT_TYPE
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.repair.bulk_writer import BulkWriter
 
 
@@ -31,12 +29,11 @@ class ContentRebuilder:
     def __init__(
         self,
         bulk_writer: BulkWriter,
-        codec: Codec,
         contents: ContentStore,
         on_progress: Callable[[int], None],
     ) -> None:
         """`on_progress` is called with the bytes of contents, as stored, that have been processed."""
-        self._bulk_writer, self._codec = bulk_writer, codec
+        self._bulk_writer = bulk_writer
         self._contents, self._on_progress = contents, on_progress
         self.lost: list[LostContent] = []
         self.entries = self.size = self.stored_size = 0
@@ -52,8 +49,8 @@ class ContentRebuilder:
         return StoreTotals(self.entries, self.size, self.stored_size, sessions)
 
     def _rebuild(self, view: ReadView, digest: str) -> None:
-        record = read_record(view.get, self._codec, digest)
-        tombstone = read_tombstone(view.get, self._codec, digest)
+        record = ROWS.record.get(view, digest)
+        tombstone = ROWS.tombstone.get(view, digest)
         if tombstone is not None and not (tombstone.lifted and record):
             self._drop(view, digest)  # removed at the user's request: it must not come back
             self._bulk_writer.delete(keys.record(digest))
@@ -66,7 +63,7 @@ class ContentRebuilder:
         if record is None:
             record = self._rebuild_record(view, digest, references, size or 0)
         record = msgspec.structs.replace(record, references=len(references))
-        write_record(self._bulk_writer, self._codec, digest, record)
+        ROWS.record.put(self._bulk_writer, record, digest)
         self.entries += 1
         self.size += record.size
         self.stored_size += record.stored_size
@@ -79,7 +76,7 @@ class ContentRebuilder:
         """Return the content's size in bytes; None if its bytes are lost."""
         with suppress(DigestUnknown, ContentDamaged):
             return len(self._contents.read(view, digest))
-        rebuilt = rebuild_head(view, self._codec, digest)
+        rebuilt = rebuild_head(view, digest)
         if rebuilt is None:
             return None
         head, size = rebuilt
@@ -98,18 +95,15 @@ class ContentRebuilder:
     ) -> EntryRecord:
         """Return a lost record, rebuilt from the first event that names the content."""
         head = view.get(keys.content(digest))
-        rows = [head] if head else []
-        rows += [row for _, row in view.scan(keys.chunks_of(digest))]
-        stored_size = sum(map(len, rows))
+        stored = [head] if head else []
+        stored += [row for _, row in view.scan(keys.chunks_of(digest))]
+        stored_size = sum(map(len, stored))
         for reference in references[:1]:
-            key = keys.event(*reference)
-            row = view.get(key)
-            if row is not None:
-                record = _record_from_event(
-                    self._codec.decode(key, row, EVENT_TYPE), digest, size, stored_size
-                )
+            recorded = ROWS.event.get(view, *reference)
+            if recorded is not None:
+                record = _record_from_event(recorded, digest, size, stored_size)
                 return msgspec.structs.replace(record, session=reference[0])
-        created = created_ms_in(rows[0])
+        created = created_ms_in(stored[0])
         return EntryRecord(created, created, size, stored_size, 0, "", "", "", "output")
 
 

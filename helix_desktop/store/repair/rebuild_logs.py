@@ -17,10 +17,8 @@ from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.domain.store.repair_report import TruncatedSession
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec
 from helix_desktop.store.leveldb.database import ReadView
-from helix_desktop.store.leveldb.event_log import EVENT_TYPE
-from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.leveldb.rows import ROWS, put_reference
 from helix_desktop.store.repair.bulk_writer import BulkWriter
 
 _MAX_NAME_CHARS = 100  # characters of a session's id in a file name
@@ -30,18 +28,17 @@ class LogRebuilder:
     """Rebuild the logs of a database that holds intact events and summaries, and nothing derived."""
 
     def __init__(
-        self, bulk_writer: BulkWriter, codec: Codec, salvage_folder: Path, known_last_seqs: Mapping[str, int]
+        self, bulk_writer: BulkWriter, salvage_folder: Path, known_last_seqs: Mapping[str, int]
     ) -> None:
         """`known_last_seqs`: the seq that each session's log is known to have reached."""
-        self._bulk_writer, self._codec, self._salvage_folder = bulk_writer, codec, salvage_folder
+        self._bulk_writer, self._salvage_folder = bulk_writer, salvage_folder
         self._known_last_seqs = dict(known_last_seqs)
         self.truncated: list[TruncatedSession] = []
         self.sessions = self.events = 0
 
     def run(self, view: ReadView) -> None:
         """Rebuild every log. Raise StoreWriteFailed, OSError."""
-        listed = (self._codec.decode(key, row, SUMMARY_TYPE) for key, row in view.scan(keys.SUMMARIES))
-        summaries = {summary.id: summary for summary in listed}
+        summaries = {summary.id: summary for _, summary in ROWS.summary.scan(view, keys.SUMMARIES)}
         rows = view.scan(keys.EVENTS)
         for session, log in groupby(rows, key=lambda row: keys.session_and_seq(row[0])[0]):
             self._rebuild(session, summaries.pop(session, None), log)
@@ -57,7 +54,7 @@ class LogRebuilder:
         detached: list[RecordedEvent] = []
         title, parent, created = "", "", 0
         for key, row in log:
-            recorded = self._codec.decode(key, row, EVENT_TYPE)
+            recorded = ROWS.event.decode(key, row)
             if detached or recorded.seq != (last_kept.seq if last_kept else 0) + 1:
                 detached.append(recorded)
                 self._bulk_writer.delete(key)
@@ -71,8 +68,7 @@ class LogRebuilder:
         last = max([count, *(recorded.seq for recorded in detached), summary.events if summary else 0])
         last = max(last, self._known_last_seqs.pop(session, 0))
         if last_kept is not None:
-            key = keys.last_event(session)
-            self._bulk_writer.put(key, self._codec.encode(key, last_kept.seq))
+            ROWS.last_seq.put(self._bulk_writer, last_kept.seq, session)
             rebuilt = SessionSummary(
                 session, title, created, last_kept.at, parent=parent, events=last_kept.seq
             )
@@ -88,16 +84,14 @@ class LogRebuilder:
         self.events += count
 
     def _write_summary(self, summary: SessionSummary) -> None:
-        key = keys.summary(summary.id)
-        self._bulk_writer.put(key, self._codec.encode(key, summary))
+        ROWS.summary.put(self._bulk_writer, summary, summary.id)
         self.sessions += 1
 
     def _write_references(self, session: str, recorded: RecordedEvent) -> None:
         if isinstance(recorded.event, HandoverMade):
             self._bulk_writer.put(keys.handover(session, recorded.seq))
         for digest in digests_in(recorded.event):
-            self._bulk_writer.put(keys.reference(digest, session, recorded.seq))
-            self._bulk_writer.put(keys.back_reference(session, recorded.seq, digest))
+            put_reference(self._bulk_writer, session, recorded.seq, digest)
 
     def _save_detached(self, session: str, events: list[RecordedEvent]) -> None:
         if events:

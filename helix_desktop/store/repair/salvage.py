@@ -16,36 +16,27 @@ from helix_desktop.domain.errors import StoreUnreadable
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.repair_report import LostContent, TruncatedSession
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged, RowType
-from helix_desktop.store.core.tombstone import TOMBSTONE_TYPE
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.files.store_files import CleanState, StoreFormat
-from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
 from helix_desktop.store.leveldb.contents import ContentStore, holds_content
-from helix_desktop.store.leveldb.counters import INTEGER_TYPE, TOTALS_TYPE
 from helix_desktop.store.leveldb.database import Database, store_unreadable
-from helix_desktop.store.leveldb.draft_rows import DRAFT_TYPE
-from helix_desktop.store.leveldb.entry_record import RECORD_TYPE
-from helix_desktop.store.leveldb.event_log import EVENT_TYPE
-from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.leveldb.rows import ROWS, RowKind
 from helix_desktop.store.repair.bulk_writer import BulkWriter
 from helix_desktop.store.repair.progress import StagedProgress
 from helix_desktop.store.repair.rebuild_contents import ContentRebuilder
 from helix_desktop.store.repair.rebuild_logs import LogRebuilder
 from helix_desktop.store.repair.row_versions import RowVersion, read_versions
 
-_ROW_TYPES: Mapping[bytes, RowType[Any]] = {
-    b"d": DRAFT_TYPE,
-    b"e": EVENT_TYPE,
-    b"f": TOMBSTONE_TYPE,
-    b"m": RECORD_TYPE,
-    b"s": SUMMARY_TYPE,
+_KINDS: Mapping[bytes, RowKind[..., Any]] = {
+    b"d": ROWS.draft,
+    b"e": ROWS.event,
+    b"f": ROWS.tombstone,
+    b"m": ROWS.record,
+    b"s": ROWS.summary,
 }
-_SINGLETON_TYPES: Mapping[bytes, RowType[Any]] = {
-    keys.SCHEMA: INTEGER_TYPE,
-    keys.IDENTITY: TEXT_TYPE,
-    keys.SEQUENCE: INTEGER_TYPE,
-    keys.TOTALS: TOTALS_TYPE,
+_SINGLE_ROWS: Mapping[bytes, RowKind[[], Any]] = {
+    kind.key(): kind for kind in (ROWS.schema, ROWS.identity, ROWS.sequence, ROWS.totals)
 }
 _DERIVED_KINDS = (b"R", b"h", b"r", b"t")
 _KEY_LENGTHS = {b"b": 1 + keys.DIGEST_BYTES, b"c": 5 + keys.DIGEST_BYTES}
@@ -74,7 +65,6 @@ class Salvage:
         self,
         db: Path,
         target: Database,
-        codec: Codec,
         quarantine: Path,
         salvage_folder: Path,
         progress: StagedProgress,
@@ -85,7 +75,7 @@ class Salvage:
         """
         self._progress = progress
         self._quarantine = Quarantine(quarantine)
-        self._db, self._target, self._codec, self._salvage_folder = db, target, codec, salvage_folder
+        self._db, self._target, self._salvage_folder = db, target, salvage_folder
         self._bulk_writer = BulkWriter(target)
         self._has_rows = False
         self._removed_sessions: set[str] = set()
@@ -104,12 +94,12 @@ class Salvage:
         ends = {session: seq for session, seq in known_ends if session not in self._removed_sessions}
         for session, seq in self.result.last_seqs.items():
             ends[session] = max(seq, ends.get(session, 0))
-        logs = LogRebuilder(self._bulk_writer, self._codec, self._salvage_folder, ends)
+        logs = LogRebuilder(self._bulk_writer, self._salvage_folder, ends)
         self._target.read(logs.run)
         self._bulk_writer.flush()
-        contents = ContentStore(self._target, self._codec, self._quarantine)
+        contents = ContentStore(self._target, self._quarantine)
         rebuilder = ContentRebuilder(
-            self._bulk_writer, self._codec, contents, lambda stored: self._progress.report(1, stored, size)
+            self._bulk_writer, contents, lambda stored: self._progress.report(1, stored, size)
         )
         self._target.read(rebuilder.run)
         result = self.result
@@ -128,14 +118,14 @@ class Salvage:
         if kind in _KEY_LENGTHS:
             # Verified by its SHA-256 once everything is copied.
             self._write_version(versions[0]) if len(key) == _KEY_LENGTHS[kind] else self._count_lost_row()
-        elif key in _SINGLETON_TYPES:
-            intact = self._first_intact(versions, _SINGLETON_TYPES[key])
+        elif key in _SINGLE_ROWS:
+            intact = self._first_intact(versions, _SINGLE_ROWS[key])
             if intact is not None:
                 self.result.singletons[key] = intact[1]
         elif key.startswith(keys.LAST_EVENTS[0]):
             self._salvage_last_seq(key[len(keys.LAST_EVENTS[0]) :].decode(errors="replace"), versions)
-        elif kind in _ROW_TYPES:
-            intact = self._first_intact(versions, _ROW_TYPES[kind])
+        elif kind in _KINDS:
+            intact = self._first_intact(versions, _KINDS[kind])
             if intact is not None:
                 self._write_version(intact[0])
         elif versions[0].is_intact():
@@ -146,7 +136,7 @@ class Salvage:
     def _salvage_last_seq(self, session: str, versions: list[RowVersion]) -> None:
         if versions[0].row is None:
             self._removed_sessions.add(session)
-        intact = self._first_intact(versions, INTEGER_TYPE)
+        intact = self._first_intact(versions, ROWS.last_seq)
         if intact is not None:
             self.result.last_seqs[session] = intact[1]
 
@@ -159,14 +149,14 @@ class Salvage:
             self._bulk_writer.put(version.key, version.row)
 
     def _first_intact(
-        self, versions: list[RowVersion], row_type: RowType[Any]
+        self, versions: list[RowVersion], kind: RowKind[..., Any]
     ) -> tuple[RowVersion, Any] | None:
         """Return the best intact version and its value; None if the row was deleted or is lost."""
         for version in versions:
             if version.row is None:
                 return None
             try:
-                return version, self._codec.decode(version.key, version.row, row_type)
+                return version, kind.decode(version.key, version.row)
             except RowDamaged:
                 continue
         self._count_lost_row()
@@ -199,30 +189,26 @@ class Salvage:
         )
         if isinstance(expected, StoreTotals | CleanState):
             self.result.lost_entries = max(0, expected.entries - self.result.totals.entries)
-        rows = {
-            keys.SCHEMA: store_format.schema,
-            keys.IDENTITY: store_format.workspace,
-            keys.SEQUENCE: max(sequence, clean_sequence) + 1,
-            keys.TOTALS: self.result.totals,
-        }
-        for key, value in rows.items():
-            self._bulk_writer.put(key, self._codec.encode(key, value))
+        ROWS.schema.put(self._bulk_writer, store_format.schema)
+        ROWS.identity.put(self._bulk_writer, store_format.workspace)
+        ROWS.sequence.put(self._bulk_writer, max(sequence, clean_sequence) + 1)
+        ROWS.totals.put(self._bulk_writer, self.result.totals)
         self._bulk_writer.flush()
 
 
-def is_intact(codec: Codec, key: bytes, row: bytes | None) -> bool:
+def is_intact(key: bytes, row: bytes | None) -> bool:
     """Return True if a row is what was written, judged by its own checksum or SHA-256."""
-    row_type = (
-        _SINGLETON_TYPES.get(key)
-        or _ROW_TYPES.get(key[:1])
-        or (INTEGER_TYPE if key.startswith(keys.LAST_EVENTS[0]) else None)
+    kind = (
+        _SINGLE_ROWS.get(key)
+        or _KINDS.get(key[:1])
+        or (ROWS.last_seq if key.startswith(keys.LAST_EVENTS[0]) else None)
     )
     if row is None:
         return False
     try:
-        if row_type is not None:
-            codec.decode(key, row, row_type)
+        if kind is not None:
+            kind.decode(key, row)
             return True
-        return key[:1] == b"b" and holds_content(codec, key, row)
+        return key[:1] == b"b" and holds_content(key, row)
     except RowDamaged:
         return False

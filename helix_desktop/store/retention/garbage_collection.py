@@ -18,27 +18,25 @@ from helix_desktop.domain.store.retention import (
     purgeable_entries,
 )
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.contents import MAX_SINGLE_ROW_BYTES, ContentStore
 from helix_desktop.store.leveldb.database import Database, ReadView
-from helix_desktop.store.leveldb.draft_rows import read_draft_digests
-from helix_desktop.store.leveldb.entry_record import RECORD_TYPE, EntryRecord, read_record, write_record
-from helix_desktop.store.leveldb.references import is_referenced
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.leveldb.event_log import is_referenced, read_draft_digests
+from helix_desktop.store.leveldb.rows import ROWS
 
 _log = logging.getLogger(__name__)
 
 
-def read_plan(
-    view: ReadView, codec: Codec, contents: ContentStore, rule: RetentionRule, at_ms: int
-) -> CleanupPlan:
+def read_plan(view: ReadView, contents: ContentStore, rule: RetentionRule, at_ms: int) -> CleanupPlan:
     """Return what a clean-up at `at_ms` would do. Raise RowDamaged."""
-    return plan_cleanup(_entries(view, codec), _index_reader(view, contents), rule, at_ms)
+    return plan_cleanup(_entries(view), _index_reader(view, contents), rule, at_ms)
 
 
-def read_purgeable(view: ReadView, codec: Codec, contents: ContentStore, before_ms: int) -> list[str]:
+def read_purgeable(view: ReadView, contents: ContentStore, before_ms: int) -> list[str]:
     """Return the contents that may be deleted for good. Raise RowDamaged."""
-    entries = purgeable_entries(_entries(view, codec), _index_reader(view, contents), before_ms)
+    entries = purgeable_entries(_entries(view), _index_reader(view, contents), before_ms)
     return [entry.digest for entry in entries]
 
 
@@ -53,9 +51,9 @@ def _index_reader(view: ReadView, contents: ContentStore) -> Callable[[str], byt
     return read
 
 
-def read_trash(view: ReadView, codec: Codec) -> list[CacheEntry]:
+def read_trash(view: ReadView) -> list[CacheEntry]:
     """Return the contents in the trash, last trashed first. Raise RowDamaged."""
-    trashed = [entry for entry in _entries(view, codec) if entry.trashed]
+    trashed = [entry for entry in _entries(view) if entry.trashed]
     return sorted(trashed, key=lambda entry: (-entry.trashed, entry.digest))
 
 
@@ -64,12 +62,12 @@ def newest_created(view: ReadView) -> int:
     return next((keys.created_ms_in(key) for key, _ in view.scan(keys.TIME_INDEX)), 0)
 
 
-def _entries(view: ReadView, codec: Codec) -> Iterator[CacheEntry]:
-    in_drafts = read_draft_digests(view, codec)
+def _entries(view: ReadView) -> Iterator[CacheEntry]:
+    in_drafts = read_draft_digests(view)
     for key, row in view.scan(keys.RECORDS):
         digest = keys.digest_in(key)
         try:
-            record = codec.decode(key, row, RECORD_TYPE)
+            record = ROWS.record.decode(key, row)
         except RowDamaged:
             continue  # an entry whose record is unreadable stays
         if not record.references and (digest in in_drafts or is_referenced(view, digest)):
@@ -80,7 +78,6 @@ def _entries(view: ReadView, codec: Codec) -> Iterator[CacheEntry]:
 def stage_trash(
     batch: WriteBatch,
     database: Database,
-    codec: Codec,
     digests: Iterable[str],
     grace_ms: int,
     at_ms: int,
@@ -89,48 +86,46 @@ def stage_trash(
     """Move to the trash, dated `trashed_ms`, what is still collectable at `at_ms`; the rest stays."""
     trashed: list[str] = []
     freed_bytes = 0
-    in_drafts = database.read(lambda view: read_draft_digests(view, codec))
-    for digest, record in _readable_records(batch, codec, digests):
+    in_drafts = database.read(read_draft_digests)
+    for digest, record in _readable_records(batch, digests):
         collectable = is_collectable(record.to_entry(digest), at_ms, grace_ms) and digest not in in_drafts
         if collectable and not _is_referenced(database, digest):
-            write_record(batch, codec, digest, msgspec.structs.replace(record, trashed=trashed_ms))
+            ROWS.record.put(batch, msgspec.structs.replace(record, trashed=trashed_ms), digest)
             trashed.append(digest)
             freed_bytes += record.stored_size
     return CleanupResult(tuple(trashed), stored_size=freed_bytes)
 
 
-def stage_restore(batch: WriteBatch, codec: Codec, digests: Iterable[str], at_ms: int) -> CleanupResult:
+def stage_restore(batch: WriteBatch, digests: Iterable[str], at_ms: int) -> CleanupResult:
     """Restore from the trash; the grace period restarts."""
     restored: list[str] = []
     size = 0
-    for digest, record in _readable_records(batch, codec, digests):
+    for digest, record in _readable_records(batch, digests):
         if record.trashed:
             revived = msgspec.structs.replace(record, trashed=0, last_used=at_ms)
-            write_record(batch, codec, digest, revived)
+            ROWS.record.put(batch, revived, digest)
             restored.append(digest)
             size += record.stored_size
     return CleanupResult(tuple(restored), stored_size=size)
 
 
 def stage_purge(
-    batch: WriteBatch, database: Database, codec: Codec, digests: Sequence[str], before_ms: int
+    batch: WriteBatch, database: Database, digests: Sequence[str], before_ms: int
 ) -> CleanupResult:
     """Delete what was trashed before `before_ms` and is still in the trash; what a log names stays."""
     purged: list[str] = []
     freed_bytes = 0
-    in_drafts = database.read(lambda view: read_draft_digests(view, codec))
-    for digest, record in _readable_records(batch, codec, digests):
+    in_drafts = database.read(read_draft_digests)
+    for digest, record in _readable_records(batch, digests):
         purgeable = 0 < record.trashed < before_ms and not record.references and digest not in in_drafts
         if purgeable and not _is_referenced(database, digest):
-            remove_content(batch, database, codec, digest, record)
+            remove_content(batch, database, digest, record)
             purged.append(digest)
             freed_bytes += record.stored_size
     return CleanupResult(tuple(purged), stored_size=freed_bytes)
 
 
-def remove_content(
-    batch: WriteBatch, database: Database, codec: Codec, digest: str, record: EntryRecord
-) -> None:
+def remove_content(batch: WriteBatch, database: Database, digest: str, record: EntryRecord) -> None:
     """Delete every row of a content except its references."""
     chunks: list[bytes] = []
     if record.size > MAX_SINGLE_ROW_BYTES:
@@ -145,12 +140,10 @@ def remove_content(
     batch.add_totals(entries=-1, size=-record.size, stored_size=-record.stored_size)
 
 
-def _readable_records(
-    batch: WriteBatch, codec: Codec, digests: Iterable[str]
-) -> Iterator[tuple[str, EntryRecord]]:
+def _readable_records(batch: WriteBatch, digests: Iterable[str]) -> Iterator[tuple[str, EntryRecord]]:
     for digest in digests:
         try:
-            record = read_record(batch.get, codec, digest)
+            record = ROWS.record.get(batch, digest)
         except RowDamaged as error:
             _log.warning("The record of %s is damaged (%s): it stays as it is.", digest, error)
             continue

@@ -14,8 +14,9 @@ from helix_desktop.domain.store.entries import EntryPage
 from helix_desktop.domain.store.entry_order import text_key, tiebreak
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.entry_query import EntryQuery, page_from_ordered
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
-from helix_desktop.store.leveldb.entry_record import RECORD_TYPE, EntryRecord
+from helix_desktop.store.core.row_codec import RowDamaged
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.queries import decode_entry, key_columns, page_query
 
@@ -38,14 +39,14 @@ _UPSERT = (
 _DELETE_RENAMED = "DELETE FROM entries WHERE digest = ? AND (tool, target, line) <> (?, ?, ?)"
 
 
-def put_rows(db: sqlite3.Connection, codec: Codec, rows: Mapping[bytes, bytes | None]) -> None:
+def put_rows(db: sqlite3.Connection, rows: Mapping[bytes, bytes | None]) -> None:
     """Write records by their key; None deletes one. A damaged record is not indexed."""
     removed: list[tuple[bytes]] = []
     upserts: list[tuple[Any, ...]] = []
     for key, row in rows.items():
         raw = key[-keys.DIGEST_BYTES :]
         try:
-            record = None if row is None else codec.decode(key, row, RECORD_TYPE)
+            record = None if row is None else ROWS.record.decode(key, row)
         except RowDamaged as error:
             _log.warning("The record of %s is damaged (%s) and was not indexed.", raw.hex(), error)
             record = None

@@ -19,13 +19,13 @@ import msgspec
 
 from helix_desktop.domain.errors import StoreError
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec, RowDamaged
+from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.files.sqlite_files import delete_database
-from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
 from helix_desktop.store.leveldb.contents import ContentStore
-from helix_desktop.store.leveldb.counters import INTEGER_TYPE, read_sequence
+from helix_desktop.store.leveldb.counters import read_sequence
 from helix_desktop.store.leveldb.database import Database, ReadView
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.search.index_db import SearchIndex
 from helix_desktop.store.search.index_rows import STAMP_BYTES, put_rows, read_stamps
 from helix_desktop.store.search.index_texts import has_pending_texts, index_texts
@@ -61,16 +61,16 @@ class Indexer:
     """An index and its store. All but the constructor belong to the index's thread; nothing raises."""
 
     def __init__(
-        self, path: Path, database: Database, codec: Codec, contents: ContentStore, is_suspect: bool = False
+        self, path: Path, database: Database, contents: ContentStore, is_suspect: bool = False
     ) -> None:
         """`is_suspect`: the store was repaired, so equal write numbers do not imply equal rows."""
         self._is_suspect = is_suspect
-        self._path, self._database, self._codec, self._contents = path, database, codec, contents
+        self._path, self._database, self._contents = path, database, contents
         self._index: SearchIndex | None = None
         self._records: dict[bytes, bytes | None] = {}
         self._renewals = 0
         self._next: bytes | None = None  # the record to compare next; None: all agree
-        self._sequence = _read_sequence(database, codec)
+        self._sequence = _read_sequence(database)
         self.has_pending_texts = False
         self.pause_s = 0.0  # seconds to wait between two steps of work
 
@@ -113,7 +113,7 @@ class Indexer:
 
     def _note_sequence(self, changes: IndexChanges) -> None:
         if changes.sequence is not None:
-            self._sequence = self._codec.decode(keys.SEQUENCE, changes.sequence, INTEGER_TYPE)
+            self._sequence = ROWS.sequence.decode(keys.SEQUENCE, changes.sequence)
 
     def flush(self) -> None:
         """Write the pending changes."""
@@ -161,7 +161,7 @@ class Indexer:
         return None
 
     def _open_index(self) -> None:
-        self._index = index = SearchIndex(self._path, _read_workspace_id(self._database, self._codec))
+        self._index = index = SearchIndex(self._path, _read_workspace_id(self._database))
         is_in_sync = index.sequence == self._sequence and not self._is_suspect
         self._next = None if is_in_sync else keys.RECORDS[0]
         if self._next is not None:
@@ -212,7 +212,7 @@ class Indexer:
 
     def _flush(self, index: SearchIndex) -> None:
         with index.db:
-            put_rows(index.db, self._codec, self._records)
+            put_rows(index.db, self._records)
             if self._next is None:
                 index.set_sequence(self._sequence)
         self._records = {}
@@ -230,7 +230,7 @@ class Indexer:
         }
         wrong |= {key: row for key, row in stored.items() if stamps.get(key[1:]) != row[-STAMP_BYTES:]}
         with index.db:
-            put_rows(index.db, self._codec, wrong)
+            put_rows(index.db, wrong)
         self._next = last + b"\0" if is_full else None
         if self._next is None:
             self._flush(index)
@@ -246,15 +246,14 @@ def _records_from(view: ReadView, first: bytes) -> dict[bytes, bytes]:
     return dict(islice(view.scan((first, keys.RECORDS[1])), _RECORDS_AT_ONCE))
 
 
-def _read_workspace_id(database: Database, codec: Codec) -> str:
+def _read_workspace_id(database: Database) -> str:
     """Return the workspace that the store belongs to. Raise RowDamaged."""
-    row = database.get(keys.IDENTITY)
-    return "" if row is None else codec.decode(keys.IDENTITY, row, TEXT_TYPE)
+    return ROWS.identity.get(database) or ""
 
 
-def _read_sequence(database: Database, codec: Codec) -> int:
+def _read_sequence(database: Database) -> int:
     """Return the number of the store's last write; a number that no index has if it is unreadable."""
     try:
-        return read_sequence(database.get, codec)
+        return read_sequence(database)
     except (RowDamaged, StoreError):
         return _UNREADABLE_SEQUENCE

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 from helix_desktop.store.core import store_errors
-from helix_desktop.store.core.row_codec import Codec
 from helix_desktop.store.core.write_batch import WriteBatch
+from helix_desktop.store.leveldb.access import StoreAccess
 from helix_desktop.store.leveldb.contents import ContentStore
 from helix_desktop.store.leveldb.database import ReadView
 
 T = TypeVar("T")
 
-StageRows = Callable[[WriteBatch, Codec, ContentStore], None]
+StageRows = Callable[[WriteBatch, ContentStore], None]
 """Put rows into a batch, or raise and leave nothing."""
 
 
@@ -26,7 +26,6 @@ class StoreSnapshot:
     """A snapshot and its readers; a task that works on it must end soon once `stop_event` is set."""
 
     view: ReadView
-    codec: Codec
     contents: ContentStore
     stop_event: threading.Event
 
@@ -35,16 +34,11 @@ class BulkAccess:
     """Access of exports and imports to one open store."""
 
     def __init__(
-        self,
-        folder: Path,
-        codec: Codec,
-        contents: ContentStore,
-        run_query: Callable[[Callable[[ReadView], Any]], Any],
-        put: Callable[[Callable[[WriteBatch], None], int], Awaitable[None]],
+        self, folder: Path, access: StoreAccess, run_query: Callable[[Callable[[ReadView], Any]], Any]
     ) -> None:
-        """`run_query` runs a reader on a snapshot, on the calling thread; `put` queues a write."""
+        """`run_query` runs a reader on a snapshot, on the calling thread."""
         self.folder = folder
-        self._codec, self._contents, self._run_query, self._put = codec, contents, run_query, put
+        self._access, self._run_query = access, run_query
         self._running: set[threading.Event] = set()
         self._is_closed = False
 
@@ -59,7 +53,7 @@ class BulkAccess:
         self._running.add(stop_event)
 
         def read(view: ReadView) -> T:
-            return task(StoreSnapshot(view, self._codec, self._contents, stop_event))
+            return task(StoreSnapshot(view, self._access.contents, stop_event))
 
         try:
             result: T = await asyncio.to_thread(self._run_query, read)
@@ -73,7 +67,7 @@ class BulkAccess:
 
         Raise StoreClosed, StoreWriteFailed, and what `stage` raises.
         """
-        await self._put(lambda batch: stage(batch, self._codec, self._contents), size)
+        await self._access.write(lambda batch: stage(batch, self._access.contents), size)
 
     def close(self) -> None:
         """Stop all running tasks: the store closes."""

@@ -11,12 +11,10 @@ import plyvel
 import pytest
 
 from helix_desktop.domain.errors import StoreUnreadable
-from helix_desktop.store.core import keys
+from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.core.commit import now_ms
-from helix_desktop.store.core.row_codec import Codec
 from helix_desktop.store.files.store_files import StoreFiles
-from helix_desktop.store.leveldb.commit_rows import TEXT_TYPE
-from helix_desktop.store.leveldb.counters import INTEGER_TYPE
+from helix_desktop.store.leveldb.rows import ROWS
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.open.migration import MigrationStep, Row
 from helix_desktop.store.open.open_files import open_files
@@ -31,21 +29,21 @@ class Crash(BaseException):
     """The process ends here."""
 
 
-def drafts_were_capitals(codec: Codec, rows: Iterable[Row]) -> Iterator[Row]:
+def drafts_were_capitals(rows: Iterable[Row]) -> Iterator[Row]:
     """Made up: drafts lay under D and in upper case."""
     for key, row in rows:
         if key[:1] == b"D":
             moved = b"d" + key[1:]
-            yield moved, codec.encode(moved, codec.decode(key, row, TEXT_TYPE).lower())
+            yield moved, row_codec.encode(moved, ROWS.draft.decode(key, row).text.lower())
         else:
             yield key, row
 
 
-def drafts_were_marked(codec: Codec, rows: Iterable[Row]) -> Iterator[Row]:
+def drafts_were_marked(rows: Iterable[Row]) -> Iterator[Row]:
     """Made up: before that, drafts began with a mark."""
     for key, row in rows:
-        text = codec.decode(key, row, TEXT_TYPE).removeprefix("> ") if key[:1] == b"D" else ""
-        yield key, codec.encode(key, text) if text else row
+        text = ROWS.draft.decode(key, row).text.removeprefix("> ") if key[:1] == b"D" else ""
+        yield key, row_codec.encode(key, text) if text else row
 
 
 STEPS: Mapping[int, MigrationStep] = {-1: drafts_were_marked, 0: drafts_were_capitals}
@@ -56,13 +54,12 @@ def older(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ExpectedState
     """A closed store as the made-up schema -1 would have left it."""
     folder, truth = tmp_path_factory.mktemp("older") / "store", ExpectedState()
     asyncio.run(write_commits(folder, truth, 20))
-    codec = Codec()
     db = plyvel.DB(str(folder / "db"), compression=None)
     for session, text in truth.drafts.items():
         key = b"D" + session.encode()
-        db.put(key, codec.encode(key, "> " + text.upper()))
+        db.put(key, row_codec.encode(key, "> " + text.upper()))
         db.delete(keys.draft(session))
-    db.put(keys.SCHEMA, codec.encode(keys.SCHEMA, -1))
+    db.put(keys.SCHEMA, row_codec.encode(keys.SCHEMA, -1))
     db.close()
     path = folder / "format"
     path.write_text(path.read_text().replace('"schema":1', '"schema":-1'))
@@ -94,7 +91,7 @@ async def check(folder: Path, truth: ExpectedState) -> None:
     layout = StoreFiles(folder)
     assert not [path for path in (layout.before_migration, layout.repair_db, layout.new_db) if path.exists()]
     db = plyvel.DB(str(layout.db), compression=None)
-    assert Codec().decode(keys.SCHEMA, db.get(keys.SCHEMA), INTEGER_TYPE) == 1
+    assert ROWS.schema.decode(keys.SCHEMA, db.get(keys.SCHEMA)) == 1
     assert list(db.iterator(prefix=b"D")) == []
     db.close()
     plain = await LevelDbStore.open(folder, WORKSPACE)
@@ -157,8 +154,8 @@ async def test_a_crash_between_two_renames_is_taken_up(
 async def test_a_crash_while_copying_begins_again(
     folder: Path, older: tuple[Path, ExpectedState], copied: int
 ) -> None:
-    def cut_off(codec: Codec, given: Iterable[Row]) -> Iterator[Row]:
-        for number, row in enumerate(drafts_were_capitals(codec, given)):
+    def cut_off(given: Iterable[Row]) -> Iterator[Row]:
+        for number, row in enumerate(drafts_were_capitals(given)):
             if number == copied:
                 raise Crash
             yield row
@@ -171,7 +168,7 @@ async def test_a_crash_while_copying_begins_again(
 
 
 async def test_a_step_that_breaks_the_store_is_refused_and_changes_nothing(folder: Path) -> None:
-    def forgetful(_: Codec, rows: Iterable[Row]) -> Iterator[Row]:
+    def forgetful(rows: Iterable[Row]) -> Iterator[Row]:
         return (row for row in rows if row[0][:1] != b"r")
 
     before = rows(folder / "db")

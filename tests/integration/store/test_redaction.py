@@ -16,8 +16,7 @@ from helix_desktop.domain.errors import ContentRedacted, StoreDamaged, StoreWrit
 from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.entries import Content
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.files.store_files import StoreFiles
 from helix_desktop.store.leveldb.database import Database
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -78,7 +77,7 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
         noise = [make_content(random.Random(n).randbytes(400_000)) for n in range(60)]  # enough for tables
         for one in noise:
             await store.commit("t", contents=[one])
-        packed = Codec().compress(compressible())
+        packed = row_codec.compress(compressible())
         assert packed is not None
         assert SECRET.encode() not in packed
         await store.commit("t", contents=[make_content(compressible())])

@@ -81,8 +81,8 @@ def asked(folder: Path, question: str) -> int:
 async def test_an_index_that_fails_with_its_store_still_answers_that_it_cannot_tell(tmp_path: Path) -> None:
     await filled(tmp_path)
     files = open_files(tmp_path, WORKSPACE)
-    contents = ContentStore(files.database, files.codec, Quarantine(files.store_files.quarantine))
-    work = Indexer(files.store_files.search_index, files.database, files.codec, contents)
+    contents = ContentStore(files.database, Quarantine(files.store_files.quarantine))
+    work = Indexer(files.store_files.search_index, files.database, contents)
     thread = SearchThread("index", work, None)
     try:
         assert thread.submit(lambda index: index.sequence).result(10)

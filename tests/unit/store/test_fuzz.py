@@ -17,19 +17,18 @@ from hypothesis import strategies as st
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown
 from helix_desktop.domain.events.session import RecordedEvent
-from helix_desktop.store.core import keys
-from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, Codec, RowDamaged, RowType, with_checksum
+from helix_desktop.domain.store.entries import SessionSummary
+from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, RowDamaged, RowType, with_checksum
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb.contents import CHUNK_BYTES, MAX_SINGLE_ROW_BYTES, ContentStore
 from helix_desktop.store.leveldb.database import Database, ReadView
-from helix_desktop.store.leveldb.entry_record import RECORD_TYPE
-from helix_desktop.store.leveldb.listings import SUMMARY_TYPE
+from helix_desktop.store.leveldb.entry_record import EntryRecord
 from tests.support.store.builders import make_content, tool_answer_event
 
-CODEC = Codec()
 KEY = b"a key"
-EVENT = RowType(RecordedEvent)
+EVENT, SUMMARY, RECORD = RowType(RecordedEvent), RowType(SessionSummary), RowType(EntryRecord)
 MB = 1024 * 1024
 
 Harm = Callable[[bytes, bytes], bytes]
@@ -81,7 +80,7 @@ def stored(*bodies: bytes) -> Rows:
     """The rows that these contents make."""
     nothing: dict[bytes, bytes] = {}
     batch = WriteBatch(nothing.get)
-    contents = ContentStore(cast(Database, None), CODEC, Quarantine(Path("none")))
+    contents = ContentStore(cast(Database, None), Quarantine(Path("none")))
     for data in bodies:
         if not batch.has_change(keys.content(digest_of(data))):
             contents.stage(batch, make_content(data), 5)
@@ -99,7 +98,7 @@ def test_a_harmed_content_is_read_as_it_was_or_refused(
     rows = stored(data, other)
     mine, its = keys.content(digest_of(data)), keys.content(digest_of(other))
     rows.rows[mine] = harm(rows.rows[mine], rows.rows[its])
-    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
+    contents = ContentStore(cast(Database, None), Quarantine(tmp_path))
     with suppress(ContentDamaged):
         assert contents.read(rows, digest_of(data)) == data
 
@@ -120,28 +119,26 @@ def test_a_harmed_large_content_is_read_as_it_was_or_refused(
         del rows.rows[name]
     else:
         rows.rows[name] = harm(rows.rows[name], rows.rows[names[other % len(names)]])
-    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
+    contents = ContentStore(cast(Database, None), Quarantine(tmp_path))
     with suppress(ContentDamaged, DigestUnknown):
         assert contents.read(rows, digest_of(LARGE)) == LARGE
 
 
 @given(st.sampled_from(["event", "summary", "record"]), harms(), st.integers(1, 50))
 def test_a_harmed_row_is_read_as_it_was_or_refused(kind: str, harm: Harm, seq: int) -> None:
-    shapes: dict[str, RowType[Any]] = {"event": EVENT, "summary": SUMMARY_TYPE, "record": RECORD_TYPE}
+    shapes: dict[str, RowType[Any]] = {"event": EVENT, "summary": SUMMARY, "record": RECORD}
     value, other = tool_answer_event(seq, b"x" * seq), tool_answer_event(seq + 1, b"y" * 900)
-    row, spliced = CODEC.encode(KEY, value), CODEC.encode(b"other", other)
+    row, spliced = row_codec.encode(KEY, value), row_codec.encode(b"other", other)
     harmed = harm(row, spliced)
     with suppress(RowDamaged):
-        assert CODEC.decode(KEY, harmed, shapes[kind]) == value
+        assert row_codec.decode(KEY, harmed, shapes[kind]) == value
 
 
-@given(
-    st.binary(max_size=200), st.sampled_from([EVENT, SUMMARY_TYPE, RECORD_TYPE, RowType(int), RowType(str)])
-)
+@given(st.binary(max_size=200), st.sampled_from([EVENT, SUMMARY, RECORD, RowType(int), RowType(str)]))
 def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, shape: RowType[Any]) -> None:
     for flags in range(8):
         with suppress(RowDamaged):
-            CODEC.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), shape)
+            row_codec.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), shape)
 
 
 @pytest.mark.parametrize(
@@ -150,7 +147,7 @@ def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, sh
 def test_a_payload_nested_without_end_is_refused(payload: bytes) -> None:
     for flags in (0, 2):
         with pytest.raises(RowDamaged):
-            CODEC.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), RowType(object))
+            row_codec.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), RowType(object))
 
 
 @pytest.mark.parametrize("head", [b"\xdd", b"\xc6", b"\xdf", b"\xdb"])
@@ -158,7 +155,7 @@ def test_a_payload_that_claims_billions_of_elements_costs_nothing(head: bytes) -
     row = with_checksum(KEY, b"\x01\x00" + head + b"\xff\xff\xff\xff")
     for shape in (RowType(object), RowType(list[int]), RowType(dict[str, int]), RowType(tuple[int, ...])):
         with memory_within(MB), pytest.raises(RowDamaged):
-            CODEC.decode(KEY, row, cast("RowType[object]", shape))
+            row_codec.decode(KEY, row, cast("RowType[object]", shape))
 
 
 @contextmanager
@@ -182,7 +179,7 @@ def frame_claiming(length: int) -> bytes:
 def test_a_row_that_claims_much_costs_no_more_than_the_cap(length: int) -> None:
     row = with_checksum(KEY, b"\x01\x01" + frame_claiming(length))
     with memory_within(MAX_CONTENT_BYTES + MB), pytest.raises(RowDamaged):
-        CODEC.decode(KEY, row, EVENT)
+        row_codec.decode(KEY, row, EVENT)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -192,6 +189,6 @@ def test_a_content_that_claims_much_costs_no_more_than_a_row_may_hold(
 ) -> None:
     digest = digest_of(b"something")
     row = struct.pack(">BBQQ", 1, method, length, 5) + frame_claiming(length)
-    contents = ContentStore(cast(Database, None), CODEC, Quarantine(tmp_path))
+    contents = ContentStore(cast(Database, None), Quarantine(tmp_path))
     with memory_within(MAX_SINGLE_ROW_BYTES + MB), pytest.raises(ContentDamaged):
         contents.read(Rows({keys.content(digest): row}), digest)

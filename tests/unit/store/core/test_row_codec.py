@@ -11,9 +11,9 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, Codec, RowDamaged, RowType
+from helix_desktop.store.core import row_codec
+from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES, RowDamaged, RowType
 
-CODEC = Codec()
 TEXT = RowType(str)
 KEY = b"a key"
 
@@ -22,76 +22,76 @@ texts = st.text(max_size=50) | st.text(min_size=1, max_size=20).map(lambda text:
 
 @given(texts)
 def test_what_is_sealed_is_read(text: str) -> None:
-    assert CODEC.decode(KEY, CODEC.encode(KEY, text), TEXT) == text
+    assert row_codec.decode(KEY, row_codec.encode(KEY, text), TEXT) == text
 
 
 @given(texts, st.integers(0), st.integers(0, 7))
 def test_one_flipped_bit_is_noticed(text: str, at: int, bit: int) -> None:
-    row = bytearray(CODEC.encode(KEY, text))
+    row = bytearray(row_codec.encode(KEY, text))
     row[at % len(row)] ^= 1 << bit
     with pytest.raises(RowDamaged):
-        CODEC.decode(KEY, bytes(row), TEXT)
+        row_codec.decode(KEY, bytes(row), TEXT)
 
 
 @given(texts, st.integers(0))
 def test_a_cut_row_is_noticed(text: str, length: int) -> None:
-    row = CODEC.encode(KEY, text)
+    row = row_codec.encode(KEY, text)
     with pytest.raises(RowDamaged):
-        CODEC.decode(KEY, row[: length % len(row)], TEXT)
+        row_codec.decode(KEY, row[: length % len(row)], TEXT)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_are_refused_and_never_crash(row: bytes) -> None:
     with pytest.raises(RowDamaged):
-        CODEC.decode(KEY, row, TEXT)
+        row_codec.decode(KEY, row, TEXT)
 
 
 @given(st.binary(max_size=200))
 def test_any_bytes_with_a_right_checksum_are_read_or_refused(body: bytes) -> None:
     row = body + struct.pack("<I", zlib.crc32(body, zlib.crc32(KEY)))
     with suppress(RowDamaged):
-        assert isinstance(CODEC.decode(KEY, row, TEXT), str)
+        assert isinstance(row_codec.decode(KEY, row, TEXT), str)
 
 
 def test_a_row_cannot_be_read_under_another_key() -> None:
     with pytest.raises(RowDamaged, match="checksum"):
-        CODEC.decode(b"other", CODEC.encode(KEY, "text"), TEXT)
+        row_codec.decode(b"other", row_codec.encode(KEY, "text"), TEXT)
 
 
 def test_a_row_of_another_version_is_refused_by_name() -> None:
     body = b"\x09\x00" + b"\xa1x"
     row = body + struct.pack("<I", zlib.crc32(body, zlib.crc32(KEY)))
     with pytest.raises(RowDamaged, match=r"format 9\.0"):
-        CODEC.decode(KEY, row, TEXT)
+        row_codec.decode(KEY, row, TEXT)
 
 
 def test_integers_of_any_size_survive() -> None:
     value = {"n": 10**40}
-    assert CODEC.decode(KEY, CODEC.encode(KEY, value), RowType(dict[str, int])) == value
+    assert row_codec.decode(KEY, row_codec.encode(KEY, value), RowType(dict[str, int])) == value
 
 
 def test_a_frame_that_claims_more_than_the_cap_is_not_unpacked() -> None:
     claim = zstandard.ZstdCompressor(level=1).compress(bytes(MAX_CONTENT_BYTES + 1))
     assert len(claim) < 100_000
     with pytest.raises(RowDamaged, match="claims"):
-        CODEC.decompress(claim)
+        row_codec.decompress(claim)
 
 
 def test_a_frame_of_another_length_than_said_is_refused() -> None:
-    packed = CODEC.compress(b"x" * 1000)
+    packed = row_codec.compress(b"x" * 1000)
     assert packed is not None
-    assert CODEC.decompress(packed, 1000) == b"x" * 1000
+    assert row_codec.decompress(packed, 1000) == b"x" * 1000
     with pytest.raises(RowDamaged, match="claims"):
-        CODEC.decompress(packed, 999)
+        row_codec.decompress(packed, 999)
 
 
 def test_a_frame_without_a_length_is_refused() -> None:
     streamed = zstandard.ZstdCompressor(level=1, write_content_size=False).compress(b"x" * 1000)
     with pytest.raises(RowDamaged):
-        CODEC.decompress(streamed)
+        row_codec.decompress(streamed)
 
 
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused_by_decompression(data: bytes) -> None:
     with suppress(RowDamaged):
-        CODEC.decompress(data)
+        row_codec.decompress(data)

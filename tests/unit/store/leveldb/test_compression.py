@@ -10,17 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
-from helix_desktop.store.core.row_codec import Codec
+from helix_desktop.store.core import row_codec
 from helix_desktop.store.leveldb.compression import CompressionWorker, ContentEncoding, LazyResult
 from tests.support.store.builders import make_content
-
-CODEC = Codec()
 
 
 def unpacked(packing: ContentEncoding) -> bytes:
     """The bytes again."""
     return b"".join(
-        CODEC.decompress(one.payload, one.length) if one.is_compressed else one.payload
+        row_codec.decompress(one.payload, one.length) if one.is_compressed else one.payload
         for one in packing.consume_parts()
     )
 
@@ -30,8 +28,8 @@ def unpacked(packing: ContentEncoding) -> bytes:
 )
 def test_pieces_make_the_bytes_again_whoever_packs_them(data: bytes, piece: int) -> None:
     alone, helped = (
-        ContentEncoding(make_content(data), CODEC, piece),
-        ContentEncoding(make_content(data), CODEC, piece, min_shared_bytes=0),
+        ContentEncoding(make_content(data), piece),
+        ContentEncoding(make_content(data), piece, min_shared_bytes=0),
     )
     assert (alone.is_shareable, helped.is_shareable) == (False, True)
     helped.precompute(lambda _: False)
@@ -85,9 +83,9 @@ def test_the_helper_takes_what_is_worth_it_from_the_end_and_skips_what_is_known(
         return digest == contents[1].digest
 
     contents = [make_content(random.Random(number).randbytes(200_000)) for number in range(3)]
-    packings = [ContentEncoding(one, CODEC, 1 << 20) for one in contents]
+    packings = [ContentEncoding(one, 1 << 20) for one in contents]
     helper = CompressionWorker("test-helper", known)
-    small = ContentEncoding(make_content(b"small" * 20_000), CODEC, 1 << 20)
+    small = ContentEncoding(make_content(b"small" * 20_000), 1 << 20)
     helper.precompute([small])
     assert not any(one.name.startswith("test-helper") for one in threading.enumerate())
     helper.precompute([small, *packings])

@@ -1,0 +1,118 @@
+"""The rows of a workspace's LevelDB: key, type and encoding of each kind that has a value.
+
+The bytes of contents have their own form (`contents.py`); handovers and references are keys without a value.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.entries import SessionSummary, StoreTotals
+from helix_desktop.store.core import keys, row_codec
+from helix_desktop.store.core.row_codec import RowDamaged, RowType
+from helix_desktop.store.core.tombstone import PendingDeletion, Tombstone
+from helix_desktop.store.core.write_batch import RowSink, RowSource, WriteBatch
+from helix_desktop.store.leveldb.database import ReadView
+from helix_desktop.store.leveldb.entry_record import EntryRecord
+
+_log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class RowKind(Generic[P, T]):
+    """One kind of row: `key` makes its key of what names it. Reading raises RowDamaged."""
+
+    def __init__(self, key: Callable[P, bytes], value_type: type[T]) -> None:
+        self.key = key
+        self._type = RowType(value_type)
+
+    def get(self, source: RowSource, *args: P.args, **kwargs: P.kwargs) -> T | None:
+        """Return the value of a row; None if there is none."""
+        key = self.key(*args, **kwargs)
+        row = source.get(key)
+        return None if row is None else self.decode(key, row)
+
+    def scan(self, view: ReadView, span: keys.Span) -> Iterator[tuple[bytes, T]]:
+        """Yield the keys and values of a range of rows, in order."""
+        return ((key, self.decode(key, row)) for key, row in view.scan(span))
+
+    def put(self, sink: RowSink, value: T, *args: P.args, **kwargs: P.kwargs) -> None:
+        """Write a row. Raise ValueError for text that is not Unicode."""
+        key = self.key(*args, **kwargs)
+        sink.put(key, row_codec.encode(key, value))
+
+    def decode(self, key: bytes, row: bytes) -> T:
+        """Return the value in the row of `key`."""
+        return row_codec.decode(key, row, self._type)
+
+
+class _RecordKind(RowKind[[str], EntryRecord]):
+    """Records of contents; each is stored by digest, and a second time in the index by time."""
+
+    def put(self, sink: RowSink, value: EntryRecord, digest: str) -> None:
+        body = row_codec.encode_body(value)
+        for key in (keys.record(digest), keys.time_index(value.created, digest)):
+            sink.put(key, row_codec.with_checksum(key, body))
+
+    def change(self, batch: WriteBatch, digest: str, change: Callable[[EntryRecord], EntryRecord]) -> None:
+        """Rewrite a record, if there is one. A damaged one stays: it can be rebuilt from other rows."""
+        try:
+            record = self.get(batch, digest)
+        except RowDamaged as error:
+            _log.warning("The record of %s is damaged (%s) and was not updated.", digest, error)
+            return
+        if record is not None:
+            self.put(batch, change(record), digest)
+
+
+class _DraftKind(RowKind[[str], Draft]):
+    """Drafts; one without attachments is stored as a plain text, an empty one not at all."""
+
+    def put(self, sink: RowSink, value: Draft, session: str) -> None:
+        key = keys.draft(session)
+        if value:
+            sink.put(key, row_codec.encode(key, value if value.attachments else value.text))
+        else:
+            sink.delete(key)
+
+    def decode(self, key: bytes, row: bytes) -> Draft:
+        stored: Any = super().decode(key, row)
+        draft: Draft = Draft(stored) if isinstance(stored, str) else stored
+        return draft
+
+
+class Rows:
+    """Every kind of row that has a value."""
+
+    schema = RowKind(lambda: keys.SCHEMA, int)
+    identity = RowKind(lambda: keys.IDENTITY, str)
+    sequence = RowKind(lambda: keys.SEQUENCE, int)
+    totals = RowKind(lambda: keys.TOTALS, StoreTotals)
+    pending_deletion = RowKind(lambda: keys.PENDING_DELETION, PendingDeletion)
+    record = _RecordKind(keys.record, EntryRecord)
+    tombstone = RowKind(keys.tombstone, Tombstone)
+    event = RowKind(keys.event, RecordedEvent)
+    last_seq = RowKind(keys.last_event, int)
+    summary = RowKind(keys.summary, SessionSummary)
+    draft = _DraftKind(keys.draft, str | Draft)  # type: ignore[arg-type]  # a union is no class to mypy
+
+
+ROWS = Rows()
+
+
+def put_reference(sink: RowSink, session: str, seq: int, digest: str) -> None:
+    """Write the two rows that link an event and a content."""
+    sink.put(keys.reference(digest, session, seq))
+    sink.put(keys.back_reference(session, seq, digest))
+
+
+def delete_reference(sink: RowSink, session: str, seq: int, digest: str) -> None:
+    """Remove the two rows that link an event and a content."""
+    sink.delete(keys.reference(digest, session, seq))
+    sink.delete(keys.back_reference(session, seq, digest))
