@@ -15,6 +15,7 @@ from helix_desktop.agent.intake.output_forms import OutputForms
 from helix_desktop.agent.intake.output_gate import IntakeGate
 from helix_desktop.agent.manual_actions import ManualActions
 from helix_desktop.agent.message_queue import MessageQueue
+from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.ports import Approver, Clock, Store, TokenCounter, Tools, WorkspacePermissions
 from helix_desktop.agent.session import Session
@@ -103,6 +104,7 @@ class Conversation(ManualActions):
         permissions: SessionPermissions | None = None,
         is_subagent: bool = False,
         parent_budget: Callable[[], SessionBudget | None] = lambda: None,
+        model_choice: ModelChoice | None = None,
     ) -> None:
         """Without a `subagent_factory` the conversation cannot start subagents.
 
@@ -124,12 +126,10 @@ class Conversation(ManualActions):
         form_prompt = FormPrompt(session, counter, clock, services.prompts["intake"], settings)
         gate = IntakeGate(session, Intake(counter), form_prompt, extractor, clock, settings)
         approvals = ApprovalService(
-            *(
-                services.permissions,
-                services.approver,
-                self.permissions,
-                services.interactive_approver.reevaluate,
-            ),
+            services.permissions,
+            services.approver,
+            self.permissions,
+            services.interactive_approver.reevaluate,
             is_demo=lambda: settings()[1].info.demo,
         )
         tools = services.tools
@@ -147,7 +147,8 @@ class Conversation(ManualActions):
         context_manager = ContextManager(
             session, rewriter, compactor, observer, clock, scope, settings, self.budget, self._approvals
         )
-        super().__init__(session, context_manager, compactor, forms, settings)
+        model_choice = model_choice or ModelChoice(session, settings)
+        super().__init__(session, context_manager, compactor, forms, settings, model_choice)
         self.queue = MessageQueue(session)
         engine = (session, runner, context_manager, counter, clock, settings, self.budget)
         is_unattended = is_subagent or services.approver is not services.interactive_approver
@@ -195,7 +196,7 @@ class Conversation(ManualActions):
         queued message could not be stored, WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
-        self.require_model()
+        self.model_choice.require()
         text = repair_surrogates(text)
         async with self._count_lock:  # counted on threads, a later message could be through sooner
             (tokens,) = await self._services.counter.count([text])
@@ -206,7 +207,7 @@ class Conversation(ManualActions):
     async def start(self, task: str) -> None:
         """Send a subagent its task, of any size. Raises StoreError, WorkspaceUntrusted, ModelNotChosen."""
         require_trust(self._services.is_trusted)
-        self.require_model()
+        self.model_choice.require()
         await self._deliver(UserMessage(repair_surrogates(task)))
 
     async def _deliver(self, message: UserMessage, steer: bool = False) -> int:
@@ -217,8 +218,12 @@ class Conversation(ManualActions):
         return await self._begin(message).wait()
 
     async def run(self, text: str, attachments: Sequence[Attachment] = ()) -> TurnEnded:
-        """Run one turn with a message of any size and return how it ended. Raises WorkspaceUntrusted."""
+        """Run one turn with a message of any size and return how it ended.
+
+        Raises WorkspaceUntrusted, ModelNotChosen.
+        """
         require_trust(self._services.is_trusted)
+        self.model_choice.require()
         self._begin(UserMessage(repair_surrogates(text), tuple(attachments)))
         assert self._turn is not None
         return await self._turn
@@ -245,7 +250,7 @@ class Conversation(ManualActions):
     def send_next_queued(self) -> None:
         """Send the first queued message, unless a turn runs; after a stop, messages wait for this call."""
         queued = self.session.transcript.queued_messages
-        if queued and not self.is_running and not self.blocked_model and self._services.is_trusted():
+        if queued and not self.is_running and not self.model_choice.pending and self._services.is_trusted():
             seq, message = next(iter(queued.items()))
             self._begin(UserMessage(message.text, message.attachments, queued_seq=seq))
 
@@ -255,7 +260,7 @@ class Conversation(ManualActions):
         Raises WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
-        self.require_model()
+        self.model_choice.require()
         if not self.is_running:
             self._begin(UserMessage(repair_surrogates(text)))
 
@@ -265,7 +270,7 @@ class Conversation(ManualActions):
         Queued messages are sent afterwards. Raises WorkspaceUntrusted, ModelNotChosen.
         """
         require_trust(self._services.is_trusted)
-        self.require_model()
+        self.model_choice.require()
         if not self.is_running and self.session.transcript.retry_event() is not None:
             self.queue.sending_seq = 0
             self._start(self._engine.retry_turn)

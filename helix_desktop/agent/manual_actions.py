@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.agent.intake.output_forms import OutputForms
+from helix_desktop.agent.model_choice import ModelChoice
 from helix_desktop.agent.models.roles import RunSettingsSource
 from helix_desktop.agent.session import Session
 from helix_desktop.agent.window.compactor import Compactor
@@ -16,7 +17,7 @@ from helix_desktop.context.window.usage_gauge import UsageGauge
 from helix_desktop.context.window.window import Window
 from helix_desktop.context.window.window_breakdown import WindowItem
 from helix_desktop.domain.cost import BackgroundWork, CostEstimate, SpendReply
-from helix_desktop.domain.errors import CompactionRefused, ModelNotChosen
+from helix_desktop.domain.errors import CompactionRefused
 from helix_desktop.domain.events.rewrite import Form, Pinned, Redone, Undone, Unpinned
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import ToolAnswered
@@ -32,25 +33,15 @@ class ManualActions:
         compactor: Compactor,
         forms: OutputForms,
         settings: RunSettingsSource,
+        model_choice: ModelChoice,
     ) -> None:
-        self.session = session
+        self.session, self.model_choice = session, model_choice
         self._context_manager, self._compactor, self._forms, self._settings = (
             context_manager,
             compactor,
             forms,
             settings,
         )
-        self.blocked_model = ""
-        """The label of an unavailable model that the user has to replace first; else empty."""
-
-    def block_until_model_chosen(self, label: str) -> None:
-        """Block model calls until the user replaces the model `label`; empty: unblock."""
-        self.blocked_model = label
-
-    def require_model(self) -> None:
-        """Raise ModelNotChosen while the session is blocked because its model is unavailable."""
-        if self.blocked_model:
-            raise ModelNotChosen(self.blocked_model)
 
     def measure(self) -> tuple[Window, UsageGauge]:
         """Return the window of the next request, and its usage."""
@@ -89,7 +80,7 @@ class ManualActions:
         bytes cannot be read, ModelError if no model wrote the extract, ModelNotChosen.
         """
         if form == "compact":
-            self.require_model()
+            self.model_choice.require()
         await self._forms.choose(seq, form, instructions)
 
     async def pin(self, seq: int) -> None:
@@ -115,7 +106,7 @@ class ManualActions:
 
     def compact(self, focus: str = "") -> None:
         """Start a manual handover. Raises CompactionRefused if there is nothing to cover, ModelNotChosen."""
-        self.require_model()
+        self.model_choice.require()
         self._context_manager.compact(HandoverTrigger.MANUAL, self._cut(0), focus)
 
     async def draft_handover(self, focus: str = "", upto: int = 0) -> HandoverDraft:
@@ -125,7 +116,7 @@ class ManualActions:
         cover, no legal cut at `upto`, or a handover is running; ModelNotChosen. Model failures are
         described in the draft.
         """
-        self.require_model()
+        self.model_choice.require()
         return await self._compactor.draft(self._cut(upto), focus)
 
     async def commit_handover(self, draft: HandoverDraft, text: str | None = None) -> None:
@@ -171,7 +162,7 @@ class ManualActions:
         If everything is observed, refine the observations; if some are pending, place them. Raises
         CompactionRefused if there is nothing to observe, ModelNotChosen.
         """
-        self.require_model()
+        self.model_choice.require()
         self._context_manager.observe()
 
     def answer_spend_ask(self, work: BackgroundWork, answer: SpendReply) -> None:

@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from helix_desktop.agent.budget import SessionBudget
 from helix_desktop.agent.cached_content import ContentAccess
 from helix_desktop.agent.conversation import Conversation, SessionServices
-from helix_desktop.agent.models.roles import ModelRoles, RolesResolver
+from helix_desktop.agent.model_choice import ModelChoice
+from helix_desktop.agent.models.roles import ConfiguredModels, ModelRoles, RunSettingsSource
 from helix_desktop.agent.ports import Model
 from helix_desktop.agent.run_settings import RunSettings, SessionRunSettings
 from helix_desktop.agent.session import Session
@@ -42,7 +43,8 @@ log = logging.getLogger(__name__)
 class OpenWorkspace(ContentAccess):
     """An open workspace. Its conversations run whether or not a view shows them.
 
-    `is_read_only` is True if the folder is missing, so that its sessions can only be read.
+    `is_read_only` is True if the folder is missing, so that its sessions can only be read. Without
+    `configured_models` every session follows the workspace's models.
     """
 
     def __init__(
@@ -52,6 +54,7 @@ class OpenWorkspace(ContentAccess):
         policy: ContextPolicy,
         models: Model | ModelRoles,
         is_read_only: bool = False,
+        configured_models: ConfiguredModels | None = None,
     ) -> None:
         super().__init__(services.store, services.counter)
         self.id = workspace_id
@@ -68,8 +71,7 @@ class OpenWorkspace(ContentAccess):
             str, tuple[RunSettings, ModelRole]
         ] = {}  # of subagents that use the model of a role, by session id
         self._session_settings: dict[str, SessionRunSettings] = {}  # of top-level sessions, by session id
-        self.resolve_roles: RolesResolver | None = None
-        """Resolves the model chosen for one session; if None, sessions follow the workspace."""
+        self._configured_models = configured_models
         self._overrides_choices = False  # True if one model answers in every session
         self._listeners: list[Callable[[str, Update], None]] = []
         self._uncountable: set[str] = set()  # sessions whose logs cannot be read
@@ -105,10 +107,11 @@ class OpenWorkspace(ContentAccess):
         Raises HelixError if it is not set up, StoreError.
         """
         conversation = self._open[session]
-        if label and self.resolve_roles is not None:
-            await self.resolve_roles(label)  # raises before anything is recorded
+        if label and self._configured_models is not None:
+            await self._configured_models.roles(label)  # raises before anything is recorded
         await conversation.session.record(ModelChosen(label))
         await self._apply_choice(conversation)
+        conversation.model_choice.accept()
         self._publish_request_changed()
 
     async def _apply_choice(self, conversation: Conversation) -> None:
@@ -126,10 +129,10 @@ class OpenWorkspace(ContentAccess):
 
     async def _chosen_roles(self, label: str) -> ModelRoles | None:
         """Return the roles under a chosen model; None if none is chosen, or it is no longer set up."""
-        if not label or self._overrides_choices or self.resolve_roles is None:
+        if not label or self._overrides_choices or self._configured_models is None:
             return None
         try:
-            return await self.resolve_roles(label)
+            return await self._configured_models.roles(label)
         except HelixError as error:
             log.warning("the model chosen for a session is not used: %s", error)
             return None
@@ -276,6 +279,7 @@ class OpenWorkspace(ContentAccess):
                 session_settings,
                 _SubagentFactory(self, permissions, session_settings),
                 permissions,
+                model_choice=self._model_choice(session, session_settings),
             )
         services = self._services.for_subagents()
         roles = chosen_roles or _roles_for_subagent(self.run_settings.roles, transcript.model_role)
@@ -291,7 +295,14 @@ class OpenWorkspace(ContentAccess):
             settings,
             permissions=permissions,
             parent_budget=lambda: self._parent_budget(transcript.parent),
+            model_choice=self._model_choice(session, settings),
         )
+
+    def _model_choice(self, session: Session, settings: RunSettingsSource) -> ModelChoice:
+        configured = self._configured_models
+        if configured is None:
+            return ModelChoice(session, settings)
+        return ModelChoice(session, settings, configured.is_configured, lambda: self._overrides_choices)
 
     def _parent_budget(self, parent: str) -> SessionBudget | None:
         """Return the budget of a subagent's parent session; None while that is not open."""
@@ -335,6 +346,7 @@ class OpenWorkspace(ContentAccess):
             permissions=permissions,
             is_subagent=True,
             parent_budget=lambda: self._parent_budget(session.transcript.parent),
+            model_choice=self._model_choice(session, settings),
         )
         return self._subagents[session.id]
 

@@ -25,6 +25,7 @@ from helix_desktop.domain.errors import (
     InvalidArchive,
     InvalidInput,
     InvalidRecording,
+    ModelNotChosen,
     SettingsDamaged,
     StoreLocked,
     WorkspaceMissing,
@@ -34,6 +35,7 @@ from helix_desktop.domain.errors import (
 SAMPLE_PYTHON = "sample-python"
 _USAGE_ERRORS = (
     InvalidInput,
+    ModelNotChosen,
     DataDirUnavailable,
     SettingsDamaged,
     WorkspaceMissing,

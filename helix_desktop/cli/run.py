@@ -29,7 +29,13 @@ from helix_desktop.cli.timeline_text import REWRITES, timeline_lines
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.cost import Budget
 from helix_desktop.domain.digest import ellipsize
-from helix_desktop.domain.errors import HelixError, InvalidInput, WorkspaceMissing, WorkspaceUntrusted
+from helix_desktop.domain.errors import (
+    HelixError,
+    InvalidInput,
+    ModelNotChosen,
+    WorkspaceMissing,
+    WorkspaceUntrusted,
+)
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.providers.retry import PATIENCE_S
 from helix_desktop.services.app_services import AppServices
@@ -55,8 +61,7 @@ def run_turn(args: argparse.Namespace) -> int:
         workspace.listen(printer.on_update)
         try:
             conversation = await _open_session(workspace, args.session)
-            if model is None:
-                require_chosen_model(conversation)
+            require_model(conversation)
             _warn_model_change(conversation)
             await _apply_budget(conversation, args)
             await conversation.set_mode(args.mode or conversation.mode)
@@ -69,14 +74,13 @@ def run_turn(args: argparse.Namespace) -> int:
     return with_workspace(args, work)
 
 
-def require_chosen_model(conversation: Conversation) -> None:
-    """Raise InvalidInput if the model that was chosen for a session is not set up: nobody else is asked."""
-    chosen_label = conversation.session.transcript.chosen_model
-    if chosen_label and conversation.model.label != chosen_label:
-        raise InvalidInput(
-            f"{chosen_label} is chosen for this session, but isn't set up here.",
-            fix="Set it up in Settings, Providers, or name another model with --model.",
-        )
+def require_model(conversation: Conversation) -> None:
+    """Raise ModelNotChosen, with what to type, if the user has to choose first which model goes on."""
+    try:
+        conversation.model_choice.require()
+    except ModelNotChosen as error:
+        fix = "Set it up in Settings, Providers, or name another model with --model."
+        raise ModelNotChosen(error.label, fix) from None
 
 
 def _warn_model_change(conversation: Conversation) -> None:

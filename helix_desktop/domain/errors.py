@@ -220,10 +220,10 @@ class ModelNotChosen(HelixError):
 
     WHAT = "Nothing was sent: choose first which model goes on."
 
-    def __init__(self, label: str) -> None:
-        super().__init__(
-            self.WHAT, f"{label} answered in this session; another one would be sent all that was said."
-        )
+    def __init__(self, label: str, fix: str = "") -> None:
+        self.label = label
+        why = f"{label} answered in this session; another one would be sent all that was said."
+        super().__init__(self.WHAT, why, fix)
 
 
 class BudgetExhausted(HelixError):

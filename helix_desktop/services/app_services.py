@@ -32,7 +32,7 @@ from helix_desktop.services.build_info import BuildInfoService
 from helix_desktop.services.cache_server.http_endpoints import CacheEndpoints
 from helix_desktop.services.key_status import KeyStatus
 from helix_desktop.services.mcp.servers import McpServerService
-from helix_desktop.services.models import DEMO_PAUSE_S, ModelService
+from helix_desktop.services.models import DEMO_PAUSE_S, ModelService, WorkspaceModels
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.services.tool_service import ToolService
@@ -151,8 +151,8 @@ class AppServices:
         )
         session_services.delegate_spec = _delegate_tool() if root else None
         self._stores[workspace_id] = store
-        workspace = OpenWorkspace(workspace_id, session_services, policy, roles, read_only)
-        workspace.resolve_roles = lambda label: self.models.roles(self.registry.get(workspace_id), label)
+        configured_models = WorkspaceModels(self.models, lambda: self.registry.get(workspace_id))
+        workspace = OpenWorkspace(workspace_id, session_services, policy, roles, read_only, configured_models)
         if tools:
             tools.listen(workspace.refresh_tools)
         if isinstance(store, SharedStore):

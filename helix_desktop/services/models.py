@@ -76,6 +76,14 @@ class ModelService:
         provider, info = self._settings().find_model(resolved_label, self.catalog)
         return self._create_model(provider, info, await self._key_for(provider))
 
+    def is_configured(self, label: str) -> bool:
+        """Return True if a model is set up; the offline demo is not, it is always there."""
+        try:
+            self._settings().find_model(label)
+        except HelixError:
+            return False
+        return True
+
     async def roles(self, record: WorkspaceRecord, main_label: str = "") -> ModelRoles:
         """Return the model of each role in a workspace; the main one is its own, or that of a label.
 
@@ -230,6 +238,22 @@ class ModelService:
         """Close all connections."""
         await self._http.aclose()
         await self._local_http.aclose()
+
+
+class WorkspaceModels:
+    """The models that are set up, with the roles of one workspace."""
+
+    def __init__(self, models: ModelService, record: Callable[[], WorkspaceRecord]) -> None:
+        """`record` returns the workspace's record as it is now."""
+        self._models, self._record = models, record
+
+    def is_configured(self, label: str) -> bool:
+        """Return True if a model is set up."""
+        return self._models.is_configured(label)
+
+    async def roles(self, label: str) -> ModelRoles:
+        """Return the roles under a main model. Raises HelixError if it is not set up."""
+        return await self._models.roles(self._record(), label)
 
 
 def _split_label(label: str) -> tuple[str, str]:

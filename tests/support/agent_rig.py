@@ -11,12 +11,13 @@ from typing import Any
 import msgspec
 
 from helix_desktop.agent.conversation import SessionServices
+from helix_desktop.agent.models.roles import ModelRoles
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.agent.ports import Approver, Store
 from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
-from helix_desktop.domain.errors import StoreWriteFailed, ToolError
+from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
 from helix_desktop.domain.events.session import Event, RecordedEvent
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_edit_rules
@@ -174,6 +175,20 @@ class GatedStore(MemoryStore):
         await super().commit(session, events, contents, recalls, summary)
 
 
+class ConfiguredByLabel(dict[str, ScriptedModel]):
+    """The models that are set up, by label."""
+
+    def is_configured(self, label: str) -> bool:
+        """Return True if a model is set up."""
+        return label in self
+
+    async def roles(self, label: str) -> ModelRoles:
+        """Return a model in the main role."""
+        if label not in self:
+            raise HelixError(f"There is no model {label}.")
+        return ModelRoles(self[label])
+
+
 class AgentRig(ConversationRig):
     """A room with one conversation, and everything it told."""
 
@@ -199,6 +214,7 @@ class AgentRig(ConversationRig):
         self.updates: list[Update] = []
         self.is_trusted = True
         self._approver = approver
+        self.configured_models = ConfiguredByLabel()
         self.workspace = self.create_workspace(self.store, policy or PROFILES["balanced"])
 
     def create_workspace(self, store: Store, policy: ContextPolicy) -> OpenWorkspace:
@@ -209,7 +225,11 @@ class AgentRig(ConversationRig):
         )
         parts.delegate_spec = self.delegate_tool_spec
         room = OpenWorkspace(
-            "w", parts, policy if self.requires_spend_approval else disable_spend_approval(policy), self.model
+            "w",
+            parts,
+            policy if self.requires_spend_approval else disable_spend_approval(policy),
+            self.model,
+            configured_models=self.configured_models,
         )
         room.listen(lambda _, update: self.updates.append(update))
         return room

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from helix_desktop.agent.ports import Model
 from helix_desktop.context.policy import ContextPolicy
@@ -49,8 +50,16 @@ RunSettingsSource = Callable[[], tuple[ContextPolicy, PromptFrame, ModelRoles]]
 """Returns the settings a conversation runs under now; they may change between two steps."""
 
 
-RolesResolver = Callable[[str], Awaitable[ModelRoles]]
-"""Resolves a main model PROVIDER/NAME to the roles under it. Raises HelixError when it is not set up."""
+class ConfiguredModels(Protocol):
+    """The models that the user has set up, by their label PROVIDER/NAME."""
+
+    def is_configured(self, label: str) -> bool:
+        """Return True if a model is set up."""
+        ...
+
+    async def roles(self, label: str) -> ModelRoles:
+        """Return the roles under a main model. Raises HelixError if it is not set up."""
+        ...
 
 
 def _distinct(*models: Model | None) -> tuple[Model, ...]:

@@ -85,13 +85,13 @@ class ComposerController(QObject):
         self.widget.setEnabled(workspace is None or (workspace.is_trusted() and not workspace.is_read_only))
         if workspace is None or self._conversation is None:
             return
-        model, blocked_model = self._conversation.model, self._conversation.blocked_model
+        model, change = self._conversation.model, self._conversation.model_choice.pending
         own = self._conversation.session.transcript.chosen_model
         self.widget.set_model(
-            model_name(blocked_model or model.label, model.demo and not blocked_model),
+            model_name(change.label, demo=False) if change else model_name(model.label, model.demo),
             SESSION_MODEL if own else f"{WORKSPACE_MODEL}. Click to choose one for this session.",
         )
-        if blocked_model:
+        if change:
             self.widget.editor.setPlaceholderText("Choose which model goes on before you send.")
         if workspace.is_read_only:
             self.widget.editor.setPlaceholderText("Open for reading only: the folder is not there.")

@@ -70,8 +70,6 @@ class SessionController(QObject):
     """The same, just before the screens show it."""
     session_loaded = Signal()
     """The screens show the conversation, with its rows and its draft."""
-    model_selected = Signal()
-    """The person has said which model answers in the workspace on screen."""
     model_changed = Signal()
     """The model that answers may be another one now."""
     usage_changed = Signal()
@@ -358,8 +356,9 @@ def answering_model(conversation: Conversation) -> tuple[str, bool]:
 
     One that waits for the user's choice goes by the model that it had; after a change both are named.
     """
-    if conversation.blocked_model:
-        return model_name(conversation.blocked_model, demo=False), False
+    change = conversation.model_choice.pending
+    if change is not None:
+        return model_name(change.label, demo=False), False
     now, last = conversation.model, conversation.session.transcript.last_model
     name = model_name(now.label, now.demo)
     if now.demo or last in ("", now.label) or last.startswith("demo/"):

@@ -52,11 +52,11 @@ class MissingKeyBanner(QObject):
         self._announce(missing)
         conversation = self._session_controller.conversation
         strip = self._session_controller.views.chat.key_strip
-        self._provider = (
-            (conversation.blocked_model or conversation.model.label).partition("/")[0]
-            if conversation is not None
-            else ""
-        )
+        label = ""
+        if conversation is not None:
+            change = conversation.model_choice.pending
+            label = change.label if change else conversation.model.label
+        self._provider = label.partition("/")[0]
         if self._provider in missing:
             variable = key_variable(self._provider)
             strip.show_text(

@@ -51,7 +51,7 @@ async def test_it_is_shown_by_its_own_model_and_held_until_the_person_chose(
                 await rig.conversation.continue_turn("Continue.")
 
             press(rig.window.banners, "go on")
-            await until(lambda: not rig.conversation.blocked_model, "the choice")
+            await until(lambda: not rig.conversation.model_choice.pending, "the choice")
             await until(lambda: rig.composer.model_button.text() == "Offline demo model", "the demo")
             assert not asked(rig)
             assert ModelNotChosen.WHAT not in rig.banner_text()

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QMenu
 
+from helix_desktop.agent.model_choice import ModelChange
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.events.session import ModelChosen
 from helix_desktop.ui.chat.rows.row_types import DividerRow
@@ -91,14 +92,15 @@ async def test_a_chosen_model_that_is_gone_holds_the_session(qapp: QApplication,
         await desk.save_settings(before.with_provider_removed("box"))
         await rig.wiring.workspace_controller.session_controller.show_model()
         assert "box/small is chosen for this session, but isn't set up here." in rig.banner_text()
-        assert rig.conversation.blocked_model == "box/small"
+        assert rig.conversation.model_choice.pending == ModelChange("box/small", True, False)
 
         await desk.save_settings(before)
         await rig.wiring.workspace_controller.session_controller.show_model()
-        assert (rig.conversation.blocked_model, rig.conversation.model.label) == ("", "box/small")
+        assert rig.conversation.model_choice.pending is None
+        assert rig.conversation.model.label == "box/small"
 
         await desk.save_settings(before.with_provider_removed("box"))
         await rig.wiring.workspace_controller.session_controller.show_model()
         press(rig.window.banners, "go on")
-        await until(lambda: not rig.conversation.blocked_model, "the choice")
+        await until(lambda: not rig.conversation.model_choice.pending, "the choice")
         assert rig.conversation.model.demo

@@ -79,7 +79,6 @@ class SettingsPresenter(QObject):
             window,
             workspace_controller.session_controller,
             async_actions,
-            services,
             self._offer_models,
             self._use_in_session,
         )
@@ -185,7 +184,6 @@ class SettingsPresenter(QObject):
             return
         await workspace.choose_model(conversation.session.id, label)
         if conversation is self._workspace_controller.session_controller.conversation:
-            self._workspace_controller.session_controller.model_selected.emit()
             await self._workspace_controller.session_controller.show_model()
 
     def _handle_remedy(self, remedy: str) -> None:

@@ -172,7 +172,9 @@ class ProvidersPresenter:
             await self._services.save_settings(
                 msgspec.structs.replace(self._services.settings, model=new_label)
             )
-        self._workspace_controller.session_controller.model_selected.emit()
+        conversation = self._workspace_controller.session_controller.conversation
+        if conversation is not None:
+            conversation.model_choice.accept()
         await self._workspace_controller.session_controller.show_model()
         await self.refresh()
 

@@ -195,10 +195,7 @@ async def test_a_subagent_answers_by_the_model_that_its_session_has_chosen() -> 
     forced = ScriptedModel(replies_in_order(text_reply("Forced.")), ModelInfo("test", "forced"))
     house = DelegateToolRig({PARENT_PROMPT: delegate_script("alpha")})
 
-    async def roles_for(label: str) -> ModelRoles:
-        return ModelRoles(own)
-
-    house.workspace.resolve_roles = roles_for
+    house.configured_models["test/own"] = own
     await house.begin()
     parent = house.conversation.session.id
     await house.workspace.choose_model(parent, "test/own")

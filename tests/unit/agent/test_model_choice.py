@@ -1,0 +1,102 @@
+"""No model is sent a session that another one answered, until the user agrees: with a window or without."""
+
+from __future__ import annotations
+
+import pytest
+
+from helix_desktop.agent.conversation import Conversation
+from helix_desktop.agent.model_choice import ModelChange, pending_change
+from helix_desktop.agent.models.roles import ModelRoles
+from helix_desktop.context.log.transcript import Transcript
+from helix_desktop.domain.errors import ModelNotChosen
+from helix_desktop.domain.events.session import (
+    AssistantSpoke,
+    Event,
+    ModelChosen,
+    RecordedEvent,
+    SessionStarted,
+    TurnEnded,
+    UserSpoke,
+)
+from helix_desktop.domain.messages import ModelInfo
+from tests.support.agent_rig import AgentRig
+from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply
+
+OWN, NOW = ModelInfo("lab", "own"), ModelInfo("lab", "now")
+DEMO = ModelInfo("demo", "offline", demo=True)
+
+
+def answered_by(label: str, *events: Event, parent: str = "") -> Transcript:
+    """A session that a model answered, and what came then."""
+    answer = AssistantSpoke("Here.", label, 1)
+    all_events = (SessionStarted("One", parent), UserSpoke("Hello", 1), answer, TurnEnded("done"), *events)
+    return Transcript([RecordedEvent(n, n, event) for n, event in enumerate(all_events, 1)])
+
+
+@pytest.mark.parametrize(
+    ("transcript", "now", "accepted", "change"),
+    [
+        (Transcript(), NOW, "", None),
+        (answered_by("lab/now"), NOW, "", None),
+        (answered_by("lab/own"), NOW, "", None),
+        (answered_by("lab/own"), DEMO, "", ModelChange("lab/own", False, True)),
+        (answered_by("lab/gone"), NOW, "", ModelChange("lab/gone", False, False)),
+        (answered_by("lab/gone"), NOW, "lab/now", None),
+        (answered_by("lab/gone"), NOW, "lab/other", ModelChange("lab/gone", False, False)),
+        (answered_by("demo/offline"), NOW, "", None),
+        (answered_by("lab/gone", parent="p"), NOW, "", None),
+        (answered_by("lab/now", ModelChosen("lab/gone")), NOW, "", ModelChange("lab/gone", True, False)),
+        (answered_by("lab/now", ModelChosen("lab/gone")), NOW, "lab/now", None),
+        (answered_by("x/y", ModelChosen("lab/own"), parent="p"), NOW, "", ModelChange("lab/own", True, True)),
+        (answered_by("lab/gone", UserSpoke("And?", 1)), NOW, "", None),
+    ],
+)  # fmt: skip
+def test_which_changes_the_user_has_to_agree_to(
+    transcript: Transcript, now: ModelInfo, accepted: str, change: ModelChange | None
+) -> None:
+    """Of a model that is gone, or would give way to the demo; a running turn goes on."""
+    assert pending_change(transcript, now, accepted, {"lab/own", "lab/now"}.__contains__) == change
+
+
+async def reopened(rig: AgentRig, now: ScriptedModel) -> Conversation:
+    """The session of a rig in a workspace where another model answers, as after a restart."""
+    workspace = rig.create_workspace(rig.store, rig.workspace.policy)
+    await workspace.set_models(ModelRoles(now))
+    return await workspace.open_session(rig.conversation.session.id)
+
+
+async def test_nothing_is_sent_before_the_user_agreed() -> None:
+    """Whoever asks: a message, a headless run, a retry, a subagent's task, a handover."""
+    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Here.")), OWN))
+    await rig.begin()
+    await rig.conversation.run("Hello")
+    now = ScriptedModel(replies_in_order(text_reply("There.")), NOW)
+    conversation = await reopened(rig, now)
+    events = len(conversation.session.log)
+    for attempt in (conversation.send, conversation.run, conversation.start, conversation.continue_turn):
+        with pytest.raises(ModelNotChosen, match="lab/own answered in this session"):
+            await attempt("Go on.")
+    for repeat in (conversation.retry, conversation.draft_handover):
+        with pytest.raises(ModelNotChosen):
+            await repeat()
+    assert (len(conversation.session.log), now.requests) == (events, [])
+
+    conversation.model_choice.accept()
+    assert (await conversation.run("Go on.")).how == "done"
+    assert len(now.requests) == 1
+
+
+async def test_a_choice_for_the_session_is_agreement() -> None:
+    """So is one model for every session."""
+    rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Here.")), OWN))
+    await rig.begin()
+    await rig.conversation.run("Hello")
+    now = ScriptedModel(replies_in_order(text_reply("There.")), NOW)
+    conversation = await reopened(rig, now)
+    rig.configured_models["lab/now"] = now
+    assert conversation.model_choice.pending
+    workspace = rig.create_workspace(rig.store, rig.workspace.policy)
+    await workspace.set_models(now)
+    assert (await workspace.open_session(rig.conversation.session.id)).model_choice.pending is None
+    rig.configured_models["lab/own"] = rig.model
+    assert conversation.model_choice.pending is None, "it is set up, and gives way to another that is"
