@@ -53,8 +53,12 @@ async def _serve_http(port: int, tools: CacheServerTools, name: str) -> None:
     from helix_desktop.mcp.server.http_server import serve_loopback
 
     def ready(url: str) -> None:
-        print_out(json.dumps({"url": url, "token": token} if is_generated else {"url": url}))
-        sys.stdout.flush()  # whoever started this waits for the line
+        try:
+            print_out(json.dumps({"url": url, "token": token} if is_generated else {"url": url}))
+            sys.stdout.flush()  # whoever started this waits for the line
+        except BrokenPipeError:
+            print_err("helix-desktop: Nobody reads the server's address: standard output is closed.")
+            raise
         print_err(f"Serving the cache of {name} at {url}; Ctrl+C ends it.")
 
     await serve_loopback(cache_server(tools, name, __version__), token, port, ready)

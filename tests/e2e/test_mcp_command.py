@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import sys
 from collections.abc import AsyncIterator
@@ -145,6 +146,19 @@ async def test_only_who_holds_the_token_and_means_this_address_passes(cli: Cli) 
         port = url.removesuffix("/mcp").rpartition(":")[2]
         taken = await cli("mcp", "--workspace", "ws", "--http", "--port", port)
         taken.assert_refused(2, f"Port {port}", "Choose another one")
+
+
+async def test_an_address_that_nobody_reads_is_one_plain_line(cli: Cli) -> None:
+    """The program that started it closed the pipe: no traceback on screen or in the log, and it ends."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = await cli.start("mcp", "--workspace", "ws", "--http", stdout=writer)
+    os.close(writer)
+    ran = await wait_for_exit(process)
+    assert ran.code == 1
+    assert ran.err == "helix-desktop: Nobody reads the server's address: standard output is closed.\n"
+    logs = [file.read_text(encoding="utf-8") for file in (cli.data / "logs").glob("*.log")]
+    assert not any("Traceback" in log for log in logs)
 
 
 async def test_a_weak_token_is_refused(cli: Cli) -> None:

@@ -39,9 +39,8 @@ async def serve_loopback(server: Server[Any], token: str, port: int, on_ready: C
             access_log=False,
             timeout_graceful_shutdown=_SHUTDOWN_S,
         )
-        await _serve_until_cancelled(
-            _EmbeddedServer(config, lambda: on_ready(f"http://{HOST}:{port}{PATH}")), listener
-        )
+        http_server = _EmbeddedServer(config)
+        await _serve_until_cancelled(http_server, listener, lambda: on_ready(f"http://{HOST}:{port}{PATH}"))
 
 
 def guarded_app(server: Server[Any], token: str, port: int) -> ASGIApp:
@@ -80,11 +79,11 @@ class TokenGate:
 
 
 class _EmbeddedServer(uvicorn.Server):
-    """A server that leaves the process's signals alone and reports when it has started."""
+    """A server that leaves the process's signals alone and tells when it has started."""
 
-    def __init__(self, config: uvicorn.Config, on_started: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config) -> None:
         super().__init__(config)
-        self._on_started = on_started
+        self.is_ready = asyncio.Event()
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -92,21 +91,27 @@ class _EmbeddedServer(uvicorn.Server):
         yield
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Start, and call `on_started`."""
+        """Start, and set `is_ready`."""
         await super().startup(sockets)
         if self.started:
-            self._on_started()
+            self.is_ready.set()
 
 
-async def _serve_until_cancelled(server: _EmbeddedServer, listener: socket.socket) -> None:
-    async with asyncio.TaskGroup() as group:
-        task = group.create_task(server.serve([listener]), name="loopback MCP endpoint")
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            server.should_exit = True
-            await task
-            raise
+async def _serve_until_cancelled(
+    server: _EmbeddedServer, listener: socket.socket, on_ready: Callable[[], None]
+) -> None:
+    """Serve until cancelled, or until `on_ready` fails; its error is raised as it is."""
+    loop = asyncio.get_running_loop()
+    serving = loop.create_task(server.serve([listener]), name="loopback MCP endpoint")
+    serving.add_done_callback(lambda _: server.is_ready.set())
+    try:
+        await server.is_ready.wait()
+        if not serving.done():
+            on_ready()
+        await asyncio.shield(serving)
+    finally:
+        server.should_exit = True
+        await serving
 
 
 def _bind_listener(port: int) -> socket.socket:
