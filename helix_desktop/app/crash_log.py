@@ -1,4 +1,4 @@
-"""What is kept when something goes wrong: a rotating log, and the stacks of a crash."""
+"""Logs for the case that something goes wrong: a rotating log, and the stacks of a crash."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ log = logging.getLogger("helix_desktop")
 
 
 def open_log(folder: Path) -> logging.Handler:
-    """Log warnings and worse to `folder`; hand what is returned to `close_log` at exit.
+    """Log to a file in `folder`; pass the result to `close_log` at exit.
 
     The log holds no content of conversations and no keys: modules log what failed, never what was said.
     """
@@ -37,7 +37,7 @@ def close_log(handler: logging.Handler) -> None:
 
 
 def open_window_logs(folder: Path) -> TextIO:
-    """For the window: also what Qt says, and the stacks of hard crashes; close what is returned at exit."""
+    """Open the log; log Qt's messages and the stacks of crashes too. Return the file of stacks."""
     from helix_desktop.app.qt_log import install_qt_log
 
     open_log(folder)
@@ -50,7 +50,7 @@ def open_window_logs(folder: Path) -> TextIO:
 
 
 def close_window_logs(stacks: TextIO) -> None:
-    """Undo `open_logs`."""
+    """Undo `open_window_logs`."""
     from helix_desktop.app.qt_log import uninstall_qt_log
 
     uninstall_qt_log()

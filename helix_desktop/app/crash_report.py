@@ -1,4 +1,4 @@
-"""What is shown of a run that crashed: its stacks and its log, without keys, logins and the home folder."""
+"""The report on a run that crashed: its stacks and its log, without keys, logins and the home folder."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SHA = re.compile(r"[0-9a-f]{32,64}")
 
 
 def crash_report(logs: Path, run: LastRun, home: Path) -> str:
-    """Return what a run left in the folder of logs. Blocks: reads files."""
+    """Return the stacks and log lines of a run. Blocks: reads files."""
     started = datetime.fromtimestamp(run.started / _MS)
     head = (
         f"Helix Desktop {__version__}, Python {platform.python_version()}, {platform.platform()}",
@@ -42,7 +42,7 @@ def crash_report(logs: Path, run: LastRun, home: Path) -> str:
 
 
 def redacted(text: str, home: Path) -> str:
-    """Return a text without keys, logins and the name of the home folder."""
+    """Remove keys, logins and the path of the home folder from a text."""
     text = _NAMED_SECRET.sub(r"\1\2[removed]", text)
     text = _KEY.sub("[removed]", _LOGIN.sub("[removed]@", text))
     text = _LONG_TOKEN.sub(lambda match: match[0] if _SHA.fullmatch(match[0]) else "[removed]", text)
@@ -58,7 +58,7 @@ def _tail(path: Path, start: int) -> str:
 
 
 def _lines_since(lines: list[str], stamp: str) -> list[str]:
-    """The lines from the first one on that bears this time or a later one."""
+    """Return the lines from the first one on with this timestamp or a later one."""
     for number, line in enumerate(lines):
         if line[:4].isdigit() and line[: len(stamp)] >= stamp:
             return lines[number:]

@@ -25,7 +25,7 @@ OnProgress = Callable[[int, int], None]
 def move_data_dir(
     data: DataDir, target: Path, on_progress: OnProgress, timeout_s: float = _LOCK_TIMEOUT_S
 ) -> DataDirMove:
-    """Copy, verify and switch, once nobody else uses the data; raises HelixError, and nothing has changed."""
+    """Copy, verify and switch, once nobody else uses the data. Raises HelixError before any change."""
     move = plan_move(data.root, target)
     with exclusive_access(data, timeout_s):
         move = plan_move(data.root, target)  # nobody adds to it any more
@@ -37,7 +37,7 @@ def move_data_dir(
 
 @contextmanager
 def exclusive_access(data: DataDir, timeout_s: float) -> Iterator[None]:
-    """Keep every other process out of the data directory. Raises StoreLocked when one stays in it."""
+    """Keep all other processes out of the data directory. Raises StoreLocked if one uses it."""
     from PySide6.QtCore import QLockFile
 
     from helix_desktop.app.single_instance import LOCK_FILE

@@ -31,11 +31,11 @@ _BAR_STEPS = 1000
 
 
 class MoveCancelled(Exception):
-    """The user stopped the move."""
+    """The user canceled the move."""
 
 
 class MoveDataWindow(QDialog):
-    """Says what is being done and how far it is; closing it cancels the move."""
+    """Shows the progress of the move; closing it cancels the move."""
 
     def __init__(self, target: Path) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ class MoveDataWindow(QDialog):
         refresh_timer.start(_REFRESH_MS)
 
     def update_progress(self, done: int, size: int) -> None:
-        """Take the progress, on any thread. Raises MoveCancelled once the user has stopped it."""
+        """Set the progress, from any thread. Raises MoveCancelled once the user has canceled."""
         self._progress = done, size
         if self._cancelled.is_set():
             raise MoveCancelled
@@ -79,7 +79,7 @@ class MoveDataWindow(QDialog):
 
 
 def move_in_window(args: argparse.Namespace) -> int:
-    """Move the data, then open the window again, on whatever place is used then."""
+    """Move the data, then open the window again on the folder that is in use then."""
     app = QApplication(sys.argv[:1])
     set_application_identity(app)
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
@@ -93,7 +93,7 @@ def move_in_window(args: argparse.Namespace) -> int:
 
 
 async def move_with_window(data: DataDir, target: Path, remove_old: bool, appearance: Appearance) -> Path:
-    """Move with a window that shows it; the folder that is used from now on."""
+    """Move the data with a progress window; return the folder that is used from now on."""
     window = MoveDataWindow(target)
     window.setWindowModality(Qt.WindowModality.ApplicationModal)
     window.show()

@@ -1,4 +1,4 @@
-"""Keeps what macOS hands over while the first frame is painted, when nothing can show it yet."""
+"""Keep the files that macOS asks to open while the first frame is painted."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication
 
 
 class EarlyFileOpenEvents(QObject):
-    """Files and links named between the first moment of the application and `hand_over`."""
+    """Collects the files and links to open until `drain` is called."""
 
     def __init__(self, app: QApplication) -> None:
         super().__init__(app)
@@ -17,19 +17,19 @@ class EarlyFileOpenEvents(QObject):
         app.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Keep what is to be opened; leave everything else."""
+        """Keep a file or link to open; ignore all other events."""
         if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
             return False
         self._targets.append(event_target(event))
         return True
 
     def drain(self) -> list[str]:
-        """Give what was named, in its order, and stop listening."""
+        """Return the files and links in order, and stop listening."""
         self._app.removeEventFilter(self)
         targets, self._targets = self._targets, []
         return targets
 
 
 def event_target(event: QFileOpenEvent) -> str:
-    """The path or the link that an event names."""
+    """Return the path or the link of an event."""
     return event.file() or event.url().toString()

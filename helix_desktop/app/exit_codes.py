@@ -1,10 +1,10 @@
-"""How a command of the command line ended, as its exit code."""
+"""Exit codes of the command line."""
 
 from __future__ import annotations
 
 FAILED = 1
 USAGE = 2
-"""What was given is wrong."""
+"""The input is wrong."""
 LOCKED = 3
 """The workspace, or the window, belongs to another process that does not answer."""
 INTERRUPTED = 130

@@ -1,4 +1,4 @@
-"""What asks for the window from outside: another start, or the system with a file or a link."""
+"""Requests from outside: another start, or the system with a file or a link to open."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ async def open_target(
     external_open: ExternalOpenController,
     is_first: bool,
 ) -> None:
-    """Show what a start asked for, see app.launch_targets; `fresh` says that nothing is on screen yet.
+    """Show a launch target, see app.launch_targets; `is_first`: nothing is on screen yet.
 
     Raises HelixError.
     """
@@ -41,7 +41,7 @@ async def open_target(
 
 
 class FileOpenEvents(QObject):
-    """Hears of files and links that the system hands to the running app, as macOS does."""
+    """Receives the files and links that the system asks the running app to open, as macOS does."""
 
     def __init__(
         self, app: QApplication, on_target: Callable[[str], None], on_error: Callable[[HelixError], None]
@@ -51,21 +51,21 @@ class FileOpenEvents(QObject):
         app.installEventFilter(self)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Take what is to be opened; leave everything else."""
+        """Handle a file or link to open; ignore all other events."""
         if event.type() != QEvent.Type.FileOpen or not isinstance(event, QFileOpenEvent):
             return False
         self.handle(event_target(event))
         return True
 
     def handle(self, path_or_link: str) -> None:
-        """Ask for what was named, or tell why it cannot be."""
+        """Open a file or link, or report why it cannot be opened."""
         try:
             self._on_target(parse_target(path_or_link))
         except HelixError as error:
             self._on_error(error)
 
     def first_target(self, paths_or_links: list[str]) -> str:
-        """Take the first that can be opened out of the names, as the wish of a fresh start; or empty."""
+        """Remove and return the first one that can be opened, as the target of a first start; else empty."""
         while paths_or_links:
             try:
                 return parse_target(paths_or_links.pop(0))

@@ -1,4 +1,4 @@
-"""Garbage is looked for on the main thread only.
+"""Collect garbage on the main thread only.
 
 Python collects cycles on whatever thread happens to allocate. A Qt object that dies on a worker thread leaves
 its timers behind ("Timers cannot be stopped from another thread"); the next event for them ends the process.
@@ -14,10 +14,10 @@ _INTERVAL_MS = 1_000
 
 
 class MainThreadCollector(QObject):
-    """Takes the collector over for as long as the window lives; collects when enough was allocated."""
+    """Replaces the automatic collector while the window lives; collects when enough was allocated."""
 
     def __init__(self, parent: QObject) -> None:
-        """What exists by now is taken to stay, and is not looked at again."""
+        """Freeze all existing objects: they are assumed to stay."""
         super().__init__(parent)
         gc.disable()
         gc.freeze()
@@ -27,7 +27,7 @@ class MainThreadCollector(QObject):
 
 
 def collect_due_generation() -> None:
-    """Collect the oldest generation whose threshold is passed, as Python itself would have done."""
+    """Collect the oldest generation over its threshold, as Python itself does."""
     counts = zip(gc.get_count(), gc.get_threshold(), strict=True)
     due = [generation for generation, (count, limit) in enumerate(counts) if count > limit]
     if due:

@@ -1,4 +1,4 @@
-"""What a start is to show: a folder, the sample, an exported workspace, or what a link leads to. No Qt here.
+"""Parse what a start is to show: a folder, the sample, an exported workspace, or a link. No Qt here.
 
 Between processes a launch target is one line of text: the path of a folder, empty for the last one, or one
 of the prefixes here with what follows it.
@@ -16,17 +16,17 @@ from helix_desktop.domain.unicode_safety import escape_hidden_name, first_hidden
 from helix_desktop.services.links import MAX_LENGTH, is_link
 
 SAMPLE_TARGET = "sample:"
-"""Asks for the guided sample."""
+"""The launch target of the guided sample."""
 IMPORT_PREFIX = "import:"
-"""Before the path of an exported workspace."""
+"""The prefix of a launch target that is an exported workspace."""
 OPEN_COMMAND = "open-target"
-"""The command that stands for "no command but a target"; it is put in, never typed."""
+"""The command for "no command but a target"; it is inserted, never typed."""
 _OPTIONS_WITH_VALUE = ("--data-dir", "--workspace")
 _FILE_SCHEME = "file:"
 
 
 def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[str]:
-    """The words of a command line, with the command OPEN put before a target that stands where one would.
+    """Return the arguments, with the command OPEN inserted before a target in the place of a command.
 
     argparse knows commands by name only. Raises InvalidInput for a word that is neither.
     """
@@ -44,7 +44,7 @@ def with_open_command(argv: Sequence[str], commands: Collection[str]) -> list[st
 
 
 def _first_positional(argv: Sequence[str]) -> int:
-    """Where the first word stands that is neither an option nor an option's value."""
+    """Return the index of the first argument that is neither an option nor an option's value."""
     index = 0
     while index < len(argv) and argv[index].startswith("-"):
         if argv[index] == "--":
@@ -57,12 +57,12 @@ def _first_positional(argv: Sequence[str]) -> int:
 
 
 def is_target(text: str) -> bool:
-    """Whether a word claims to be a link, a file's address, or an exported workspace."""
+    """Return True if an argument looks like a link, a `file:` URL, or an exported workspace."""
     return is_link(text) or text.lower().startswith(_FILE_SCHEME) or text.lower().endswith(SUFFIX)
 
 
 def parse_target(text: str) -> str:
-    """Return the launch target of a link, an address `file:`, or a path. Raises InvalidInput."""
+    """Return the launch target of a link, a `file:` URL, or a path. Raises InvalidInput."""
     if first_hidden(text) or not text.isprintable():
         raise InvalidInput(
             f"{escape_hidden_name(text[:MAX_LENGTH])} holds signs that cannot be seen.",
@@ -84,7 +84,7 @@ def parse_target(text: str) -> str:
 
 
 def _absolute_path(path: Path) -> Path:
-    """Return the absolute path, which a launch target holds in one line. Raises InvalidInput."""
+    """Return the absolute path; it must fit in one line. Raises InvalidInput."""
     absolute = path.absolute()
     if first_hidden(str(absolute)) or any(sign in str(absolute) for sign in "\n\r\t"):
         raise InvalidInput(
@@ -94,7 +94,7 @@ def _absolute_path(path: Path) -> Path:
 
 
 def _path_from_uri(uri: str) -> Path:
-    """The path of an address `file:`, as desktop environments hand it over. Raises InvalidInput."""
+    """Return the path of a `file:` URL, as desktop environments pass it. Raises InvalidInput."""
     from urllib.parse import urlsplit  # they load more than a start without an address needs
     from urllib.request import url2pathname
 
@@ -110,7 +110,7 @@ def _path_from_uri(uri: str) -> Path:
 
 
 def launch_target(args: argparse.Namespace) -> str:
-    """Return the launch target of a command line. Raises InvalidInput when there are two."""
+    """Return the launch target of a command line. Raises InvalidInput if there are two."""
     targets = [
         *([SAMPLE_TARGET] if args.demo else []),
         *([str(_absolute_path(args.workspace))] if args.workspace else []),

@@ -1,4 +1,4 @@
-"""Starts the window: the frame is painted first, everything else comes after."""
+"""Start the window: the frame is painted first, everything else comes after."""
 
 from __future__ import annotations
 

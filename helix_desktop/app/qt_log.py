@@ -1,4 +1,4 @@
-"""Qt's own messages: into our log, without the ones that say nothing."""
+"""Write Qt's own messages to our log, without the useless ones."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _LEVELS = {
 
 
 def install_qt_log() -> None:
-    """Send Qt's messages to the log from now on."""
+    """Send Qt's messages to the log."""
     qInstallMessageHandler(_on_message)
 
 

@@ -1,4 +1,4 @@
-"""Finds what a crashed run left unfinished, in the workspaces that it had open."""
+"""Find what a crashed run left unfinished in the workspaces that it had open."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 
 async def find_unfinished(services: AppServices, last_run: LastRun, started_at_ms: int) -> RecoverySummary:
-    """Return what is there again; `now` is when this run began, in milliseconds since 1970."""
+    """Return what a crashed run left; `started_at_ms` is the start of this run, in ms since 1970."""
     summary = RecoverySummary()
     names = {record.id: record.name for record in services.registry.list_workspaces()}
     for workspace_id in last_run.workspaces:
@@ -54,6 +54,6 @@ async def _session_recovery(store: Store, session: SessionSummary, started_at_ms
 
 
 def _closed_since(events: list[RecordedEvent], started_at_ms: int) -> bool:
-    """Return whether opening the session in this run marked its turn as interrupted."""
+    """Return True if opening the session in this run marked its turn as interrupted."""
     ends = [recorded for recorded in events if isinstance(recorded.event, TurnEnded)]
     return bool(ends) and ends[-1].at >= started_at_ms and ends[-1].event == TurnEnded("interrupted")

@@ -1,4 +1,4 @@
-"""Runs the window once it is on screen: event loop, services, and shutdown."""
+"""Run the window once it is on screen: event loop, services, and shutdown."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def run(
     launch_target: str,
     early_events: EarlyFileOpenEvents | None = None,
 ) -> int:
-    """Run a window that is on screen until it is closed; the exit code.
+    """Run a window that is on screen until it is closed; return the exit code.
 
     `marker_path` marks the data directory as in use while the window is open; `launch_target`: see
     app.launch_targets; `early_events` holds the files that the system asked to open so far.
@@ -157,7 +157,7 @@ async def _report_crash(
     first_task: asyncio.Task[None],
     started_at_ms: int,
 ) -> None:
-    """Say that the last run did not end well, and what is there again, once the window shows something."""
+    """Show that the last run crashed and what was recovered, once the first target is on screen."""
     notice = CrashNotice(
         window_context.window,
         window_context.actions,
@@ -169,7 +169,7 @@ async def _report_crash(
 
 
 def _install_signal_handlers(loop: asyncio.AbstractEventLoop, on_signal: Callable[[], None]) -> None:
-    """Let the signals that ask a program to end close the window in order."""
+    """Close the window in order on the signals that ask a program to end."""
     if sys.platform == "win32":
         # Loops of Windows take no handlers; a console that started the window sends these two.
         for number in (signal.SIGINT, signal.SIGBREAK):
@@ -206,7 +206,7 @@ def wire_app(
 
 
 async def _save_window_state(window_context: WindowContext) -> None:
-    """Keep sizes, theme and text size for the next first frame, also should this run end badly."""
+    """Save sizes, theme and text size for the next first frame, in case this run crashes."""
     window_context.window_state.set_appearance(
         window_context.appearance.mode, window_context.appearance.text_px
     )
@@ -216,7 +216,7 @@ async def _save_window_state(window_context: WindowContext) -> None:
 async def shut_down(
     window_context: WindowContext, workspace_controller: WorkspaceController, services: AppServices
 ) -> None:
-    """Close everything in order: what is on screen, what runs, what is stored, the window."""
+    """Close everything in order: the session on screen, tasks, services, the window."""
     window_context.window.setEnabled(False)
     await workspace_controller.session_controller.show(None, None)
     await window_context.scope.close(for_good=True)  # a timer may still fire while the services close

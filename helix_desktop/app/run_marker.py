@@ -1,4 +1,4 @@
-"""The marker of a run: there while a window is open, and still there when it did not end well."""
+"""The marker of a run: a file that exists while a window is open, and after a crash."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MS = 1_000
 
 
 class LastRun(msgspec.Struct, frozen=True):
-    """A run of the window: when it began (milliseconds since 1970), its process, what it had open.
+    """A run of the window: its start in milliseconds since 1970, its process, and the workspaces it opened.
 
     `stacks` is how long the file of crash stacks was then, in bytes; `workspaces` are ids.
     """
@@ -23,14 +23,14 @@ class LastRun(msgspec.Struct, frozen=True):
 
 
 class RunMarker:
-    """Writes the marker of this run, and reads the one that a crashed run left behind."""
+    """Writes the marker of this run, and reads the one that a crashed run left."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._run = LastRun(0)
 
     def crashed_run(self) -> LastRun | None:
-        """Return the run that did not end well; None when the last one did. Call it before `begin`."""
+        """Return the run that crashed; None if the last one ended well. Call it before `start`."""
         try:
             data, changed = self._path.read_bytes(), self._path.stat().st_mtime
         except OSError:
@@ -41,19 +41,19 @@ class RunMarker:
             return LastRun(int(changed * _MS))
 
     def start(self, now_ms: int, stacks: int) -> None:
-        """Mark this run as open from `now` on, in milliseconds since 1970."""
+        """Write the marker of this run; `now_ms` is in milliseconds since 1970."""
         self._run = LastRun(now_ms, os.getpid(), stacks)
         self._write()
 
     def add_workspace(self, workspace_id: str) -> None:
-        """Note that a workspace was opened in this run."""
+        """Add a workspace that was opened in this run."""
         if workspace_id not in self._run.workspaces:
             opened = (*self._run.workspaces, workspace_id)
             self._run = msgspec.structs.replace(self._run, workspaces=opened)
             self._write()
 
     def clear(self) -> None:
-        """Take the marker away: this run ended well."""
+        """Delete the marker: this run ended well."""
         self._path.unlink(missing_ok=True)
 
     def _write(self) -> None:

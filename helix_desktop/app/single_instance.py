@@ -23,7 +23,7 @@ _HANDLED_PROPERTY = "heard"
 
 
 def _allow_foreground() -> None:
-    """Windows lets a process show its window in front only if the one in front allows it."""
+    """Allow the other process to raise its window: on Windows only the process in front can."""
     if sys.platform == "win32":
         import ctypes
 
@@ -31,7 +31,7 @@ def _allow_foreground() -> None:
 
 
 class SingleInstance(QObject):
-    """Claims a data directory for this process, or tells the process that has it."""
+    """Claims a data directory for this process, or sends to the process that has it."""
 
     activated = Signal(str)
     """Another start asked for the window; its launch target, see app.launch_targets."""
@@ -51,7 +51,7 @@ class SingleInstance(QObject):
         self._server.newConnection.connect(self._on_connection)
 
     def send(self, launch_target: str) -> bool:
-        """Send a launch target to the process that has the data directory; False when this one has it now.
+        """Send a launch target to the process with the data directory; False if this one has it now.
 
         Raises InstanceNotResponding when that process lives and does not answer; it keeps the target.
         """
@@ -65,7 +65,7 @@ class SingleInstance(QObject):
         return True
 
     def _deliver(self, launch_target: str, deadline_s: float) -> bool:
-        """Whether the process that listens has said that it heard; it may be busy until then."""
+        """Return True if the listening process has acknowledged; it may be busy before that."""
         socket = QLocalSocket()
         socket.connectToServer(self._name)
         if not socket.waitForConnected(_CONNECT_TIMEOUT_MS):
@@ -88,28 +88,28 @@ class SingleInstance(QObject):
         )
 
     def _owner_pid(self) -> int:
-        """The process that holds the lock; 0 when nobody can say."""
+        """Return the process that holds the lock; 0 if unknown."""
         info = self._lock.getLockInfo()
         pid = info[0] if isinstance(info, tuple) and info else 0
         return pid if isinstance(pid, int) and pid > 0 else 0
 
     def _try_lock(self) -> bool:
-        """Whether this process has the directory, or no process can: a folder may refuse locks."""
+        """Return True if this process has the lock, or no process can: a folder may not support locks."""
         return self._lock.tryLock(0) or self._lock.error() != QLockFile.LockError.LockFailedError
 
     def claim(self) -> bool:
-        """Begin to listen; False when the system does not allow it (the window then stands alone)."""
+        """Start listening; return False if the system does not allow it (the window then runs alone)."""
         if not self._lock.isLocked() and not self._try_lock():
             return False
         QLocalServer.removeServer(self._name)  # left behind by a process that was killed: the lock is ours
         return self._server.listen(self._name)
 
     def stop_listening(self) -> None:
-        """Accept no more launch targets: a closing window would lose them; another start waits, and opens."""
+        """Accept no more launch targets: a closing window would lose them; another start waits and opens."""
         self._server.close()
 
     def close(self) -> None:
-        """Stop listening, and let another process have the directory."""
+        """Stop listening and release the directory."""
         self._server.close()
         self._lock.unlock()
 

@@ -1,4 +1,4 @@
-"""Says why the window cannot start: on the terminal, and in a small window for those who have none."""
+"""Report why the window cannot start: on the terminal, and in a dialog for users who have none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from helix_desktop.ui.design.style.stylesheet import Appearance
 def show_startup_error(
     app: QApplication, error: HelixError, window_state: WindowStateFile, exit_code: int
 ) -> int:
-    """Show an error in the look that is kept in `layout`, and wait until it is read; the exit code."""
+    """Show an error in the theme of the last run, wait until it is closed, and return `exit_code`."""
     sys.stderr.write(f"helix-desktop: {' '.join(str(error).split())}\n")
     if app.platformName() not in {"offscreen", "minimal"}:
         set_application_identity(app)

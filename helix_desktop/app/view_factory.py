@@ -1,4 +1,4 @@
-"""Builds the screens that fill the window, once its frame is on screen."""
+"""Build the screens that fill the window, once its frame is on screen."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_desktop.ui.timeline.view import Timeline
 
 
 def build_views(window_context: WindowContext) -> SessionViews:
-    """Build the screens and furnish the window with them."""
+    """Build the screens and add them to the window."""
     chat, cache = ChatPage(), CacheBrowser(window_context.actions.start)
     timeline, inspector = Timeline(), Inspector()
     appearance = window_context.appearance

@@ -1,4 +1,4 @@
-"""The window with the tasks that its clicks start."""
+"""The window, its appearance, and the tasks that its actions start."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from helix_desktop.ui.shell.main_window import MainWindow
 
 @dataclass(frozen=True, slots=True)
 class WindowContext:
-    """The window and what belongs to it; `scope` owns what its clicks start."""
+    """The window and what belongs to it; `scope` owns the tasks that its actions start."""
 
     window: MainWindow
     appearance: Appearance
@@ -27,7 +27,7 @@ class WindowContext:
 
 
 def create_window_context(frame: WindowFrame) -> WindowContext:
-    """Give a frame its task scope; failures of its tasks are shown above the central page."""
+    """Create the context of a frame; failures of its tasks are shown above the central page."""
     window = frame.window
 
     def bind_banner() -> Callable[[HelixError], None]:

@@ -1,4 +1,4 @@
-"""Builds the window's frame: what the first paint shows. Nothing here waits for an event loop."""
+"""Build the window's frame, which the first paint shows. Nothing here needs an event loop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from helix_desktop.ui.shell.main_window import LayoutStore, MainWindow
 
 @dataclass(frozen=True, slots=True)
 class WindowFrame:
-    """The window without its screens, how it looks, and where its sizes are kept."""
+    """The window without its screens, its appearance, and the file that stores its sizes."""
 
     window: MainWindow
     appearance: Appearance
@@ -26,7 +26,7 @@ class WindowFrame:
 
 
 def set_application_identity(app: QApplication) -> None:
-    """Say to the system who we are, and to assistive technology what our widgets are."""
+    """Set the application's name and icon, and install accessibility for our widgets."""
     app.setApplicationName("Helix Desktop")
     app.setApplicationVersion(__version__)
     app.setDesktopFileName("org.helixdesktop.HelixDesktop")
@@ -36,7 +36,7 @@ def set_application_identity(app: QApplication) -> None:
 
 
 def build_frame(app: QApplication, window_state: WindowStateFile) -> WindowFrame:
-    """Build the frame with the look of the last run, not yet shown."""
+    """Build the frame with the appearance of the last run, not shown yet."""
     fonts.load(resources_dir() / "fonts")
     appearance = Appearance(app, *window_state.appearance())
     window = MainWindow(LayoutStore(window_state.get, window_state.put))

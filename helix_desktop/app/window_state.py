@@ -1,4 +1,4 @@
-"""The window's sizes between two runs: one small TOML file next to the settings."""
+"""The window's sizes and appearance between two runs: a small TOML file next to the settings."""
 
 from __future__ import annotations
 
@@ -28,28 +28,28 @@ class WindowStateFile:
             self._fields = {}
 
     def get(self, name: str) -> bytes:
-        """What was remembered under a name; empty when nothing was."""
+        """Return the stored bytes; empty if there are none."""
         try:
             return base64.b64decode(str(self._fields.get(name, "")), validate=True)
         except binascii.Error:
             return b""
 
     def put(self, name: str, value: bytes) -> None:
-        """Keep bytes under a name until `save`."""
+        """Set the bytes of a name; `save` writes them."""
         self._fields[name] = base64.b64encode(value).decode("ascii")
 
     def appearance(self) -> tuple[ThemeMode, int]:
-        """Theme and text size of the last run: the first frame has them before the settings are read."""
+        """Return theme and text size of the last run, which the first frame needs before any settings."""
         theme, text_px = self._fields.get("theme"), self._fields.get("text_px")
         mode = next((known_mode for known_mode in THEME_MODES if known_mode == theme), THEME_MODES[0])
         return mode, text_px if isinstance(text_px, int) and text_px in TEXT_PX else BASE_PX
 
     def set_appearance(self, mode: ThemeMode, text_px: int) -> None:
-        """Keep theme and text size for the next first frame."""
+        """Set theme and text size for the next first frame."""
         self._fields |= {"theme": mode, "text_px": text_px}
 
     def save(self) -> None:
-        """Write the file; a full disk costs the sizes, nothing else."""
+        """Write the file; ignore a full disk."""
         try:
             with self._write_lock:  # from threads, while the window goes on remembering
                 self._files.write(self._path, dict(self._fields))

@@ -1,4 +1,4 @@
-"""What a value on the command line may be. Each reads one; what is none raises ArgumentTypeError."""
+"""Types of command-line arguments: each function parses one value, or raises ArgumentTypeError."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ _UNITS = {"h": HOUR_MS, "d": DAY_MS, "w": 7 * DAY_MS}
 
 
 def path(text: str) -> Path:
-    """A path."""
+    """Parse a path."""
     if not text.strip():  # Path("") is the current folder, which an unset variable of a script does not mean
         raise argparse.ArgumentTypeError("no folder is named")
     return Path(text)
 
 
 def non_empty_text(text: str) -> str:
-    """A text that says something."""
+    """Parse a text that is not blank."""
     if not text.strip():
         raise argparse.ArgumentTypeError("it says nothing")
     return text
 
 
 def window_tokens(text: str) -> int:
-    """The size of a model's window, in tokens."""
+    """Parse the size of a model's window, in tokens."""
     if not text.isdecimal() or int(text) < MIN_WINDOW_TOKENS:
         raise argparse.ArgumentTypeError(f"{text!r} is no number of at least {MIN_WINDOW_TOKENS} tokens")
     return int(text)
 
 
 def token_budget(text: str) -> int:
-    """A number of tokens; 0 is no bound."""
+    """Parse a number of tokens; 0 means no limit."""
     if not (text.isascii() and text.isdigit()):
         raise argparse.ArgumentTypeError(f"{text!r} is no number of tokens: 200000, for example")
     return int(text)
 
 
 def seconds(text: str) -> float:
-    """A time in seconds."""
+    """Parse a duration in seconds."""
     value = _float(text)
     if not 0 <= value < math.inf:
         raise argparse.ArgumentTypeError(f"must be a number of seconds (got {text!r})")
@@ -57,7 +57,7 @@ def seconds(text: str) -> float:
 
 
 def usd(text: str) -> float:
-    """An amount of US dollars."""
+    """Parse an amount of US dollars."""
     amount = _float(text)
     if not 0 <= amount < math.inf:
         raise argparse.ArgumentTypeError(f"{text!r} is no amount of US dollars: 2.50, for example")
@@ -65,7 +65,7 @@ def usd(text: str) -> float:
 
 
 def fraction(text: str) -> float:
-    """A share, from 0 to 1."""
+    """Parse a share from 0 to 1."""
     value = _float(text)
     if not 0 <= value <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is no share from 0 to 1")
@@ -80,35 +80,35 @@ def _float(text: str) -> float:
 
 
 def jobs(text: str) -> int:
-    """How many processes work."""
+    """Parse the number of worker processes."""
     if not text.isdecimal() or not 1 <= int(text) <= MAX_JOBS:
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 to {MAX_JOBS}")
     return int(text)
 
 
 def count(text: str) -> int:
-    """A number from 0 on."""
+    """Parse an integer of at least 0."""
     if not text.isdecimal():
         raise argparse.ArgumentTypeError(f"{text!r} is no number")
     return int(text)
 
 
 def positive_count(text: str) -> int:
-    """A number from 1 on."""
+    """Parse an integer of at least 1."""
     if not text.isdecimal() or not int(text):
         raise argparse.ArgumentTypeError(f"{text!r} is no number from 1 on")
     return int(text)
 
 
 def port(text: str) -> int:
-    """A port; 0 is a free one."""
+    """Parse a port; 0 means any free one."""
     if not text.isdecimal() or int(text) > MAX_PORT:
         raise argparse.ArgumentTypeError(f"{text!r} is no port from 0 to {MAX_PORT}")
     return int(text)
 
 
 def byte_count(text: str) -> int:
-    """Bytes, from `2GB` or `500 MB`; 1 KB is 1,024 bytes."""
+    """Parse a size such as `2GB` or `500 MB` into bytes; 1 KB is 1,024 bytes."""
     match = _SIZE.fullmatch(text.strip())
     if match is None or float(match[1]) <= 0:
         raise argparse.ArgumentTypeError(f"{text!r} is no size such as 500MB or 2GB")
@@ -116,7 +116,7 @@ def byte_count(text: str) -> int:
 
 
 def duration_ms(text: str) -> int:
-    """Milliseconds, from `12h`, `30d` or `4w`."""
+    """Parse a duration such as `12h`, `30d` or `4w` into milliseconds."""
     match = _TIME.fullmatch(text.strip())
     if match is None or not int(match[1]):
         raise argparse.ArgumentTypeError(f"{text!r} is no time such as 12h, 30d or 4w")
@@ -124,7 +124,7 @@ def duration_ms(text: str) -> int:
 
 
 def hash_prefix(text: str) -> str:
-    """The first digits of a hash, or all of them."""
+    """Parse the first digits of a hash, or all of them; return them in lower case."""
     if not is_digest_prefix(text.lower()):
         raise argparse.ArgumentTypeError(f"{text[:70]!r} is not 1 to 64 hex digits")
     return text.lower()

@@ -1,4 +1,4 @@
-"""The commands that carry workspaces into files and back: `cache export`, `cache import`, `backup`."""
+"""The commands that export workspaces to files and import them: `cache export`, `cache import`, `backup`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from helix_desktop.services.app_services import AppServices
 
 
 def export(args: argparse.Namespace) -> int:
-    """Write a workspace to a file; 1 when the store could not give all of it."""
+    """Write a workspace to a file; return 1 if something of the store could not be read."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         place = _archive_path(args.file)
@@ -32,7 +32,7 @@ def export(args: argparse.Namespace) -> int:
 
 
 def import_file(args: argparse.Namespace) -> int:
-    """Merge a file into a workspace, which is made if need be; 1 when a session had to be left."""
+    """Merge a file into a workspace, which is created if needed; return 1 if a session was not imported."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         done = await services.backup.import_file(workspace.id, _absolute(args.file), ProgressPrinter().update)
@@ -50,7 +50,7 @@ def import_file(args: argparse.Namespace) -> int:
 
 
 def backup(args: argparse.Namespace) -> int:
-    """Write every workspace, or one, to a file of its own; 1 when one could not be written whole."""
+    """Write every workspace, or one, to a file of its own; return 1 if one is incomplete."""
 
     async def work(services: AppServices) -> int:
         records = services.backup.stored_workspaces()
@@ -74,7 +74,7 @@ def backup(args: argparse.Namespace) -> int:
 
 
 def _archive_path(path: Path) -> Path:
-    """Where an export is written. Raises InvalidInput for a name that ends in something else."""
+    """Return the path of an export. Raises InvalidInput for a name with another ending."""
     if path.suffix not in ("", SUFFIX):
         raise InvalidInput(
             f"{path.name} does not end in {SUFFIX}.",
@@ -89,7 +89,7 @@ def _absolute(path: Path) -> Path:
 
 
 def _print_exports(exports: list[ExportResult], as_json: bool, as_list: bool = False) -> int:
-    """Say what was written; 1 when something of it is missing."""
+    """Print what was written; return 1 if something is missing."""
     if as_json:
         documents: Any = [msgspec.to_builtins(export) for export in exports]
         print_out(json.dumps(documents if as_list else documents[0], indent=1))

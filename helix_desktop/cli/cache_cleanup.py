@@ -1,4 +1,4 @@
-"""The commands that clean up a workspace's store, empty its trash, and forget."""
+"""The commands that clean up a workspace's store, empty its trash, restore from it, and redact."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _KEPT_REASONS = (
 
 
 async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    """`cache gc`: say what would go, or move it to the trash."""
+    """Run `cache gc`: print what would be collected, or move it to the trash."""
     retention = workspace.store.retention
     plan = await retention.plan(RetentionRule(args.quota, args.older_than))
     digests = [entry.digest for entry in plan.to_trash]
@@ -64,7 +64,7 @@ def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str
 
 
 async def trash(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    """`cache trash`: what lies there, or remove it for good."""
+    """Run `cache trash`: list the trash, or delete its contents."""
     retention = workspace.store.retention
     if args.empty:
         result = await retention.empty_trash()
@@ -92,7 +92,7 @@ async def trash(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspa
 
 
 async def restore(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
-    """`cache restore`: bring back from the trash. Raises DigestUnknown, DigestAmbiguous, InvalidInput."""
+    """Run `cache restore`. Raises DigestUnknown, DigestAmbiguous, InvalidInput."""
     retention = workspace.store.retention
     trash_contents = await retention.trash()
     candidates = [
@@ -135,7 +135,7 @@ def _match_prefix(candidates: Sequence[str], prefix: str) -> str:
 
 
 async def forget(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    """`cache forget`: show where it stands, or remove it for good. Raises InvalidInput, DigestUnknown."""
+    """Run `cache forget`: show where a secret occurs, or redact it. Raises InvalidInput, DigestUnknown."""
     if args.lift:
         return await _allow_again(args, workspace)
     text = _strip_newline(sys.stdin.read()) if args.stdin else ""
@@ -158,7 +158,7 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
 
 
 def _strip_newline(text: str) -> str:
-    """What was piped in, without the line's end that `echo` adds."""
+    """Remove the line end that `echo` adds."""
     return text.removesuffix("\n").removesuffix("\r")
 
 

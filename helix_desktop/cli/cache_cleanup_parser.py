@@ -1,4 +1,4 @@
-"""The grammar of `cache gc`, `trash`, `restore` and `forget`: what each command takes."""
+"""The grammar of `cache gc`, `trash`, `restore` and `forget`."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from collections.abc import Callable
 from helix_desktop.cli import argument_types
 
 AddCommand = Callable[[str, str], argparse.ArgumentParser]
-"""Adds a command by name and help, with `--workspace` and `--json`."""
+"""Add a command by name and help, with `--workspace` and `--json`."""
 
 
 def add_cleanup_commands(add_command: AddCommand) -> None:
-    """Add the four commands."""
+    """Add `cache gc`, `trash`, `restore` and `forget`."""
     gc = add_command("gc", "move what nothing names to the trash")
     gc.add_argument("--dry-run", action="store_true", help="say what would go and why the rest stays")
     gc.add_argument(

@@ -28,7 +28,7 @@ _PAGE = 500  # entries asked for at once
 
 
 async def list_entries(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
-    """Print the entries that pass, in order."""
+    """Print the entries that match the filter, in order."""
     entries = await _entries(args, workspace)
     if args.json:
         print_out(json.dumps([msgspec.to_builtins(entry) for entry in entries], indent=1))
@@ -84,7 +84,7 @@ async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[C
 
 
 async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFilter:
-    """What the command line lets pass. Raises InvalidInput when no session, or several, fit."""
+    """Build the filter of the command line. Raises InvalidInput if no session, or several, match."""
     now = now_ms()
     return EntryFilter(
         prefix=args.prefix or "",
@@ -129,7 +129,7 @@ def _print_matches(hit: ContentHit | HandoverHit) -> None:
 
 
 def _search_json(results: SearchResults, handovers: tuple[HandoverHit, ...]) -> dict[str, Any]:
-    """A search as a JSON document."""
+    """Return the results of a search as a JSON document."""
     return {
         "entries": [
             {**msgspec.to_builtins(hit.entry), **msgspec.to_builtins(hit.sighting)} for hit in results.hits

@@ -1,4 +1,4 @@
-"""The words of the command line that narrow, sort and search the cache."""
+"""The grammar of the `cache` commands that list, search, clean up and forget."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from helix_desktop.domain.store.entries import SortColumn
 
 
 def add_find_commands(add_command: AddCommand) -> None:
-    """Add `list` and `search` to the verbs of `cache`."""
+    """Add `cache list` and `cache search`."""
     listed = add_command("list", "all entries, or those that pass; newest first")
     _add_filters(listed)
     listed.add_argument(

@@ -32,7 +32,7 @@ async def report_repairs(store: Store) -> None:
 
 
 async def repair(args: argparse.Namespace, services: AppServices, workspace: OpenWorkspace) -> int:
-    """Check everything and repair it; return 0 when nothing is lost."""
+    """Check everything and repair it; return 0 if nothing is lost."""
     report = workspace.store.health.report
     integrity = await _check_store(workspace.store)
     if integrity.problems:
@@ -59,7 +59,7 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
 
 
 async def verify(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
-    """Check everything, and change nothing; 0 when all is sound."""
+    """Check everything without changing it; return 0 if all is valid."""
     integrity = await _check_store(workspace.store)
     if args.json:
         print_out(json.dumps(_integrity_json(integrity)))

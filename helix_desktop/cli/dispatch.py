@@ -1,4 +1,4 @@
-"""Which code a command of the command line runs."""
+"""Find the function that runs a command."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 from collections.abc import Callable
 
 Command = Callable[[argparse.Namespace], int]
-"""Does what was given on the command line; the exit code."""
+"""Run a command with its parsed arguments; return the exit code."""
 
 
 def resolve_command(args: argparse.Namespace) -> Command:
-    """The command's code, imported only when it runs: the window must not wait for the others."""
+    """Return the function of a command, imported only now: the window must not wait for the others."""
     match args.command:
         case "run" | "cache" | "timeline" | "backup":
             return _workspace_command(f"{args.command} {getattr(args, 'verb', '')}".rstrip())

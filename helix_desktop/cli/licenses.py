@@ -1,4 +1,4 @@
-"""The command `licences`: what is shipped, under which terms, with their texts if wanted."""
+"""The command `licences`: list what is shipped and under which license, optionally with the texts."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from helix_desktop.config.licenses import all_components
 
 
 def licences(args: argparse.Namespace) -> int:
-    """Print name, version and licence of each part; 1 when a text is missing."""
+    """Print name, version and license of each component; return 1 if a text is missing."""
     components = all_components()
     if args.json:
         documents = [

@@ -45,16 +45,16 @@ _USAGE_ERRORS = (
     DigestUnknown,
     DigestAmbiguous,
 )
-"""What is wrong with what was given, on the command line or in a file that a person wrote."""
+"""Errors in the input: on the command line, or in a file that the user wrote."""
 
 log = logging.getLogger(__name__)
 
 
 class _Version(argparse.Action):
-    """Says which build this is; reads that only when it is asked."""
+    """Prints the build, which is read only then."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
-        """Exit with 0. Raises HelixError."""
+        """Print the build and exit with 0. Raises HelixError."""
         from helix_desktop.config.build_info import current_build
 
         sys.stdout.write(f"{current_build().text}\n")
@@ -62,21 +62,21 @@ class _Version(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Says what is wrong in one line."""
+    """Reports errors in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Exit with 2."""
+        """Print the error and exit with 2."""
         sys.stderr.write(f"helix-desktop: {message} (see helix-desktop --help)\n")
         raise SystemExit(USAGE)
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """The grammar of the command line."""
+    """Build the grammar of the command line."""
     return _build_parser()[0]
 
 
 def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
-    """The grammar, and its commands."""
+    """Build the grammar; return it and its commands."""
     common = _Parser(add_help=False)
     common.add_argument(
         "--data-dir",
@@ -106,7 +106,7 @@ def _build_parser() -> tuple[argparse.ArgumentParser, Commands]:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command; its exit code. Errors become one line, never a traceback."""
+    """Run a command and return its exit code. Errors become one line, never a traceback."""
     _replace_closed_streams()
     arguments = sys.argv[1:] if argv is None else argv
     if arguments[:1] == [SAMPLE_PYTHON]:  # not for people, and its options are those of Python
@@ -163,7 +163,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def _replace_closed_streams() -> None:
-    """Put something in the place of closed standard streams: else a database's file gets their number."""
+    """Replace closed standard streams, so that no other file gets their numbers; use UTF-8 on the others."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             nothing = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - open as long as the process
@@ -174,7 +174,7 @@ def _replace_closed_streams() -> None:
 
 
 def _log_unexpected_error(args: argparse.Namespace, error: Exception) -> Path:
-    """Write an error that nobody foresaw to the log; the log's folder."""
+    """Log an unexpected error; return the folder of the log."""
     from helix_desktop.app.crash_log import close_log, open_log
     from helix_desktop.config.paths import DataDir
 
@@ -188,6 +188,6 @@ def _log_unexpected_error(args: argparse.Namespace, error: Exception) -> Path:
 
 
 def _discard_output() -> None:
-    """Let what is still buffered for standard output go nowhere, so that the exit is quiet."""
+    """Discard what is still buffered for standard output, so that the exit is quiet."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""The command that serves a workspace's cache to other programs, until they close or a signal ends it."""
+"""The command `mcp`: serve a workspace's cache to other programs until they close or a signal comes."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ async def _serve_http(port: int, tools: CacheServerTools, name: str) -> None:
 
 
 def _token() -> tuple[str, bool]:
-    """The token that requests must carry, and whether it was made now. Raises InvalidInput."""
+    """Return the token for requests, and True if it was generated now. Raises InvalidInput."""
     token = os.environ.get(TOKEN_VARIABLE, "").strip()
     if not token:
         return secrets.token_urlsafe(32), True

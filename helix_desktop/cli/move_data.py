@@ -1,4 +1,4 @@
-"""The command `move-data`: everything that Helix Desktop keeps goes to another folder."""
+"""The command `move-data`: move the data directory to another folder."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from helix_desktop.domain.digest import format_bytes, pluralize
 
 
 def move_data(args: argparse.Namespace) -> int:
-    """Move the data directory; the old one stays unless it is to be removed. Raises HelixError."""
+    """Move the data directory; keep the old one unless its removal is requested. Raises HelixError."""
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
     data.ensure()
     printer = ProgressPrinter()

@@ -1,4 +1,4 @@
-"""What a command without a window says: its answer on standard output, what happens on standard error."""
+"""The output of commands: results on standard output, progress and notices on standard error."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class JsonLine(msgspec.Struct, frozen=True):
 
 
 def print_out(text: str) -> None:
-    """A line for whoever reads the answer. Raises OSError when nobody can."""
+    """Print a line of the result on standard output. Raises OSError if it is closed."""
     sys.stdout.write(text + "\n")
 
 
@@ -58,7 +58,7 @@ def print_err(text: str) -> None:
 
 
 def content_name(content: CacheEntry | LostContent) -> str:
-    """What a content is called, on one line: a file's name may hold signs that steer a terminal."""
+    """Return the name of a content on one line, with control characters escaped."""
     return escape_hidden_name(f"{content.tool} {content.target}".rstrip())
 
 
@@ -71,7 +71,7 @@ class ProgressPrinter:
         self._is_terminal, self._printed_share = sys.stderr.isatty(), 0.0
 
     def update(self, done: int, total: int) -> None:
-        """Hear how much of how much is done."""
+        """Print the progress if it has advanced enough."""
         share = done / total if total else 1.0
         if self._is_terminal and share - self._printed_share >= _PRINT_EVERY:
             self._printed_share = share
@@ -79,7 +79,7 @@ class ProgressPrinter:
 
 
 class TurnPrinter:
-    """Tells a turn as it happens: the answer's text, or every event as a JSON line.
+    """Prints a turn as it happens: the answer's text, or every event as a JSON line.
 
     `on_output_error` is called once when standard output can no longer be written; nothing is
     printed there after that.
@@ -91,7 +91,7 @@ class TurnPrinter:
         self.had_error = False
 
     def on_update(self, session_id: str, update: Update) -> None:
-        """Say what an update means."""
+        """Print an update."""
         if isinstance(update, ErrorRaised):
             self.had_error = True
             print_err(f"helix-desktop: {update.what} {update.why} {update.fix}".rstrip())
@@ -126,7 +126,7 @@ class TurnPrinter:
                 pass
 
     def print_end(self, ended: TurnEnded) -> None:
-        """Say why a turn did not end well, if so."""
+        """Print why a turn did not end well, if it did not."""
         if ended.how != "done":
             print_err(f"helix-desktop: the turn {ended.how}. {ended.what} {ended.why} {ended.fix}".rstrip())
 

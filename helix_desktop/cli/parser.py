@@ -1,4 +1,4 @@
-"""The commands of the command line, and what each takes."""
+"""The grammar of all commands: their arguments and help."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from helix_desktop.cli.cache_parser import add_find_commands
 from helix_desktop.domain.tools import PermissionMode
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
-"""What commands are added to; argparse has no public name for it."""
+"""The type of the object that commands are added to; argparse has no public name for it."""
 
 
 _KEYS_HELP = (
@@ -25,7 +25,7 @@ _KEYS_HELP = (
 
 
 def add_commands(commands: Commands, common: argparse.ArgumentParser) -> None:
-    """Add all of them; `common` holds the options that every one has."""
+    """Add all commands; `common` holds the options that each of them has."""
     _add_run(commands, common)
     _add_cache(commands, common)
     _add_timeline(commands, common)

@@ -1,4 +1,4 @@
-"""The command that replays recorded sessions under a policy, and says what it made of them."""
+"""The command `replay`: replay recorded sessions under a policy and print the figures."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PROGRESS_INTERVAL_S = 5.0  # between two lines that say how far it is
 
 
 def replay(args: argparse.Namespace) -> int:
-    """Measure recordings; the figures on standard output. Raises InvalidRecording, InvalidInput."""
+    """Measure recordings and print the figures. Raises InvalidRecording, InvalidInput."""
     create_replayer = partial(Replayer, policy=load_policy(args.policy), window=args.window)
     default_rate = DEFAULT_RATE if args.recalls else None
     rate = default_rate if args.recall_rate is None else args.recall_rate
@@ -40,7 +40,7 @@ def replay(args: argparse.Namespace) -> int:
 
 
 def load_policy(name_or_path: str) -> ContextPolicy:
-    """The profile of that name, or the policy in that TOML file. Raises InvalidInput."""
+    """Return the profile of this name, or the policy in this TOML file. Raises InvalidInput."""
     if name_or_path in PROFILES:
         return PROFILES[name_or_path]
     fix = f"Give {', '.join(PROFILES)}, or a TOML file."
@@ -59,14 +59,14 @@ def load_policy(name_or_path: str) -> ContextPolicy:
 
 
 class _Progress:
-    """Says how many are done, when it takes long."""
+    """Prints how many recordings are measured, if it takes long."""
 
     def __init__(self, total: int) -> None:
         self._total = total
         self._reported_at = time.monotonic()
 
     def __call__(self, done: int) -> None:
-        """So many are done."""
+        """Print the progress if the last line is old enough."""
         if time.monotonic() - self._reported_at >= PROGRESS_INTERVAL_S and done < self._total:
             self._reported_at = time.monotonic()
             print_err(f"{done} of {self._total} recordings measured")

@@ -1,4 +1,4 @@
-"""The commands that work on a workspace without a window."""
+"""Run commands on a workspace without a window: a turn, the cache, the timeline."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _WorkspaceCommand = Callable[[AppServices, OpenWorkspace], Coroutine[Any, Any, i
 
 
 def run_turn(args: argparse.Namespace) -> int:
-    """One turn: the answer on standard output, or every event as a JSON line. 0 only if it ended well."""
+    """Run one turn: print the answer, or every event as a JSON line. Return 0 only if it ended well."""
 
     async def work(services: AppServices, workspace: OpenWorkspace) -> int:
         model = await _requested_model(services, args)
@@ -84,14 +84,14 @@ def require_model(conversation: Conversation) -> None:
 
 
 def _warn_model_change(conversation: Conversation) -> None:
-    """Tell when another model than so far answers in a session: it is sent all that was said."""
+    """Warn if another model than before answers in a session: it is sent the whole conversation."""
     previous, current = conversation.session.transcript.last_model, conversation.model.label
     if previous not in ("", current):
         print_err(f"helix-desktop: {previous} answered in this session so far; {current} goes on.")
 
 
 async def _apply_budget(conversation: Conversation, args: argparse.Namespace) -> None:
-    """Set the session's budget, as far as the command line names one."""
+    """Set the session's budget to the limits on the command line, if any."""
     limit = conversation.budget.limit
     tokens = limit.tokens if args.budget_tokens is None else args.budget_tokens
     cost = limit.cost if args.budget_usd is None else args.budget_usd
@@ -107,7 +107,7 @@ async def _turn(conversation: Conversation, message: str, printer: TurnPrinter) 
 
 
 async def _requested_model(services: AppServices, args: argparse.Namespace) -> Model | None:
-    """The model that the command line names; None: the workspace's own. Raises InvalidInput."""
+    """Return the model on the command line; None to use the workspace's own. Raises InvalidInput."""
     if not (args.base_url or args.model or args.window):
         return None
     try:
@@ -122,7 +122,7 @@ async def _requested_model(services: AppServices, args: argparse.Namespace) -> M
 
 
 async def _open_session(workspace: OpenWorkspace, session_prefix: str) -> Conversation:
-    """The named session, the last one, or a new one. Raises InvalidInput when none or several fit."""
+    """Open the requested session, the last one, or a new one. Raises InvalidInput for none or several."""
     if not session_prefix:
         return await workspace.create_session()
     latest = [session.id for session in await workspace.sessions()][:1]
@@ -188,7 +188,7 @@ async def _verify(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
 
 
 def timeline(args: argparse.Namespace) -> int:
-    """Everything that was rewritten in a workspace, and undone, session by session."""
+    """Print all rewrites and undos in a workspace, session by session."""
 
     async def work(_: AppServices, workspace: OpenWorkspace) -> int:
         documents: list[dict[str, Any]] = []
@@ -212,7 +212,7 @@ def timeline(args: argparse.Namespace) -> int:
 
 
 def with_workspace(args: argparse.Namespace, work: _WorkspaceCommand) -> int:
-    """Run `work` in the workspace that is meant. Raises HelixError."""
+    """Run `work` in the workspace on the command line. Raises HelixError."""
 
     async def open_and_run(services: AppServices) -> int:
         record = resolve_workspace(services, args)
@@ -231,7 +231,7 @@ def with_workspace(args: argparse.Namespace, work: _WorkspaceCommand) -> int:
 
 
 def with_services(args: argparse.Namespace, work: Callable[[AppServices], Coroutine[Any, Any, int]]) -> int:
-    """Run `work` to its end, or until a signal ends it; the exit code. Raises HelixError."""
+    """Run `work` until it ends, or a signal ends it; return the exit code. Raises HelixError."""
 
     async def run() -> int:
         task = asyncio.current_task()
@@ -273,7 +273,7 @@ async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]
 
 
 def resolve_workspace(services: AppServices, args: argparse.Namespace) -> WorkspaceRecord:
-    """The workspace that is meant; `run` and `import` make one. Raises WorkspaceMissing, SettingsDamaged."""
+    """Return the workspace on the command line; `run` and `import` create one. Raises HelixError."""
     path: Path = args.workspace
     record = services.registry.find_by_path(path)
     if record is None and services.registry.problems and os.path.isdir(path):

@@ -1,4 +1,4 @@
-"""What the command line says of a session's rewrites, one line each."""
+"""Describe a session's rewrites for the command line, one line each."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def timeline_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:
 
 
 def _summary_line(event: Event, reflections: set[int]) -> str:
-    """Return the line of what concerns handovers and observations; empty for another event."""
+    """Return the line of an event about handovers or observations; empty for other events."""
     match event:
         case HandoverMade() as made:
             why = trigger_text(made.trigger, made.threshold)

@@ -30,12 +30,12 @@ _MARKER_FILE = (
 
 
 def demo(args: argparse.Namespace) -> int:
-    """Run the tour, save its pictures, print what happened; 0 when everything was as promised."""
+    """Run the tour, save its screenshots, print the checks; return 0 if all passed."""
     return _run_tour(args.out.absolute(), every_screen=False)
 
 
 def screenshots(args: argparse.Namespace) -> int:
-    """The same tour, with a picture of every screen."""
+    """Run the same tour with a screenshot of every screen."""
     return _run_tour(args.out.absolute(), every_screen=True)
 
 
@@ -55,7 +55,7 @@ def _run_tour(out: Path, every_screen: bool) -> int:
 
 
 def _empty_data_dir(out: Path) -> DataDir:
-    """An empty data directory under `out`; only what a former run left there makes way.
+    """Create an empty data directory under `out`; delete only what a previous run left there.
 
     Raises InvalidInput, DataDirUnavailable.
     """

@@ -1,4 +1,4 @@
-"""Pictures of the screens that the guided demo itself does not pass by."""
+"""Screenshots of the screens that the guided demo itself does not show."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class ScreenTour:
         self._window_context, self._wiring, self._screenshots = window_context, wiring, screenshots
 
     async def capture_all(self, workspace_folder: str) -> None:
-        """Take them all; the folder of `workspace`, the one on screen, is moved away at the end."""
+        """Capture them all; `workspace_folder`, that of the workspace on screen, is moved away at the end."""
         window = self._window_context.window
         window.switcher.open()
         await self._screenshots.capture("switcher")

@@ -1,4 +1,4 @@
-"""Pictures of the window, light and dark."""
+"""Screenshots of the window, light and dark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _BOTH_MODES: tuple[ThemeMode, ...] = ("dark", "light")
 
 
 class ScreenshotWriter:
-    """Saves pictures into one folder."""
+    """Saves screenshots into one folder."""
 
     def __init__(self, window_context: WindowContext, folder: Path) -> None:
         self._window_context, self.folder = window_context, folder
@@ -25,7 +25,7 @@ class ScreenshotWriter:
     async def capture(
         self, name: str, modes: tuple[ThemeMode, ...] = _BOTH_MODES, widget: QWidget | None = None
     ) -> None:
-        """Save a picture of the window, or of another one, in each mode. Raises HelixError."""
+        """Save a screenshot of the window, or of `widget`, in each mode. Raises HelixError."""
         appearance = self._window_context.appearance
         # The mode in force first: to restyle the whole window takes a third of a second.
         for mode in sorted(modes, key=lambda mode: mode != appearance.mode):

@@ -37,7 +37,7 @@ MIN_CALLS, MIN_FOLDS, MIN_HANDOVERS = 80, 2, 1
 
 @dataclass(frozen=True, slots=True)
 class DemoCheck:
-    """One thing that was promised, and what was found."""
+    """The result of one check."""
 
     name: str
     passed: bool
@@ -61,7 +61,7 @@ class Tour:
         self._checks: list[DemoCheck] = []
 
     async def run(self) -> list[DemoCheck]:
-        """The whole tour. Raises HelixError when the window does not answer."""
+        """Run the whole tour. Raises HelixError if the window does not respond."""
         if self._every_screen:
             await self._workspace_controller.restore_last()
             await self._screenshots.capture("welcome")
@@ -108,7 +108,7 @@ class Tour:
                 await self._screenshots.capture("chat-first-turn", ("dark",))
 
     def _require_approval(self) -> None:
-        """Have the demo model ask once more, for a picture of a question about a file."""
+        """Make the demo model ask once more, for a screenshot of an approval request for an edit."""
         SavedRules(self._services.registry, self._workspace_controller.active_workspace_id).set_demo_calls(
             "once"
         )
@@ -154,7 +154,7 @@ class Tour:
         self._add_check("window", peak < conversation.model.window, text)
 
     def _check_rewrites(self, transcript: Transcript) -> None:
-        """What was done to the window, each mechanism by itself."""
+        """Check the rewrites of the window, mechanism by mechanism."""
         sweeps = list(transcript.rewrites.sweeps.values())
         masked = [
             item for sweep in sweeps for seq in sweep.masked if (item := transcript.item(seq)) is not None
@@ -187,7 +187,7 @@ class Tour:
         self._add_check("handovers", len(handovers) >= MIN_HANDOVERS, text)
 
     async def _check_outputs(self, workspace: OpenWorkspace, answers: list[ToolAnswered]) -> None:
-        """Read every output back and compare it: by its digest, and with the log where it is whole there."""
+        """Read every output back; compare it by digest, and with the log if that has it whole."""
         verified = compared = 0
         size = 0
         stored = [output for output in answers if output.digest]
@@ -248,7 +248,7 @@ class Tour:
         self._add_check(f"{name} undone and redone", is_restored, text)
 
     async def _undo_the_fold(self, conversation: Conversation) -> None:
-        """Folds stand inside a handover, or inside observations: with those undone they come back."""
+        """Undo a fold and redo it; one inside a handover or observations needs those undone first."""
         transcript = conversation.session.transcript
         undone: list[int] = []
         for covering in (
@@ -271,7 +271,7 @@ class Tour:
 
     @staticmethod
     def _folds(conversation: Conversation) -> list[int]:
-        """The folds that stand in the window."""
+        """Return the folds that are active in the window."""
         covers = conversation.session.transcript.covers
         return [item.seq for item in covers if isinstance(item.event, FoldMade)]
 
@@ -318,7 +318,7 @@ class Tour:
     async def _other_workspace(
         self, other_id: str, first_workspace: OpenWorkspace, conversation: Conversation
     ) -> None:
-        """Switch, work there, and ask its cache for what the first one holds."""
+        """Switch to another workspace, work there, and look in its cache for contents of the first one."""
         started_at = time.monotonic()
         await self._workspace_controller.open_workspace(other_id)
         switch_ms = (time.monotonic() - started_at) * 1000
@@ -338,5 +338,5 @@ class Tour:
 
 
 def answers_in(items: list[LogItem]) -> list[ToolAnswered]:
-    """The outputs among some messages, in order."""
+    """Return the outputs among messages, in order."""
     return [item.event for item in items if isinstance(item.event, ToolAnswered)]

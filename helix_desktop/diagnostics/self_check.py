@@ -1,4 +1,4 @@
-"""Proves an installation: each part is tried for real, and what is wrong is named."""
+"""Check an installation: try each part for real, and report what is wrong."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Check = Callable[[], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """What became of one part."""
+    """The result of one check."""
 
     name: str
     ok: bool
@@ -33,7 +33,7 @@ class CheckResult:
 
 
 def self_check(args: argparse.Namespace) -> int:
-    """Print one line per part, or all as JSON; 0 when all of them work, else 1 with the reason."""
+    """Print one line per part, or all as JSON; return 0 if all of them work, else 1."""
     if args.paint_only:
         return run_render_checks()
     data = DataDir.locate(getattr(args, "data_dir", None), os.environ)

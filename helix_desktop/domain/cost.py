@@ -1,4 +1,4 @@
-"""Spending: what model calls take, in tokens and in US dollars, and how much of it a session may have."""
+"""The cost of model calls in tokens and US dollars, and the budget of a session."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ _MILLION = 1_000_000
 
 
 class Spending(msgspec.Struct, frozen=True):
-    """Tokens in and out, and US dollars as far as prices are known; `estimated`, if some are by our count."""
+    """Input and output tokens, and US dollars where prices are known; `estimated`: some by our count."""
 
     tokens: int = 0
     cost: float = 0.0
     estimated: bool = False
 
     def __add__(self, other: Spending) -> Spending:
-        """Both together."""
+        """Return the sum."""
         estimated = self.estimated or other.estimated
         return Spending(self.tokens + other.tokens, self.cost + other.cost, estimated)
 
 
 class Budget(msgspec.Struct, frozen=True):
-    """What may be spent: tokens in and out, US dollars; 0: as much as it takes."""
+    """Limits of spending: input and output tokens, US dollars; 0: no limit."""
 
     tokens: int = 0
     cost: float = 0.0
 
     def share(self, spent: Spending) -> float:
-        """How much of it is spent, 1.0 being all; of two limits the nearer counts, without any it is 0."""
+        """Return the spent share of the budget, 1.0 being all of it: the larger share of the two limits."""
         tokens = spent.tokens / self.tokens if self.tokens else 0.0
         return max(tokens, spent.cost / self.cost if self.cost else 0.0)
 
     def usage_text(self, spent: Spending) -> str:
-        """What is spent of it, for people: "8,200 of 10,000 tokens, $0.41 of $2.00"."""
+        """Return the spent part for the user: "8,200 of 10,000 tokens, $0.41 of $2.00"."""
         parts = [f"{spent.tokens:,} of {self.tokens:,} tokens"] if self.tokens else []
         parts += [f"{format_usd(spent.cost)} of {format_usd(self.cost)}"] if self.cost else []
         return ", ".join(parts)
@@ -56,7 +56,7 @@ SpendReply = Literal["allow", "no model", "refuse"]
 
 
 class CostEstimate(msgspec.Struct, frozen=True):
-    """What a piece of work will take: tokens that its model calls read, and US dollars with their answers.
+    """The estimated cost of work: tokens that its calls read, and US dollars with their answers.
 
     `cost` is None where the prices of the `model` (a label) are not known. The demo model costs nothing.
     """
@@ -69,12 +69,12 @@ class CostEstimate(msgspec.Struct, frozen=True):
 
     @property
     def price_text(self) -> str:
-        """The money, for users: "≈ $0.42"."""
+        """The price for the user: "≈ $0.42"."""
         return "price unknown" if self.cost is None else f"≈ {format_usd(self.cost)}"
 
 
 class SpendRequest(msgspec.Struct, frozen=True):
-    """Background work that waits for the user's yes, because it would read more than `limit` tokens."""
+    """Background work that waits for the user's approval, because it would read more than `limit` tokens."""
 
     work: BackgroundWork
     estimate: CostEstimate
@@ -82,27 +82,27 @@ class SpendRequest(msgspec.Struct, frozen=True):
 
 
 def estimate_cost(info: ModelInfo, input_tokens: int, output_tokens: int, calls: int = 1) -> CostEstimate:
-    """Return what `calls` calls of a model take that read and write so many tokens in all."""
+    """Return the estimated cost of `calls` calls of a model with these tokens in total."""
     cost = call_cost(info, Usage(input_tokens, output_tokens)) if info.price_in or info.demo else None
     return CostEstimate(input_tokens, cost, calls, info.label, info.demo)
 
 
 def format_usd(amount: float) -> str:
-    """US dollars as people write them: $12.30, and below ten cents as exact as it takes: $0.0042."""
+    """Format US dollars: $12.30, and with four decimals below ten cents: $0.0042."""
     if 0 < amount < 0.0001:  # noqa: PLR2004 - a figure of zeros says nothing
         return "< $0.0001"
     return f"${amount:,.2f}" if amount >= 0.1 or not amount else f"${amount:.4f}"  # noqa: PLR2004 - ten cents
 
 
 def call_cost(info: ModelInfo, usage: Usage) -> float:
-    """The US dollars of a call; cached input without a price of its own costs what other input does."""
+    """Return the US dollars of a call; cached input without its own price costs what other input does."""
     cached = min(usage.cached, usage.input)
     price = (usage.input - cached) * info.price_in + cached * (info.price_cached or info.price_in)
     return (price + usage.output * info.price_out) / _MILLION
 
 
 def step_cost(info: ModelInfo, spoke: AssistantSpoke) -> float:
-    """The US dollars of a step: of its usage as reported, or as we count it."""
+    """Return the US dollars of a step, by its reported usage, or by our count."""
     usage = spoke.usage
     if usage is None or usage.input <= 0:
         usage = Usage(spoke.estimate, spoke.tokens)
@@ -110,7 +110,7 @@ def step_cost(info: ModelInfo, spoke: AssistantSpoke) -> float:
 
 
 def step_tokens(spoke: AssistantSpoke) -> int:
-    """Tokens of a step, in and out: as the provider reported them, or as we count them."""
+    """Return the input and output tokens of a step, as reported by the provider, or by our count."""
     usage = spoke.usage
     if usage is not None and _is_usage_reported(spoke):
         return usage.input + usage.output
@@ -118,12 +118,12 @@ def step_tokens(spoke: AssistantSpoke) -> int:
 
 
 def _is_usage_reported(spoke: AssistantSpoke) -> bool:
-    """Whether the provider said what the step took; some local servers report zeros."""
+    """Return True if the provider reported the usage; some local servers report zeros."""
     return spoke.usage is not None and spoke.usage.input > 0
 
 
 def spending_of(event: Event) -> Spending:
-    """What the model calls behind an event took; those of a subagent count in its own session."""
+    """Return the cost of the model calls behind an event; those of a subagent count in its own session."""
     match event:
         case AssistantSpoke(cost=cost):
             return Spending(step_tokens(event), cost, not _is_usage_reported(event))

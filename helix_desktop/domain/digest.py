@@ -16,7 +16,7 @@ _PREFIX = re.compile(r"[0-9a-f]{1,64}")
 
 
 def digest_of(data: bytes) -> str:
-    """The SHA-256 of `data` as 64 lower-case hex digits."""
+    """Return the SHA-256 of `data` as 64 lower-case hex digits."""
     return hashlib.sha256(data).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""What a user wrote and has not sent."""
+"""A message that the user has not sent yet."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from helix_desktop.domain.events.session import Attachment
 
 
 class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A message that was not sent: its text, and what goes along with it."""
+    """An unsent message: its text and attachments."""
 
     text: str = ""
     attachments: tuple[Attachment, ...] = ()
 
     def __bool__(self) -> bool:
-        """Return whether there is something in it."""
+        """Return True if it is not empty."""
         return bool(self.text or self.attachments)
 
     @property
     def digests(self) -> frozenset[str]:
-        """The stored contents that it names; no clean-up may take them."""
+        """The digests of the stored contents it refers to; clean-ups must keep them."""
         image_digests = {
             attachment.image.digest for attachment in self.attachments if attachment.image is not None
         }
@@ -27,5 +27,5 @@ class Draft(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def size(self) -> int:
-        """Length of all its texts, in characters."""
+        """The length of all its texts, in characters."""
         return len(self.text) + sum(len(attachment.text) for attachment in self.attachments)

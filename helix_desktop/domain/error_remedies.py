@@ -1,4 +1,4 @@
-"""What the app can do about an error, as kinds: these are stored; the words are made where they show."""
+"""Kinds of remedies that the app offers for an error: these are stored; their texts are made where shown."""
 
 from __future__ import annotations
 

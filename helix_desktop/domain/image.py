@@ -1,4 +1,4 @@
-"""Images: what is known of one without decoding it, what it costs, and the text that can stand for it."""
+"""Images: their properties without decoding, their cost in tokens, and the text that replaces one."""
 
 from __future__ import annotations
 
@@ -31,30 +31,30 @@ class Image(msgspec.Struct, frozen=True):
 
     @property
     def tokens(self) -> int:
-        """About what it costs in a request."""
+        """The approximate tokens in a request."""
         scale = min(1.0, MAX_EDGE_PX / max(self.width, self.height))
         return max(_MIN_TOKENS, round(self.width * scale * self.height * scale / _PIXELS_PER_TOKEN))
 
     @property
     def summary(self) -> str:
-        """Kind, pixels and bytes, for people and models."""
+        """Its type, pixels and bytes, for users and models."""
         kind = self.media.removeprefix("image/").upper()
         return f"{kind} image, {self.width} × {self.height} pixels, {format_bytes(self.size)}"
 
     @property
     def text(self) -> str:
-        """The line that stands before it in a message."""
+        """The line before it in a message."""
         return f"[Image: {self.label or self.summary}]"
 
     @property
     def marker(self) -> str:
-        """The text that stands for it where it is not sent: what it is, and the way back."""
+        """The text that replaces it where it is not sent: its description, and the marker to recall it."""
         name = f"{self.label}, " if self.label else ""
         return f"[Image left out: {name}{self.summary}] {bare_marker(self.digest)}"
 
 
 def identify_image(data: bytes, digest: str, label: str = "") -> Image | None:
-    """What the header of an image says; None for what is no PNG, JPEG, GIF or WebP of a sound size."""
+    """Read the header of an image; None if it is no PNG, JPEG, GIF or WebP of a valid size."""
     header = _header(data)
     if header is None or not all(0 < edge <= _MAX_HEADER_EDGE_PX for edge in header[1:]):
         return None
@@ -74,7 +74,7 @@ def _header(data: bytes) -> tuple[str, int, int] | None:
 
 
 def _jpeg(data: bytes) -> tuple[str, int, int] | None:
-    """The size in the first frame header of a JPEG."""
+    """Return the size in the first frame header of a JPEG."""
     offset = 2
     while offset + 9 <= len(data) and data[offset] == 0xFF:  # noqa: PLR2004 - every segment begins with FF
         marker = data[offset + 1]
@@ -89,7 +89,7 @@ def _jpeg(data: bytes) -> tuple[str, int, int] | None:
 
 
 def _webp(data: bytes) -> tuple[str, int, int] | None:
-    """The size in a lossy, lossless or extended WebP."""
+    """Return the size of a lossy, lossless or extended WebP."""
     kind, body = data[12:16], data[20:30]
     if len(body) < 10:  # noqa: PLR2004 - the shortest header of the three
         return None

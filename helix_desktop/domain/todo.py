@@ -1,4 +1,4 @@
-"""The agent's list of what it has to do, as it writes it in a call and as people see it."""
+"""The agent's todo list: parsed from its calls, and as text for the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TodoStatus = Literal["pending", "in_progress", "done"]
 
 
 class TodoItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing to do."""
+    """One item."""
 
     content: str
     status: TodoStatus = "pending"
@@ -24,7 +24,7 @@ class _TodoArguments(msgspec.Struct, frozen=True):
 
 
 def parse_items(arguments: str) -> tuple[TodoItem, ...]:
-    """The list that a call of the tool wrote; empty when its arguments are not such a list."""
+    """Parse the list from a call's arguments; empty if they are invalid."""
     try:
         return msgspec.json.decode(arguments, type=_TodoArguments, strict=False).items
     except (msgspec.MsgspecError, UnicodeError):
@@ -32,12 +32,12 @@ def parse_items(arguments: str) -> tuple[TodoItem, ...]:
 
 
 def progress_text(items: Sequence[TodoItem]) -> str:
-    """How much of a list is done, as `2 of 5`."""
+    """Return the progress as `2 of 5`."""
     return f"{sum(item.status == 'done' for item in items)} of {len(items)}"
 
 
 def current_item(items: Sequence[TodoItem]) -> str:
-    """What is being done, else what comes next; empty when nothing is left."""
+    """Return the item in progress, else the next one; empty if none is left."""
     for status in ("in_progress", "pending"):
         content = next((item.content for item in items if item.status == status), "")
         if content:

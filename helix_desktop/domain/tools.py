@@ -93,7 +93,7 @@ class PermissionRule(msgspec.Struct, frozen=True):
 
     @property
     def is_deny(self) -> bool:
-        """Whether it refuses."""
+        """True if it refuses calls."""
         return self.effect == "deny"
 
     @property

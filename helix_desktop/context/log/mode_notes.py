@@ -27,5 +27,5 @@ REFUSED_IN_PLAN = (
 
 
 def mode_note(announced_mode: PermissionMode | str, mode: PermissionMode) -> str:
-    """What to tell the model of the mode with the next message; empty when it knows."""
+    """Return the note on the mode for the next message; empty if the model knows this mode."""
     return "" if announced_mode == mode else _NOTES[mode]

@@ -1,1 +1,1 @@
-"""What the self-check tries: files, this machine, a painted window, child processes."""
+"""The checks of the self-check: files, this machine, a painted window, child processes."""

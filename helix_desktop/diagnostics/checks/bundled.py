@@ -1,4 +1,4 @@
-"""Checks of what comes with the program: its files, read and understood as the app does it."""
+"""Check the bundled files: read and parse them as the app does."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _MIN_PROMPTS, _MIN_TOOLS = 7, 10
 _AGAIN = "Install Helix Desktop again."
 _SAMPLE_TEXT = "Nothing is lost: 123 outputs, naïve café, 東京, def f(x): return x**2  # 🧬\n"
 _COUNTS = {"o200k_base": 28, "cl100k_base": 30}
-"""Tokens of the sample text by each vocabulary: a damaged matcher of patterns counts others."""
+"""Expected tokens of the sample text by vocabulary: a damaged pattern matcher counts differently."""
 
 
 async def versions() -> str:
-    """Which build this is, and what it stands on."""
+    """Return the build and the versions of what it runs on."""
     import sqlite3
 
     import plyvel
@@ -29,7 +29,7 @@ async def versions() -> str:
 
 
 async def resources() -> str:
-    """The folders and the files that are read by name."""
+    """Check that the folders and files that are read by name exist."""
     root = resources_dir()
     missing = [name for name in _FOLDERS if not any((root / name).glob("*"))]
     missing += [name for name in ("models.toml", "icons/helix.svg") if not (root / name).is_file()]
@@ -39,7 +39,7 @@ async def resources() -> str:
 
 
 async def prompts() -> str:
-    """The prompts, the descriptions of tools, and the catalog of models."""
+    """Check the prompts, the tool descriptions, and the model catalog."""
     from helix_desktop.config.model_catalog import ModelCatalog
     from helix_desktop.config.prompts import load_prompts
     from helix_desktop.tools.registry import parse_description
@@ -59,7 +59,7 @@ async def prompts() -> str:
 
 
 async def demo() -> str:
-    """The guided demo's script, and the files of the projects that it works in."""
+    """Check the script of the guided demo, and the files of its sample projects."""
     from helix_desktop.providers.demo.script import read_scripts
     from helix_desktop.services.sample_workspaces import SAMPLES
 
@@ -75,7 +75,7 @@ async def demo() -> str:
 
 
 async def tokens() -> str:
-    """Both vocabularies, whole by their hashes, count a known text right."""
+    """Check that both vocabularies have their hashes and count a known text right."""
     from helix_desktop.providers.tiktoken_counter import TiktokenCounter
 
     for name, expected in _COUNTS.items():
@@ -88,7 +88,7 @@ async def tokens() -> str:
 
 
 async def licences() -> str:
-    """Name, terms and their whole text of every part."""
+    """Check that every component has its name, license and full text."""
     from helix_desktop.config.licenses import all_components
 
     components = await asyncio.to_thread(all_components)

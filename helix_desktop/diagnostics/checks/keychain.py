@@ -1,4 +1,4 @@
-"""Proves the keychain: a key is stored, read back and deleted, the way the app does it."""
+"""Check the keychain: store a key, read it back and delete it, as the app does."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from helix_desktop.config.secrets import THIS_RUN_SOURCE, SecretStore
 from helix_desktop.domain.errors import HelixError
 
 PROBE = "helix-desktop-self-check"
-"""The provider under whose name the key is kept meanwhile: nobody's."""
+"""The provider under whose name the key is stored: no real one."""
 
 
 async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
-    """Where a key was kept and deleted again. Raises HelixError when the keychain does not do all of it."""
+    """Store, read and delete a key; return where. Raises HelixError if the keychain fails at any of it."""
     value = f"probe-{os.getpid()}-{secrets.token_hex(8)}"
     # Each knows nothing but what is kept when it asks.
     writer, reader, checker = (SecretStore({}, find) for _ in range(3))

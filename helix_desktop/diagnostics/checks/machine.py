@@ -1,4 +1,4 @@
-"""Checks of what the program finds on this machine, and of what it leaves there."""
+"""Check what the program finds on this machine, and what it writes there."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RG_S = 20.0
 
 
 async def store() -> str:
-    """A round trip through a real LevelDB, with everything closed and opened again in between."""
+    """Check a round trip through a real LevelDB that is closed and opened again in between."""
     from helix_desktop.domain.digest import digest_of
     from helix_desktop.domain.store.entries import Content
     from helix_desktop.store.leveldb_store import LevelDbStore
@@ -38,7 +38,7 @@ async def store() -> str:
 
 
 async def search() -> str:
-    """Ripgrep runs; SQLite finds parts of words."""
+    """Check that ripgrep runs and SQLite finds parts of words."""
     from helix_desktop.tools.process.ripgrep import find_ripgrep
 
     program = find_ripgrep()
@@ -69,7 +69,7 @@ def _check_text_index() -> None:
 
 
 async def sandbox() -> str:
-    """What holds the agent's commands back here; none is no fault of the installation."""
+    """Return the sandbox of the agent's commands; having none is no fault of the installation."""
     from helix_desktop.services.tool_service import NO_SANDBOX_ADVICE
     from helix_desktop.tools.shell.sandbox import describe_sandbox
     from helix_desktop.tools.shell.sandbox_detect import find_sandbox
@@ -80,7 +80,7 @@ async def sandbox() -> str:
 
 
 async def certificates() -> str:
-    """The trust store that TLS is checked by has authorities in it."""
+    """Check that the trust store for TLS has authorities."""
     from helix_desktop.providers.http import certificates as trusted
 
     if sys.platform == "darwin":
@@ -97,7 +97,7 @@ async def certificates() -> str:
 
 
 def _count_authorities(context: ssl.SSLContext) -> int:
-    """How many authorities a context trusts: those it has loaded, and those it would load from a folder."""
+    """Count the authorities that a context trusts: loaded ones, and those it would load from a folder."""
     # The store is attached when a connection is prepared, not before.
     context.wrap_bio(ssl.MemoryBIO(), ssl.MemoryBIO(), server_hostname="localhost")
     openssl_context = vars(context).get(
@@ -110,7 +110,7 @@ def _count_authorities(context: ssl.SSLContext) -> int:
 
 
 def data(data_dir: DataDir) -> Callable[[], Awaitable[str]]:
-    """The check that a data directory can be made and written."""
+    """Return the check that a data directory can be created and written."""
 
     async def check() -> str:
         data_dir.ensure()
@@ -120,7 +120,7 @@ def data(data_dir: DataDir) -> Callable[[], Awaitable[str]]:
 
 
 async def keys() -> str:
-    """The keychain, asked without writing to it; none is no fault of the installation."""
+    """Return the keychain's name without writing to it; having none is no fault of the installation."""
     from helix_desktop.config.secrets import SecretStore
 
     secret_store = SecretStore(os.environ)

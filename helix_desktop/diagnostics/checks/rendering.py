@@ -1,4 +1,4 @@
-"""Checks of what is painted, run in a process of their own: a broken Qt ends the process that tries it."""
+"""Check what Qt paints, in a process of its own: a broken Qt ends the process that tries it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AGAIN = "Install Helix Desktop again."
 
 
 def run_render_checks() -> int:
-    """Try each part; prints one JSON object of name -> [works, words]. Qt itself may end this process."""
+    """Run each check and print one JSON object: name -> [passed, text]. Qt itself may end this process."""
     # Without a display, on Qt's offscreen platform.
     if not any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY")) and sys.platform == "linux":
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")

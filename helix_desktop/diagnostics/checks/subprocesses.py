@@ -1,4 +1,4 @@
-"""Checks of what the program starts: itself to paint and to serve, others with a clean environment."""
+"""Check what the program starts: itself to paint and to serve, others with a clean environment."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _CHILD_TIMEOUT_S = 60.0
 _RAN = re.compile(r"^Ran (\d+) tests", re.MULTILINE)
 _OUTPUT_CHARS = 400  # characters of what a failing program said
 _LAUNCHER_PREFIXES = ("_MEIPASS", "_PYI_", "PYINSTALLER_")
-"""Beginnings of variables that a frozen program's start leaves for itself."""
+"""Prefixes of variables that a frozen program's launcher sets for itself."""
 _HARMLESS_VARIABLES = frozenset(
     {"PATH", "HELIX_DATA_DIR", "PWD", "OLDPWD", "_", "APPDIR", "APPIMAGE", "ARGV0", "OWD"}
 )
-"""May name the program's folder without leading another program's libraries there."""
+"""Variables that may contain the program's folder without making other programs load libraries from it."""
 _PIPE = asyncio.subprocess.PIPE
 _INITIALIZE = {
     "jsonrpc": "2.0",
@@ -44,14 +44,14 @@ _INITIALIZE = {
 
 
 class RenderCheckProcess:
-    """The painted parts, all tried by one child, which the first of them starts."""
+    """The rendering checks, all run by one child process, which the first check starts."""
 
     def __init__(self) -> None:
         self._results: dict[str, tuple[bool, str]] | None = None
         self._failure = ""
 
     def checks(self) -> dict[str, Callable[[], Awaitable[str]]]:
-        """One check for each part."""
+        """Return one check per part."""
         return {name: self._check(name) for name in CHECK_NAMES}
 
     def _check(self, name: str) -> Callable[[], Awaitable[str]]:
@@ -88,7 +88,7 @@ class RenderCheckProcess:
 
 
 async def mcp() -> str:
-    """The cache server, started as other programs start it, answers their first request."""
+    """Check that the cache server, started as other programs start it, answers the first request."""
     with tempfile.TemporaryDirectory() as temp_dir:
         folder, data = await asyncio.to_thread(_create_workspace, Path(temp_dir))
         child = await asyncio.create_subprocess_exec(
@@ -111,7 +111,7 @@ async def mcp() -> str:
 async def _communicate(
     child: asyncio.subprocess.Process, label: str, stdin_data: bytes = b""
 ) -> tuple[bytes, bytes]:
-    """What a child said until its end, on both streams. Raises HelixError when it does not come to one."""
+    """Return both outputs of a child when it has ended. Raises HelixError if it does not end."""
     try:
         async with asyncio.timeout(_CHILD_TIMEOUT_S):
             return await child.communicate(stdin_data or None)
@@ -122,7 +122,7 @@ async def _communicate(
 
 
 def _create_workspace(place: Path) -> tuple[Path, Path]:
-    """A workspace's folder, and a data directory that knows it."""
+    """Create a workspace and a data directory that lists it; return both folders."""
     from helix_desktop.config.toml_file import TomlFiles
     from helix_desktop.workspaces.registry import WorkspaceRegistry
 
@@ -133,7 +133,7 @@ def _create_workspace(place: Path) -> tuple[Path, Path]:
 
 
 async def sample() -> str:
-    """A sample project's tests run on the Python that its commands find."""
+    """Check that a sample project's tests run on the Python that its commands find."""
     with tempfile.TemporaryDirectory() as temp_dir:
         folder = Path(temp_dir, "tidewatch")
         await asyncio.to_thread(shutil.copytree, resources_dir() / "demo" / "tidewatch", folder)
@@ -150,7 +150,7 @@ async def sample() -> str:
 
 
 async def children() -> str:
-    """A program that is started sees the user's own environment, and nothing of ours."""
+    """Check that a started program sees the user's own environment, and nothing of ours."""
     command = ("cmd", "/d", "/u", "/c", "set") if os.name == "nt" else ("env", "-0")
     child = await asyncio.create_subprocess_exec(*command, stdin=asyncio.subprocess.DEVNULL, stdout=_PIPE)
     output, _ = await child.communicate()
@@ -163,7 +163,7 @@ async def children() -> str:
 
 
 def bundle_dir() -> Path | None:
-    """The folder of a built app; None in a checkout or a Python environment, which leads nobody astray."""
+    """Return the folder of a built app; None in a checkout or a Python environment: nothing can leak."""
     frozen = getattr(sys, "_MEIPASS", None)
     if frozen:
         return Path(frozen)
@@ -171,7 +171,7 @@ def bundle_dir() -> Path | None:
 
 
 def leaked_variables(environ: Mapping[str, str], bundle_folder: Path | None) -> list[str]:
-    """The variables that a start of ours has left, or that lead into the app's folder."""
+    """Return the variables that our launcher has set, or that contain the app's folder."""
     return sorted(
         name
         for name, value in environ.items()

@@ -1,4 +1,4 @@
-"""How a list of entries is narrowed and ordered: the same rules for the store, its twin and its index."""
+"""Filter and order entries: the same rules for LevelDB, the store in memory, and the search index."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _TIE_DIGITS = 16  # of a digest: they tell apart what was stored in the same mil
 _MAX_TIEBREAK = 2**63 - 1  # of the whole numbers that a database takes
 
 Position = tuple[int | str, ...]
-"""Where an entry stands in an order: what it is sorted by, then its age and a part of its digest."""
+"""The sort key of an entry: the column's value, then its age and a part of its digest."""
 
 
 def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
-    """Whether a filter lets an entry pass."""
+    """Return True if an entry matches a filter."""
     return (
         _matches_names(entry, entry_filter)
         and _matches_ranges(entry, entry_filter)
@@ -25,7 +25,7 @@ def matches_filter(entry: CacheEntry, entry_filter: EntryFilter) -> bool:
 
 
 def sort_position(entry: CacheEntry, column: SortColumn) -> Position:
-    """Where an entry stands among others; no two stand at the same place."""
+    """Return the sort key of an entry; no two entries have the same."""
     if column == "digest":
         return (entry.digest,)
     ends = (entry.created, tiebreak(entry.digest))
@@ -33,17 +33,17 @@ def sort_position(entry: CacheEntry, column: SortColumn) -> Position:
 
 
 def tiebreak(digest: str) -> int:
-    """A number of 64 bits that is the greater, the earlier the digest comes."""
+    """Return a 64-bit number that decreases with the digest's order."""
     return _MAX_TIEBREAK - int(digest[:_TIE_DIGITS], 16)
 
 
 def tiebreak_prefix(value: int) -> bytes:
-    """The part of the digest that a tie stands for."""
+    """Return the part of the digest that a tiebreak number was made from."""
     return (_MAX_TIEBREAK - value).to_bytes(_TIE_DIGITS // 2)
 
 
 def text_key(text: str) -> str:
-    """A text as it is sorted and compared, whatever its case."""
+    """Return the key by which a text is sorted and compared, regardless of case."""
     return normalize(text)[:_KEY_CHARACTERS]
 
 

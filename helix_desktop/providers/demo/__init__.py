@@ -1,1 +1,1 @@
-"""The offline demo model: it works through a script with real tools."""
+"""The offline demo model: it follows a script with real tools."""

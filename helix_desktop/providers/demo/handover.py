@@ -1,6 +1,6 @@
-"""The demo model's handovers: six sections extracted from the record it is given, each bullet cited.
+"""The demo model's handovers: six sections extracted from the history in a request, each bullet cited.
 
-A former handover in the request is updated.
+A previous handover in the request is updated.
 """
 
 from __future__ import annotations
@@ -35,58 +35,59 @@ _SECTION_OPENINGS = tuple(
     )
 )
 _MAX_CHARS = 1_950  # characters of all bullets: about 700 tokens with their citations
-_KEPT_FIRST = 3
+_MAX_FIRST_POINTS = 3
 
 
 def write_handover(request: str) -> str:
-    """The handover for the text of a summary request."""
+    """Return the handover for the text of a summary request."""
     if _MERGES in request:
         return _merge_parts(request)
     head, body = split_record(request)
     lines = read_record(body)
-    former = read_sections(head)
+    previous = read_sections(head)
     for title, facts in _group_by_section(read_facts(body)).items():
-        former[title] = _merge_section(former.get(title, []), facts, title)
+        previous[title] = _merge_section(previous.get(title, []), facts, title)
     focus = next((line.removeprefix(_FOCUS) for line in head.splitlines() if line.startswith(_FOCUS)), "")
-    new = extract_points(lines)
-    if former:
-        new["Project Background"] = [
-            one for one in new["Project Background"] if FIRST_REQUEST not in one.text
+    points = extract_points(lines)
+    if previous:
+        points["Project Background"] = [
+            point for point in points["Project Background"] if FIRST_REQUEST not in point.text
         ]
     if focus:
         words = {word.lower() for word in re.findall(r"\w{4,}", focus)}
-        new["Technical Details"].sort(key=lambda point: any(word in point.text.lower() for word in words))
-    joined = {title: _merge_section(former.get(title, []), new[title], title) for title in SECTIONS}
-    _shorten_to_fit(joined)
+        points["Technical Details"].sort(key=lambda point: any(word in point.text.lower() for word in words))
+    sections = {title: _merge_section(previous.get(title, []), points[title], title) for title in SECTIONS}
+    _shorten_to_fit(sections)
     return "\n".join(
-        part for title in SECTIONS for part in (f"## {title}", *_section_bullets(joined[title], lines))
+        part for title in SECTIONS for part in (f"## {title}", *_section_bullets(sections[title], lines))
     )
 
 
 def _merge_parts(request: str) -> str:
-    """One handover of those of the parts: the later one updates the earlier ones."""
+    """Merge the handovers of the parts into one: each updates the earlier ones."""
     head, _, body = request.partition(_MERGES)
-    joined = read_sections(head)
+    sections = read_sections(head)
     for part in _PART.split(body)[1:]:
-        newer = read_sections("\n".join(line.removeprefix("| ") for line in part.splitlines()))
-        joined = {
-            title: _merge_section(joined.get(title, []), newer.get(title, []), title) for title in SECTIONS
+        part_sections = read_sections("\n".join(line.removeprefix("| ") for line in part.splitlines()))
+        sections = {
+            title: _merge_section(sections.get(title, []), part_sections.get(title, []), title)
+            for title in SECTIONS
         }
-    _shorten_to_fit(joined)
+    _shorten_to_fit(sections)
     return "\n".join(
-        part for title in SECTIONS for part in (f"## {title}", *_section_bullets(joined[title], ()))
+        part for title in SECTIONS for part in (f"## {title}", *_section_bullets(sections[title], ()))
     )
 
 
 def _group_by_section(facts: Iterable[tuple[int, Point]]) -> dict[str, list[Point]]:
-    """Observed facts, each under the section that it would have stood in."""
-    found: dict[str, list[Point]] = {}
+    """Group observed facts by the section they belong to."""
+    sections: dict[str, list[Point]] = {}
     for _, point in facts:
         title = next(
-            (title for title, begins in _SECTION_OPENINGS if begins.match(point.text)), "Technical Details"
+            (title for title, pattern in _SECTION_OPENINGS if pattern.match(point.text)), "Technical Details"
         )
-        found.setdefault(title, []).append(point)
-    return found
+        sections.setdefault(title, []).append(point)
+    return sections
 
 
 def _section_bullets(points: Sequence[Point], lines: Sequence[Line]) -> list[str]:
@@ -95,27 +96,33 @@ def _section_bullets(points: Sequence[Point], lines: Sequence[Line]) -> list[str
 
 
 def _merge_section(previous: list[Point], new: list[Point], title: str) -> list[Point]:
-    """What was and still holds, and what is new; of too many, the first three and the newest stay."""
+    """Merge old points that still hold with new ones; of too many, keep the first three and the newest."""
     if title in ("Current Issues", "TODO Items"):
         return new[-MAX_POINTS:]
     if title == "Completed Work":
-        again = {_changed_path(point) for point in new}
-        kept = [point for point in previous if _changed_path(point) and _changed_path(point) not in again]
-        return [*kept, *new][-MAX_POINTS:]
-    said = {point.text: point for point in previous}
-    said.update({point.text: point for point in new})
-    points = list(said.values())
-    return points if len(points) <= MAX_POINTS else points[:_KEPT_FIRST] + points[_KEPT_FIRST - MAX_POINTS :]
+        changed_paths = {_changed_path(point) for point in new}
+        still_valid = [
+            point for point in previous if _changed_path(point) and _changed_path(point) not in changed_paths
+        ]
+        return [*still_valid, *new][-MAX_POINTS:]
+    point_by_text = {point.text: point for point in previous}
+    point_by_text.update({point.text: point for point in new})
+    points = list(point_by_text.values())
+    return (
+        points
+        if len(points) <= MAX_POINTS
+        else points[:_MAX_FIRST_POINTS] + points[_MAX_FIRST_POINTS - MAX_POINTS :]
+    )
 
 
 def _changed_path(point: Point) -> str:
-    """The path that a point says was changed; empty when it says something else."""
-    found = re.match(r"Edited ([^:]+):|Wrote [\d,]+ bytes to (\S+)", point.text)
-    return (found[1] or found[2]) if found else ""
+    """Return the path that a point reports as changed; empty if it reports something else."""
+    match = re.match(r"Edited ([^:]+):|Wrote [\d,]+ bytes to (\S+)", point.text)
+    return (match[1] or match[2]) if match else ""
 
 
 def _shorten_to_fit(sections: dict[str, list[Point]]) -> None:
-    """Drop the least weighty point of the fullest section, the oldest of equals, until all fit."""
+    """Drop the least important point of the longest section, the oldest of equals, until all fit."""
     while sum(len(point.line) for points in sections.values() for point in points) > _MAX_CHARS:
         fullest = max(sections.values(), key=lambda points: sum(len(point.line) for point in points))
         if len(fullest) < 2:  # noqa: PLR2004 - a section keeps at least one point

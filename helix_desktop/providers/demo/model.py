@@ -1,4 +1,4 @@
-"""The offline demo model: it ships, needs no key and no network, and works by a script with the real tools.
+"""The offline demo model: bundled, without key and network, it follows a script with the real tools.
 
 It is a pure function of the request. In the sample project it follows a script; anywhere else it looks around
 and says what it is. Handovers and observations it makes by extraction (see demo_points).
@@ -41,10 +41,10 @@ from helix_desktop.providers.demo.script import Recall, Script, Step, Task, read
 DEMO_LABEL = "demo/offline"
 _WINDOW, _RESERVE = 25_000, 1_500
 _CHUNK = re.compile(r"(?:\S+\s*){1,3}")
-_GO_ON = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
+_CONTINUE_REQUEST = re.compile(r"\s*(go on|continue|carry on|weiter|继续|继续吧)\s*[.!。]?\s*", re.IGNORECASE)
 _SPECIAL = re.compile(r"[.+*?()\[\]{}|^$\\]")
 _NOT_IN_WINDOW = "(not in my window)"
-_LOOKING = re.compile(r"\(demo: looking around, step (\d) of 3\)")
+_LOOK_AROUND_NOTE = re.compile(r"\(demo: looking around, step (\d) of 3\)")
 _README = re.compile(r"^ *(readme(?:\.\w+)?) ", re.IGNORECASE | re.MULTILINE)
 _ADD_MODEL_HELP = """\
 **To bring a real model**, open *Settings → Providers* and choose a server: one on this machine \
@@ -58,14 +58,14 @@ Calls = tuple[tuple[str, dict[str, object]], ...]
 
 @dataclass(frozen=True)
 class DemoReply:
-    """What is said, and the calls that follow it."""
+    """The text of an answer, and its tool calls."""
 
     text: str
     calls: Calls = ()
 
 
 class DemoModel:
-    """The offline demo model. `folder` holds its scripts; `pause_s` is waited between pieces of text."""
+    """The offline demo model; `folder` holds its scripts, `pause_s` is the pause between chunks of text."""
 
     def __init__(self, folder: Path, pause_s: float = 0.02) -> None:
         self._folder, self._pause_s = folder, pause_s
@@ -73,38 +73,38 @@ class DemoModel:
 
     @property
     def info(self) -> ModelInfo:
-        """Its name and its room; the window is small on purpose, so that handovers come soon."""
+        """Its name and limits; the window is small on purpose, so that handovers come soon."""
         provider, name = DEMO_LABEL.split("/")
         return ModelInfo(provider, name, window=_WINDOW, reserve=_RESERVE, demo=True)
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
-        """Answer a request in small pieces, an `Answer` last."""
+        """Yield the answer in small chunks, and a `ModelResponse` last."""
         if self._scripts is None:
             self._scripts = await asyncio.to_thread(read_scripts, self._folder)
         reply = reply_to(request, self._scripts)
-        for piece in _CHUNK.findall(reply.text):
+        for chunk in _CHUNK.findall(reply.text):
             await asyncio.sleep(self._pause_s)
-            yield TextDelta(piece)
+            yield TextDelta(chunk)
         calls = _tool_calls(request, reply)
         yield ModelResponse(reply.text, calls, stop="calls" if calls else "end")
 
 
 def reply_to(request: ModelRequest, scripts: Sequence[Script]) -> DemoReply:
-    """The reply to a request: the same one for the same request."""
-    sight = RequestReader(request.messages)
-    summary = write_summary(sight.user_message)
+    """Return the reply to a request: always the same for the same request."""
+    reader = RequestReader(request.messages)
+    summary = write_summary(reader.user_message)
     if summary:
         return DemoReply(summary)
-    place = sight.position(scripts)
-    if place is None and _GO_ON.fullmatch(sight.user_message):
-        place = sight.unfinished_position(scripts)
-    if place is None:
-        return _look_around(sight, request)
-    return _follow_script(sight, place)
+    position = reader.position(scripts)
+    if position is None and _CONTINUE_REQUEST.fullmatch(reader.user_message):
+        position = reader.unfinished_position(scripts)
+    if position is None:
+        return _look_around(reader, request)
+    return _follow_script(reader, position)
 
 
 def write_summary(request_text: str) -> str:
-    """The handover, observations or reflection that a request asks for; empty when it asks for none."""
+    """Return the handover, observations or reflection that a request asks for; empty if it asks for none."""
     writers = (
         (OPENING, write_handover),
         (OBSERVATION_OPENING, write_observations),
@@ -115,32 +115,32 @@ def write_summary(request_text: str) -> str:
 
 def _follow_script(reader: RequestReader, position: ScriptPosition) -> DemoReply:
     steps = position.task.step
-    again = _python_retries(reader.newest_outputs)
-    if again:
-        said = "This system has no `python3`; I try `python`."
+    retries = _python_retries(reader.newest_outputs)
+    if retries:
+        text = "This system has no `python3`; I try `python`."
         return DemoReply(
-            f"{said}\n\n{position_note(position.task_index + 1, position.steps_done, len(steps))}", again
+            f"{text}\n\n{position_note(position.task_index + 1, position.steps_done, len(steps))}", retries
         )
-    told = _error_texts(reader.newest_outputs)
+    texts = _error_texts(reader.newest_outputs)
     for number, step in enumerate(steps[position.steps_done :], position.steps_done + 1):
         recall = _plan_recall(reader, step.recall) if step.recall else None
         if recall is not None and recall.in_index:
-            said = "\n\n".join([*told, recall.text])
+            text = "\n\n".join([*texts, recall.text])
             return DemoReply(
-                f"{said}\n\n{position_note(position.task_index + 1, number, len(steps), True)}", recall.calls
+                f"{text}\n\n{position_note(position.task_index + 1, number, len(steps), True)}", recall.calls
             )
         calls = tuple((str(call["tool"]), _arguments(call)) for call in step.calls)
-        told += [_fill_text(reader, step, position.task), recall.text if recall is not None else ""]
+        texts += [_fill_text(reader, step, position.task), recall.text if recall is not None else ""]
         calls += recall.calls if recall is not None else ()
         if calls or number == len(steps):
-            said = "\n\n".join(part for part in told if part)
-            return DemoReply(f"{said}\n\n{position_note(position.task_index + 1, number, len(steps))}", calls)
+            text = "\n\n".join(part for part in texts if part)
+            return DemoReply(f"{text}\n\n{position_note(position.task_index + 1, number, len(steps))}", calls)
     return DemoReply("This part of the demo is done. The script's next message goes on from here.")
 
 
 @dataclass(frozen=True)
 class _RecallPlan:
-    """How an output is got back: what is said of it, the call if one is needed, whether for an index."""
+    """How an output is recalled: the text about it, the calls if needed, and whether they read an index."""
 
     text: str
     calls: Calls = ()
@@ -150,20 +150,20 @@ class _RecallPlan:
 def _plan_recall(reader: RequestReader, target: Recall) -> _RecallPlan:
     search = _SPECIAL.sub(r"\\\g<0>", target.target) + "|the index of everything before"
     index = reader.next_index(search, target.oldest)
-    older = bool(index) and target.oldest and not reader.has_oldest(target)
-    digest = "" if older else reader.find_digest(target)
+    needs_older_index = bool(index) and target.oldest and not reader.has_oldest(target)
+    digest = "" if needs_older_index else reader.find_digest(target)
     if digest:
         return _RecallPlan("", _recall_call(digest, target.pattern))
-    if reader.has_full_output(target) and not older:
+    if reader.has_full_output(target) and not needs_older_index:
         return _RecallPlan("It still stands whole in my window, so I need not recall it.")
     if index:
-        told = "Its hash is not in my window any more. An index there names what was covered; I look there."
+        text = "Its hash is not in my window any more. An index there names what was covered; I look there."
         if reader.has_searched(search):
-            told = "That index does not have it all. There is another one; I look there as well."
-        return _RecallPlan(told, _recall_call(index, search), in_index=True)
-    beginning = reader.ledger_digest(target)
-    if beginning:
-        return _RecallPlan("The ledger in my window gives its hash.", _recall_call(beginning, target.pattern))
+            text = "That index does not have it all. There is another one; I look there as well."
+        return _RecallPlan(text, _recall_call(index, search), in_index=True)
+    prefix = reader.ledger_digest(target)
+    if prefix:
+        return _RecallPlan("The ledger in my window gives its hash.", _recall_call(prefix, target.pattern))
     return _RecallPlan("I find no hash of it in my window, so I go on without it.")
 
 
@@ -175,11 +175,11 @@ def _recall_call(digest: str, pattern: str) -> Calls:
 
 
 def _fill_text(reader: RequestReader, step: Step, task: Task) -> str:
-    recalls = [one.recall for one in task.step if one.recall]
-    said = step.say.strip()
+    recalls = [other_step.recall for other_step in task.step if other_step.recall]
+    text = step.say.strip()
     for name, pattern in step.find.items():
-        said = said.replace(f"{{{name}}}", reader.find_fact(pattern, recalls) or _NOT_IN_WINDOW)
-    return said
+        text = text.replace(f"{{{name}}}", reader.find_fact(pattern, recalls) or _NOT_IN_WINDOW)
+    return text
 
 
 def _arguments(call: dict[str, object]) -> dict[str, object]:
@@ -187,54 +187,66 @@ def _arguments(call: dict[str, object]) -> dict[str, object]:
 
 
 def _error_texts(outputs: Sequence[ToolOutput]) -> list[str]:
-    told = [f"`{one.tool}` was not allowed, so I leave it out and go on." for one in outputs if one.is_denied]
-    told += [f"`{one.tool}` did not work: {one.error_line} I go on." for one in outputs if one.error_line]
-    return list(dict.fromkeys(told))
+    texts = [
+        f"`{output.tool}` was not allowed, so I leave it out and go on."
+        for output in outputs
+        if output.is_denied
+    ]
+    texts += [
+        f"`{output.tool}` did not work: {output.error_line} I go on."
+        for output in outputs
+        if output.error_line
+    ]
+    return list(dict.fromkeys(texts))
 
 
 def _python_retries(outputs: Sequence[ToolOutput]) -> Calls:
-    commands = [str(one.arguments["command"]) for one in outputs if one.lacks_python]
+    commands = [str(output.arguments["command"]) for output in outputs if output.lacks_python]
     return tuple(
         ("run_command", {"command": "python " + command.removeprefix("python3 ")}) for command in commands
     )
 
 
 def _look_around(reader: RequestReader, request: ModelRequest) -> DemoReply:
-    has = {spec.name for spec in request.tools}
-    notes = [_LOOKING.findall(one.text) for one in reader.messages_since if one.role == "assistant"]
-    done = max((int(step) for found in notes for step in found), default=0)
-    if done == 0 and "list_directory" in has:
-        said = (
+    tool_names = {spec.name for spec in request.tools}
+    notes = [
+        _LOOK_AROUND_NOTE.findall(entry.text) for entry in reader.messages_since if entry.role == "assistant"
+    ]
+    steps_done = max((int(step) for steps in notes for step in steps), default=0)
+    if steps_done == 0 and "list_directory" in tool_names:
+        text = (
             "I am the **offline demo model**: a script, not a language model. I cannot work on that by "
             "myself, but the tools are real, so I look at what is here."
         )
         return DemoReply(
-            f"{said}\n\n_(demo: looking around, step 1 of 3)_", (("list_directory", {"depth": 2}),)
+            f"{text}\n\n_(demo: looking around, step 1 of 3)_", (("list_directory", {"depth": 2}),)
         )
-    listing = next((one.text for one in reader.outputs if one.tool == "list_directory"), "")
+    listing = next((entry.text for entry in reader.outputs if entry.tool == "list_directory"), "")
     readme = _README.search(listing)
-    if done == 1 and readme and "read_file" in has:
-        said = f"There is a `{readme[1]}`. I read it."
+    if steps_done == 1 and readme and "read_file" in tool_names:
+        text = f"There is a `{readme[1]}`. I read it."
         return DemoReply(
-            f"{said}\n\n_(demo: looking around, step 2 of 3)_", (("read_file", {"path": readme[1]}),)
+            f"{text}\n\n_(demo: looking around, step 2 of 3)_", (("read_file", {"path": readme[1]}),)
         )
     return DemoReply(f"{_folder_report(reader, listing)}\n\n_(demo: looking around, step 3 of 3)_")
 
 
 def _folder_report(reader: RequestReader, listing: str) -> str:
-    told = _error_texts(reader.newest_outputs)
-    counted = re.search(r"\(([\d,]+) entr(?:y|ies)\)", listing)
-    if counted:
-        told.append(f"**This folder** has {counted[1]} entries to a depth of two.")
-    read = next((one for one in reader.outputs if one.tool == "read_file" and not one.error_line), None)
-    if read is not None and not read.is_denied:
-        told.append(_describe_readme(str(read.arguments.get("path")), read.text))
-    told.append(
+    paragraphs = _error_texts(reader.newest_outputs)
+    match = re.search(r"\(([\d,]+) entr(?:y|ies)\)", listing)
+    if match:
+        paragraphs.append(f"**This folder** has {match[1]} entries to a depth of two.")
+    readme_output = next(
+        (output for output in reader.outputs if output.tool == "read_file" and not output.error_line), None
+    )
+    if readme_output is not None and not readme_output.is_denied:
+        paragraphs.append(_describe_readme(str(readme_output.arguments.get("path")), readme_output.text))
+    paragraphs.append(
         "**What I can do:** follow the script of the sample project *tidewatch* (reading, searching, finding "
         "and fixing a bug, running its tests), recall cached outputs by their hash, and write handovers. "
         "Free questions need a real model."
     )
-    return "\n\n".join([*told, _ADD_MODEL_HELP])
+    return "\n\n".join([*paragraphs, _ADD_MODEL_HELP])
 
 
 def _describe_readme(path: str, text: str) -> str:
@@ -247,7 +259,7 @@ def _describe_readme(path: str, text: str) -> str:
 
 
 def _tool_calls(request: ModelRequest, reply: DemoReply) -> tuple[ToolCall, ...]:
-    """The calls with ids that differ between any two requests, and are the same for the same request."""
+    """Return the calls with ids that differ between requests, and are the same for the same request."""
     if not reply.calls:
         return ()
     seed = hashlib.sha256(msgspec.json.encode(request.messages)).hexdigest()[:16]

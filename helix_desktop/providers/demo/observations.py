@@ -1,4 +1,4 @@
-"""The demo model's observations: facts extracted from the record it is given, and refined generations."""
+"""The demo model's observations: facts extracted from the history in a request, and refined generations."""
 
 from __future__ import annotations
 
@@ -23,43 +23,43 @@ _SUPERSEDED = re.compile(
 
 
 def write_observations(request: str) -> str:
-    """The observations for the text of a request."""
+    """Return the observations for the text of a request."""
     head, body = split_record(request)
-    known = {point.text for _, point in read_facts(head)}
+    known_texts = {point.text for _, point in read_facts(head)}
     points = extract_points(read_record(body))
     facts = [
         (priority, point)
         for title, priority in _PRIORITIES.items()
         for point in points[title]
-        if point.text not in known
+        if point.text not in known_texts
     ]
-    facts.sort(key=lambda one: one[1].sources)
+    facts.sort(key=lambda fact: fact[1].sources)
     return _format_facts(_drop_least_important(facts, _MAX_FACTS))
 
 
 def write_reflection(request: str) -> str:
-    """The refined generation of the observations in a request: what was superseded is dropped."""
+    """Return the observations of a request without those that were superseded."""
     _, body = split_record(request)
     newest: dict[str, tuple[int, Point]] = {}
-    every = read_facts(body)
-    for priority, point in every:
-        found = _SUPERSEDED.match(point.text)
-        key = re.sub(r"[\d,]+", "", found[1]) if found else point.text
+    facts = read_facts(body)
+    for priority, point in facts:
+        match = _SUPERSEDED.match(point.text)
+        key = re.sub(r"[\d,]+", "", match[1]) if match else point.text
         newest.pop(key, None)
         newest[key] = (priority, point)
-    kept = list(newest.values())
-    room = _MAX_REFLECTION_SHARE * sum(len(point.line) for _, point in every)
-    while len(kept) > 1 and sum(len(point.line) for _, point in kept) > room:
-        kept = _drop_least_important(kept, len(kept) - 1)
-    return _format_facts(kept)
+    current = list(newest.values())
+    max_chars = _MAX_REFLECTION_SHARE * sum(len(point.line) for _, point in facts)
+    while len(current) > 1 and sum(len(point.line) for _, point in current) > max_chars:
+        current = _drop_least_important(current, len(current) - 1)
+    return _format_facts(current)
 
 
 def _drop_least_important(facts: list[tuple[int, Point]], max_count: int) -> list[tuple[int, Point]]:
-    """At most so many facts: the least of them go first, the oldest of equals."""
-    kept = list(facts)
-    while len(kept) > max_count:
-        kept.remove(max(kept, key=lambda one: one[0]))
-    return kept
+    """Drop the least important facts, the oldest of equals first, down to `max_count`."""
+    remaining = list(facts)
+    while len(remaining) > max_count:
+        remaining.remove(max(remaining, key=lambda fact: fact[0]))
+    return remaining
 
 
 def _format_facts(facts: list[tuple[int, Point]]) -> str:

@@ -1,4 +1,4 @@
-"""The demo model's scripts: what it does in a sample project, read from TOML."""
+"""The demo model's scripts for sample projects, read from TOML."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import msgspec
 
 
 class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A cached output to get back: by the tool that made it and its target; the newest, or the oldest."""
+    """A cached output to recall, by its tool and target: the newest, or the oldest."""
 
     tool: str
     target: str
@@ -19,7 +19,7 @@ class Recall(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One answer: what is said, with places that patterns fill, and the calls that follow."""
+    """One answer: its text, with placeholders that patterns fill, and its tool calls."""
 
     say: str
     find: dict[str, str] = {}
@@ -28,14 +28,14 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Task(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A message of the user and the steps that answer it; the last one has no calls."""
+    """A message of the user and the steps that answer it; the last step has no calls."""
 
     ask: str
     step: tuple[Step, ...]
 
 
 class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the demo model can do in one sample project, the folder of that name."""
+    """The script of one sample project, the folder of the same name."""
 
     name: str
     task: tuple[Task, ...]
@@ -47,7 +47,7 @@ class Script(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def read_scripts(folder: Path) -> tuple[Script, ...]:
-    """All scripts (`*.toml`) of a folder, by name. Raises OSError, ValueError when one is not a script."""
+    """Read all scripts (`*.toml`) of a folder, by name. Raises OSError, and ValueError for an invalid one."""
     return tuple(
         msgspec.convert(tomllib.loads(path.read_text(encoding="utf-8")), Script)
         for path in sorted(folder.glob("*.toml"))

@@ -1,4 +1,4 @@
-"""What a request for a handover or for observations tells the demo model: entries, facts, former sections."""
+"""Parse a request for a handover or observations: history lines, facts, sections of the last handover."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _BULLET = re.compile(r"^- (.+?) \[(e\d+(?:, e\d+)*)\]$")
 
 @dataclass(frozen=True)
 class Line:
-    """An entry of the record: its id, who, and what was said."""
+    """A message of the history: its sequence number, role, and text."""
 
     seq: int
     role: str
@@ -23,49 +23,51 @@ class Line:
 
 @dataclass(frozen=True)
 class Point:
-    """A bullet: a sentence and the ids it comes from."""
+    """A bullet: a sentence and the sequence numbers of its sources."""
 
     text: str
     sources: tuple[int, ...]
 
     @property
     def line(self) -> str:
-        """The bullet as it is written."""
+        """The bullet as Markdown."""
         cited = f" [{', '.join(f'e{seq}' for seq in self.sources)}]" if self.sources else ""
         return f"- {self.text}{cited}"
 
 
 def split_record(request: str) -> tuple[str, str]:
-    """What stands before the record of a request, and the record."""
-    found = _RECORD_START.search(request)
-    return (request[: found.start()], request[found.end() :]) if found else (request, "")
+    """Split a request into the text before its history, and the history."""
+    match = _RECORD_START.search(request)
+    return (request[: match.start()], request[match.end() :]) if match else (request, "")
 
 
 def read_facts(body: str) -> list[tuple[int, Point]]:
-    """The observed facts of a record, with their priorities."""
-    found = [entry for line in body.splitlines() if (entry := _FACT.match(line))]
+    """Return the observed facts in a history, with their priorities."""
+    matches = [entry for line in body.splitlines() if (entry := _FACT.match(line))]
     return [
-        (int(one[1]), Point(one[2], tuple(int(seq[1:]) for seq in (one[3] or "").split(", ") if seq)))
-        for one in found
+        (int(match[1]), Point(match[2], tuple(int(seq[1:]) for seq in (match[3] or "").split(", ") if seq)))
+        for match in matches
     ]
 
 
 def read_record(body: str) -> list[Line]:
-    """The messages of a record; what else stands there is left out."""
-    found: list[Line] = []
+    """Return the messages in a history; skip everything else."""
+    record: list[Line] = []
     for line in body.splitlines():
         if _FACT.match(line):
             continue
         entry = _ENTRY.match(line)
-        if entry and int(entry[1]) > (found[-1].seq if found else 0):
-            found.append(Line(int(entry[1]), entry[2], entry[3].removeprefix(": ").strip()))
-        elif found:
-            found[-1] = Line(found[-1].seq, found[-1].role, f"{found[-1].text}\n{line.removeprefix('| ')}")
-    return found
+        if entry and int(entry[1]) > (record[-1].seq if record else 0):
+            record.append(Line(int(entry[1]), entry[2], entry[3].removeprefix(": ").strip()))
+        elif record:
+            record[-1] = Line(
+                record[-1].seq, record[-1].role, f"{record[-1].text}\n{line.removeprefix('| ')}"
+            )
+    return record
 
 
 def read_sections(head: str) -> dict[str, list[Point]]:
-    """The bullets of a handover that was written before, by section."""
+    """Return the bullets of a previous handover, by section."""
     sections: dict[str, list[Point]] = {}
     current: list[Point] = []
     for line in head.splitlines():
@@ -73,5 +75,5 @@ def read_sections(head: str) -> dict[str, list[Point]]:
         if heading:
             current = sections.setdefault(heading[1], [])
         elif bullet:
-            current.append(Point(bullet[1], tuple(int(one[1:]) for one in bullet[2].split(", "))))
+            current.append(Point(bullet[1], tuple(int(source[1:]) for source in bullet[2].split(", "))))
     return sections

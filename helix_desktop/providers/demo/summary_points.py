@@ -1,4 +1,4 @@
-"""What a record says, by the sections of a handover: sentences with the entries they come from.
+"""Extract the points of a history by the sections of a handover: sentences with their sources.
 
 Nothing is composed but the frame of a sentence: every path, number, decision and result comes from an entry
 of the record, and the entry's id stands behind it.
@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from helix_desktop.providers.demo.summary_input import Line, Point
 
 FIRST_REQUEST = "The user asked first:"
-"""Begins the point that says what a session is about."""
+"""The beginning of the point that says what a session is about."""
 
 MAX_POINTS = 8
-"""Points that a section has."""
+"""Maximum points per section."""
 
 _NOTE = re.compile(r"_?\(demo: (?:task (\d+), step (\d+) of (\d+)|looking around)[^)]*\)_?")
 _PREFERENCE = re.compile(
@@ -28,20 +28,20 @@ _MAX_CHARS = 150  # characters of a bullet's sentence
 
 
 def extract_points(lines: Sequence[Line]) -> dict[str, list[Point]]:
-    """What the record says, by section."""
+    """Return the points of a history, by section."""
     return {title: write(lines) for title, write in _WRITERS.items()}
 
 
 def _background(lines: Sequence[Line]) -> list[Point]:
-    asked = [line for line in lines if line.role == "user"]
-    points = [Point(f"{FIRST_REQUEST} {_shorten(line.text)}", (line.seq,)) for line in asked[:1]]
+    requests = [line for line in lines if line.role == "user"]
+    points = [Point(f"{FIRST_REQUEST} {_shorten(line.text)}", (line.seq,)) for line in requests[:1]]
     for line in _tool_lines(lines, "read_file README"):
         blocks = [" ".join(block.split()) for block in line.text.split("\n\n")[1:]]
         prose = [block for block in blocks if block and block[0].isalnum()]
         points += [Point(f"The README says: {_shorten(prose[0])}", (line.seq,))] if prose else []
     for line in _tool_lines(lines, "list_directory"):
-        counted = re.search(r"\(([\d,]+) entr", line.text)
-        points += [Point(f"The workspace was listed: {counted[1]} entries.", (line.seq,))] if counted else []
+        match = re.search(r"\(([\d,]+) entr", line.text)
+        points += [Point(f"The workspace was listed: {match[1]} entries.", (line.seq,))] if match else []
     return points[:3]
 
 
@@ -50,62 +50,67 @@ def _details(lines: Sequence[Line]) -> list[Point]:
     for line in lines:
         if line.role != "assistant":
             continue
-        said = _NOTE.sub("", line.text.partition(" -> calls ")[0])
-        points += [Point(one, (line.seq,)) for one in _sentences(said)]
+        text = _NOTE.sub("", line.text.partition(" -> calls ")[0])
+        points += [Point(sentence, (line.seq,)) for sentence in _sentences(text)]
     return points
 
 
 def _sentences(text: str) -> list[str]:
-    plain = [re.sub(r"^[-*\d.]+ |\*\*", "", one).strip() for one in text.splitlines()]
+    plain_lines = [re.sub(r"^[-*\d.]+ |\*\*", "", line).strip() for line in text.splitlines()]
     parts = [
-        part for one in plain if not one.startswith("|") for part in re.split(r"(?<=[.;])\s+(?=[A-Z])", one)
+        part
+        for line in plain_lines
+        if not line.startswith("|")
+        for part in re.split(r"(?<=[.;])\s+(?=[A-Z])", line)
     ]
     return [_shorten(part) for part in parts if len(part) > 30 and _DETAIL.search(part)]  # noqa: PLR2004 - too short to tell
 
 
 def _completed(lines: Sequence[Line]) -> list[Point]:
-    read = [line for line in lines if line.role == "tool" and line.text.startswith("read_file ")]
+    reads = [line for line in lines if line.role == "tool" and line.text.startswith("read_file ")]
     points: list[Point] = []
-    if read and not any(_is_change(line) for line in lines):
-        names = list(dict.fromkeys(line.text.split()[1].rstrip(":") for line in read))
-        more = f" and {len(names) - 4} more" if len(names) > 4 else ""  # noqa: PLR2004 - names that fit a line
-        told = f"Read {len(names)} files: {', '.join(names[:4])}{more}."
-        points.append(Point(told, tuple(line.seq for line in read[:4])))
+    if reads and not any(_is_change(line) for line in lines):
+        names = list(dict.fromkeys(line.text.split()[1].rstrip(":") for line in reads))
+        rest = f" and {len(names) - 4} more" if len(names) > 4 else ""  # noqa: PLR2004 - names that fit a line
+        text = f"Read {len(names)} files: {', '.join(names[:4])}{rest}."
+        points.append(Point(text, tuple(line.seq for line in reads[:4])))
     changed: dict[str, Point] = {}
     for line in lines:
-        done = re.search(r"((?:Wrote|Edited) [^\n]+)", line.text) if _is_change(line) else None
-        if done:
-            changed[line.text.split()[1]] = Point(_shorten(done[1]), (line.seq,))
+        match = re.search(r"((?:Wrote|Edited) [^\n]+)", line.text) if _is_change(line) else None
+        if match:
+            changed[line.text.split()[1]] = Point(_shorten(match[1]), (line.seq,))
     return [*points, *changed.values(), *_runs(lines)[-1:]]
 
 
 def _runs(lines: Sequence[Line]) -> list[Point]:
     points = []
     for line in _tool_lines(lines, "run_command"):
-        ran, verdict = _TEST_COUNT.search(line.text), _VERDICT.search(line.text)
-        if ran and verdict:
-            points.append(Point(f"Test run: {ran[1]} tests, {verdict[1]}.", (line.seq,)))
+        test_count, verdict = _TEST_COUNT.search(line.text), _VERDICT.search(line.text)
+        if test_count and verdict:
+            points.append(Point(f"Test run: {test_count[1]} tests, {verdict[1]}.", (line.seq,)))
     return points
 
 
 def _issues(lines: Sequence[Line]) -> list[Point]:
     points = [
-        Point(f"Not allowed by the user: {_first_line(one)}", (one.seq,)) for one in lines if _is_denied(one)
+        Point(f"Not allowed by the user: {_first_line(line)}", (line.seq,))
+        for line in lines
+        if _is_denied(line)
     ]
-    failed = [one for one in lines if one.role == "tool" and " FAILED: " in one.text.split("\n", 1)[0]]
+    failed = [line for line in lines if line.role == "tool" and " FAILED: " in line.text.split("\n", 1)[0]]
     points += [
-        Point(f"Failed: {_first_line(one)}", (one.seq,))
-        for one in failed
-        if not one.text.startswith("run_command") and not _is_denied(one)
+        Point(f"Failed: {_first_line(line)}", (line.seq,))
+        for line in failed
+        if not line.text.startswith("run_command") and not _is_denied(line)
     ]
     runs = _runs(lines)
     if runs:
         verb = "The newest test run passed" if ", OK." in runs[-1].text else "The newest test run fails"
         points.append(Point(f"{verb}. {runs[-1].text}", runs[-1].sources))
     names = {
-        name: one.seq
-        for one in _tool_lines(lines, "run_command")
-        for name in re.findall(r"FAIL: (\w+)", one.text)
+        name: line.seq
+        for line in _tool_lines(lines, "run_command")
+        for name in re.findall(r"FAIL: (\w+)", line.text)
     }
     if runs and ", OK." not in runs[-1].text:
         points += [Point(f"Failing test: {name}.", (seq,)) for name, seq in names.items()]
@@ -113,17 +118,17 @@ def _issues(lines: Sequence[Line]) -> list[Point]:
 
 
 def _todo(lines: Sequence[Line]) -> list[Point]:
-    asked = [line for line in lines if line.role == "user"]
+    requests = [line for line in lines if line.role == "user"]
     notes = [(line.seq, _NOTE.search(line.text)) for line in lines if line.role == "assistant"]
-    placed = [(seq, found) for seq, found in notes if found and found[1]]
+    position_notes = [(seq, note) for seq, note in notes if note and note[1]]
     points = [
-        Point(f"Newest request in this record: {_shorten(line.text)}", (line.seq,)) for line in asked[-1:]
+        Point(f"Newest request in this record: {_shorten(line.text)}", (line.seq,)) for line in requests[-1:]
     ]
-    if placed:
-        seq, found = placed[-1]
-        ended = found[2] == found[3]
-        state = "it is answered" if ended else f"step {int(found[2]) + 1} is next"
-        points.append(Point(f"Place in the demo's script: {found[0].strip('_')}; {state}.", (seq,)))
+    if position_notes:
+        seq, note = position_notes[-1]
+        is_finished = note[2] == note[3]
+        state = "it is answered" if is_finished else f"step {int(note[2]) + 1} is next"
+        points.append(Point(f"Place in the demo's script: {note[0].strip('_')}; {state}.", (seq,)))
     return points
 
 

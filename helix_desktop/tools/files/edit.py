@@ -1,4 +1,4 @@
-"""Writing and editing files, each change asked for with its exact diff."""
+"""Tools that write and edit files; each change is approved with its exact diff."""
 
 from __future__ import annotations
 

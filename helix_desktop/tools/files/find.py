@@ -85,9 +85,9 @@ def _list_matches(output: bytes, regex: re.Pattern[str], folder: str, pattern: s
     where = folder or "the workspace"
     if not matches:
         return f"No file matches {pattern!r} in {where}; files ignored by git are not looked at.\n"
-    shown = [
+    paths = [
         escape_hidden_name("/".join(part for part in (folder, name) if part)) for name in matches[:_MAX_FILES]
     ]
-    omitted = len(matches) - len(shown)
+    omitted = len(matches) - len(paths)
     more = [f"(… {omitted:,} more files; narrow the pattern or the path)"] if omitted else []
-    return "\n".join([f"{len(matches):,} file{'s' * (len(matches) != 1)}:", *shown, *more]) + "\n"
+    return "\n".join([f"{len(matches):,} file{'s' * (len(matches) != 1)}:", *paths, *more]) + "\n"

@@ -40,7 +40,7 @@ class ReadFileArguments(Arguments, frozen=True):
 
 
 class ReadFile(UnguardedTool[ReadFileArguments]):
-    """Gives a file's exact bytes, or a range of its lines."""
+    """Returns a file's exact bytes, or a range of its lines."""
 
     name = "read_file"
     arguments_type = ReadFileArguments

@@ -24,7 +24,7 @@ _CAP = 16 * 1024 * 1024
 
 
 def find_ripgrep() -> Path | None:
-    """The ripgrep that came with the program (frozen or in its environment), else the system's, else None."""
+    """Return the bundled ripgrep (of a frozen program or its environment), else the system's, else None."""
     folders = [Path(sys.executable).parent, Path(sysconfig.get_path("scripts"))]
     frozen = getattr(sys, "_MEIPASS", "")
     if frozen:

@@ -1,4 +1,4 @@
-"""A workspace's temporary folder: what its commands see as `$TMPDIR` as long as the workspace is open."""
+"""A workspace's temporary folder, `$TMPDIR` for its commands while the workspace is open."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ _LOCK = ".lock"
 
 
 def temporary_base() -> Path:
-    """Where the temporary folders of all workspaces lie; it is this user's alone, once it is there."""
+    """Return the parent of all workspaces' temporary folders; it is private to this user."""
     user = os.getuid() if hasattr(os, "getuid") else "user"  # Windows' folder is each user's own
     return Path(os.path.realpath(tempfile.gettempdir()), f"helix-desktop-{user}")
 
 
 class ScratchDir:
-    """Made when it is first needed, removed with this object or at the end of the process.
+    """A temporary folder, created on first use, removed with this object or when the process ends.
 
-    What a process left that was killed is removed when the next folder is made.
+    The folders of killed processes are removed when the next one is created.
     """
 
     def __init__(self, base: Path | None = None) -> None:
-        """`base` is the folder to make it in; by default that of all workspaces."""
+        """Create it in `base`; by default in that of all workspaces."""
         self._base = base
         self._path: Path | None = None
 
     def folder(self) -> Path:
-        """The folder, links resolved; blocks. Raises OSError."""
+        """Return the folder, links resolved; blocks. Raises OSError."""
         if self._path is None or not self._path.is_dir():
             base = _private(self._base or temporary_base())
             _remove_abandoned(base)
@@ -46,12 +46,12 @@ class ScratchDir:
         return self._path
 
     def new_file(self) -> Path:
-        """A name for a file in it that is not taken; blocks. Raises OSError."""
+        """Return an unused path for a file in it; blocks. Raises OSError."""
         return self.folder() / f"output-{secrets.token_hex(4)}.txt"
 
 
 def _private(base: Path) -> Path:
-    """The folder if it is this user's alone, else a new one: in a shared folder others could own its name."""
+    """Return the folder if only this user has access, else a new one: others could own its name."""
     base.mkdir(mode=0o700, parents=True, exist_ok=True)
     base_stat = base.lstat()
     is_private = not hasattr(os, "getuid") or (
@@ -63,7 +63,7 @@ def _private(base: Path) -> Path:
 
 
 def _remove_abandoned(base: Path) -> None:
-    """Remove the folders that no process holds."""
+    """Remove the folders that no process has locked."""
     for path in base.iterdir():
         if path.is_dir() and not path.is_symlink():
             lock = FileLock(_lock_of(path))

@@ -1,4 +1,4 @@
-"""Where on this machine secrets lie, and the doors through which a command could leave its sandbox."""
+"""The paths of secrets on this machine, and of sockets through which a command could leave its sandbox."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ _ESCAPE_SOCKETS = ("/run", "/var/run", "/var/lib/docker", "/var/spool/cron", "/v
 
 
 def secret_paths(home: Path) -> tuple[Path, ...]:
-    """Files and folders below `home` that hold secrets, those that are there, links resolved."""
+    """Return the existing files and folders below `home` that hold secrets, links resolved."""
     return existing_paths(home / name for name in _HOME)
 
 
 def escape_sockets() -> tuple[Path, ...]:
-    """Folders through which other programs are reached, those that are there, links resolved."""
+    """Return the existing folders with sockets of other programs, links resolved."""
     return existing_paths(Path(name) for name in _ESCAPE_SOCKETS)
 
 
 def existing_paths(paths: Iterable[Path]) -> tuple[Path, ...]:
-    """Those of some paths that are there, links resolved, each once."""
+    """Return the paths that exist, links resolved, without duplicates."""
     resolved = (Path(os.path.realpath(path)) for path in paths if os.path.lexists(path))
     return tuple(dict.fromkeys(path for path in resolved if path.exists()))

@@ -32,7 +32,7 @@ _CHARSET = re.compile(r"charset=[\"']?([\w.:-]+)", re.IGNORECASE)
 _SNIFF = 2_048
 
 Resolve = Callable[[str, int], Awaitable[Sequence[str]]]
-"""The numeric addresses of a host, for a port. Raises OSError."""
+"""Return the numeric addresses of a host, for a port. Raises OSError."""
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ class HttpReply:
 
 
 class Fetcher(Protocol):
-    """Asks one machine for one page; follows nothing, sends nothing that identifies the user."""
+    """Fetches one page from one machine; follows no redirects, sends nothing that identifies the user."""
 
     async def get(self, url: str, address: str, max_bytes: int) -> HttpReply:
-        """The reply of the machine at a numeric address. Raises OSError with words for people."""
+        """Return the reply of the machine at a numeric address. Raises OSError with a text for users."""
         ...
 
 
@@ -61,7 +61,7 @@ class FetchUrlArguments(Arguments, frozen=True):
 
 
 class FetchUrl(Tool[FetchUrlArguments]):
-    """Gives a page as text."""
+    """Fetches a page and returns it as text."""
 
     name = "fetch_url"
     arguments_type = FetchUrlArguments
@@ -113,7 +113,7 @@ class FetchUrl(Tool[FetchUrlArguments]):
             )
 
     async def _fetch_following_redirects(self, address: CheckedUrl) -> tuple[CheckedUrl, HttpReply]:
-        """The page, behind redirects on the host that was approved."""
+        """Fetch a page, following redirects on the approved host."""
         for _ in range(_MAX_REDIRECTS + 1):
             reply = await self._fetch(address)
             location = reply.headers.get("location", "")

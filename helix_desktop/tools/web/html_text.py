@@ -1,4 +1,4 @@
-"""Web pages as plain text: what a reader sees, with headings, lists, links and code kept apart."""
+"""Convert HTML to plain text: visible text with headings, lists, links and code blocks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _GAPS = re.compile(r"\n{3,}")
 
 
 def html_to_text(html: str) -> str:
-    """The words of a page; what is broken in it is read as far as it goes, in linear time."""
+    """Return the text of a page in linear time; malformed markup is read as far as possible."""
     reader = _Reader()
     for tag, attributes, words in _tokenize(html):
         if words:
@@ -39,7 +39,7 @@ def html_to_text(html: str) -> str:
 
 
 def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
-    """Tags with their attributes, and the words between them.
+    """Yield (tag, attributes, "") for each tag and ("", "", text) for the text between tags.
 
     The standard library's parser takes quadratic time on tags that are never closed.
     """
@@ -70,7 +70,7 @@ def _tokenize(html: str) -> Iterator[tuple[str, str, str]]:
 
 
 def _end_of(html: str, begin: int, close: int) -> int:
-    """Return where a tag ends: at the first bracket outside quotes, at the page's end where there is none."""
+    """Return the offset of a tag's end: the first bracket outside quotes, or the end of the page."""
     for _ in range(_MAX_BRACKETS):
         text = html[begin:close]
         if text.count('"') % 2 == 0:
@@ -84,13 +84,13 @@ def _end_of(html: str, begin: int, close: int) -> int:
 
 
 def _skip_element(html: str, tag: str, offset: int) -> int:
-    """Behind the end of what nobody sees; the end of the page when it is never closed."""
+    """Return the offset after a hidden element; the end of the page if it is never closed."""
     match = re.compile(f"</{tag}[^>]{{0,100}}>", re.IGNORECASE).search(html, offset)
     return match.end() if match else len(html)
 
 
 class _Reader:
-    """Collects words as tags come; unclosed tags do no harm."""
+    """Collects text tag by tag; tolerates unclosed tags."""
 
     def __init__(self) -> None:
         self._title = ""
@@ -102,14 +102,14 @@ class _Reader:
         self._fresh = True  # whether the line is empty so far
 
     def text(self) -> str:
-        """Everything read, with at most one empty line in a row."""
+        """Return the collected text, with at most one empty line in a row."""
         lines = (line.rstrip() for line in "".join(self._out).split("\n"))
         body = _GAPS.sub("\n\n", "\n".join(lines)).strip("\n")
         title = _SPACES.sub(" ", self._title).strip()
         return f"{title}\n\n{body}\n" if title else f"{body}\n"
 
     def open_tag(self, tag: str, attributes: str) -> None:
-        """A tag opens."""
+        """Handle an opening tag."""
         self._in_title = tag == "title"
         if tag in _BLOCKS:
             self._break(blank_line=tag in _SEPARATED_TAGS)
@@ -129,7 +129,7 @@ class _Reader:
                 self._image(_attribute("alt", attributes).strip())
 
     def close_tag(self, tag: str) -> None:
-        """A tag closes."""
+        """Handle a closing tag."""
         self._in_title = False
         if tag == "pre":
             self._write("```" if self._fresh else "\n```")
@@ -142,7 +142,7 @@ class _Reader:
             self._break(blank_line=tag in _SEPARATED_TAGS)
 
     def add_text(self, data: str) -> None:
-        """Words between tags."""
+        """Handle text between tags."""
         if self._in_title:
             self._title = self._title or data
         elif self._pre:
@@ -180,7 +180,7 @@ class _Reader:
 
 
 def _attribute(name: str, attributes: str) -> str:
-    """The value of an attribute; empty when it is not there."""
+    """Return the value of an attribute; empty if it is missing."""
     match = re.search(
         rf"""(?:^|\s){name}\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))""", attributes, re.IGNORECASE
     )

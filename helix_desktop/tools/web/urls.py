@@ -1,4 +1,4 @@
-"""Addresses on the web: which may be fetched, and which machines may be spoken to."""
+"""Validate URLs to fetch, and the addresses of the machines behind them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIX = "Give a whole address such as https://example.org/page."
 
 @dataclass(frozen=True)
 class CheckedUrl:
-    """A checked address: `host` in ASCII and small letters, so that look-alikes are seen as what they are."""
+    """A valid URL; `host` is in ASCII and lower case, so that look-alikes are visible."""
 
     url: str
     scheme: str
@@ -26,7 +26,7 @@ class CheckedUrl:
 
 
 def parse_url(url: str) -> CheckedUrl:
-    """An address as it was written. Raises ToolError for every kind that is not fetched."""
+    """Parse a URL. Raises ToolError if it is invalid, or of a kind that is not fetched."""
     if len(url) > _MAX_LENGTH or any(sign.isspace() for sign in url) or first_hidden(url):
         raise ToolError(
             "The address was refused: it is too long, or holds spaces or invisible signs.", fix=_FIX
@@ -51,12 +51,12 @@ def parse_url(url: str) -> CheckedUrl:
 
 
 def resolve_redirect(base: CheckedUrl, location: str) -> CheckedUrl:
-    """Where a redirect leads. Raises ToolError."""
+    """Return the target of a redirect. Raises ToolError."""
     return parse_url(urljoin(base.url, location))
 
 
 def is_public(address: str) -> bool:
-    """Whether a numeric address belongs to the open internet, also the one that another is wrapped around."""
+    """Return True if a numeric address, and any IPv4 address embedded in it, is on the public internet."""
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
