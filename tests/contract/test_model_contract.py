@@ -1,4 +1,4 @@
-"""A streaming model over HTTP keeps the promises of every model, in each dialect."""
+"""Every streaming HTTP model passes the model contract, in each dialect."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from tests.support.model_servers.chat_server import (
 from tests.support.model_servers.dialects import DIALECTS, DialectCase
 
 
-def answers(dialect: DialectCase) -> Script:
-    """Look first, when there is a tool to look with; then speak."""
+def scripted_reply(dialect: DialectCase) -> Script:
+    """Call the tool first if there is one, then answer."""
 
     def answer(request: dict[str, Any]) -> Reply:
         thought = (Reasoning("Let me think. "), Reasoning("So."), OpaqueReasoning("seal"))
@@ -42,13 +42,13 @@ def answers(dialect: DialectCase) -> Script:
 
 
 class Flaky:
-    """Cuts the first streams short, and answers from then on."""
+    """Cuts the first streams short, then answers."""
 
     def __init__(self, answer: Script) -> None:
         self.cuts, self.answer = 2, answer
 
     def __call__(self, request: dict[str, Any]) -> Any:
-        """Cut twice, then answer."""
+        """Cut two streams, then answer."""
         self.cuts -= 1
         return StreamedReply(Text("A rea"), Disconnect()) if self.cuts >= 0 else self.answer(request)
 
@@ -58,14 +58,14 @@ async def _no_wait(_seconds: float, _skip: asyncio.Event) -> None:
 
 
 class TestDialects(ModelContract):
-    """Against a server without faults, and one that cuts its first streams."""
+    """Runs against a server without faults and one that cuts its first streams."""
 
     @pytest.fixture(
         params=product(DIALECTS, ("steady", "flaky")), ids=lambda pair: f"{pair[0].name}-{pair[1]}"
     )
     async def model(self, request: pytest.FixtureRequest) -> AsyncIterator[Model]:
-        dialect, habit = request.param
-        script = Flaky(answers(dialect)) if habit == "flaky" else answers(dialect)
+        dialect, dialect_class = request.param
+        script = Flaky(scripted_reply(dialect)) if dialect_class == "flaky" else scripted_reply(dialect)
         http = HttpClient()
         async with ChatServer(script, wire_format=dialect.wire_format) as server:
             yield dialect.model(server, http, RetryPolicy(pause=_no_wait), ModelInfo("local", "small"))

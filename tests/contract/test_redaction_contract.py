@@ -1,4 +1,4 @@
-"""What every store must do to forget, run on the durable one and on its twin."""
+"""What every store must do to redact, run on the durable store and on its in-memory twin."""
 
 from __future__ import annotations
 
@@ -39,61 +39,61 @@ MARK = "[FORGOTTEN 2025-06-15]"
 
 @pytest.fixture(params=["leveldb", "memory"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    made: Store
+    opened: Store
     if request.param == "leveldb":
-        made = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+        opened = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
     else:
-        made = MemoryStore(TickingClock())
-    yield made
-    await made.close()
+        opened = MemoryStore(TickingClock())
+    yield opened
+    await opened.close()
 
 
 def output(seq: int, data: bytes, text: str = "shown", **fields: object) -> RecordedEvent:
-    """A tool's answer that names the digest of `data` and shows `text`."""
+    """Return a tool answer that names the digest of `data` and shows `text`."""
     fact = ToolAnswered(f"call-{seq}", "shell", text, digest_of(data), len(data), 10, 5, **fields)  # type: ignore[arg-type]  # any field of the event
     return RecordedEvent(seq, START_MS + seq, fact)
 
 
 def fold(seq: int, index: bytes) -> RecordedEvent:
-    """A fold whose index entry is `index`."""
+    """Return a fold whose index entry is `index`."""
     text = f"[Folded steps] {bare_marker(digest_of(index))} all of it"
     return RecordedEvent(seq, START_MS + seq, FoldMade(0, seq - 1, text, 9, digest_of(index), 1, 2, 3))
 
 
-def at(seq: int, event: Event) -> RecordedEvent:
-    """An event in its place."""
+def recorded_at(seq: int, event: Event) -> RecordedEvent:
+    """Return the event with its sequence number."""
     return RecordedEvent(seq, START_MS + seq, event)
 
 
-async def test_a_text_is_found_everywhere_and_nothing_changes_before_the_word(store: Store) -> None:
-    holding, clean = f"key={SECRET}\n".encode(), b"clean"
+async def test_a_preview_finds_the_text_everywhere_and_changes_nothing(store: Store) -> None:
+    leaky, clean = f"key={SECRET}\n".encode(), b"clean"
     marked = msgspec.structs.replace(make_content(clean), target=f"curl -H {SECRET}")
     line = make_summary("s", title=f"about {SECRET}")
-    said = UserSpoke(f"use {SECRET}, please", 3)
+    message = UserSpoke(f"use {SECRET}, please", 3)
     await store.commit(
         "s",
-        [at(1, said), output(2, holding), output(3, clean)],
-        [make_content(holding), marked],
+        [recorded_at(1, message), output(2, leaky), output(3, clean)],
+        [make_content(leaky), marked],
         summary=line,
     )
     await store.save_draft("t", f"and {SECRET}")
-    finds = await store.redaction.preview(RedactionRequest(SECRET))
-    assert [one.digest for one in finds.contents] == [digest_of(holding)]
-    assert finds.labels == (digest_of(clean),)
-    assert [(one.session, one.seq) for one in finds.events] == [("s", 1)]
-    assert (finds.titles, finds.drafts, finds.sessions) == (("s",), ("t",), ("s", "t"))
-    assert finds.summary_lines[0] == "1 cached output: removed for good"
-    assert await store.get(digest_of(holding)) == holding
-    assert (await store.events("s"))[0].event == said
+    matches = await store.redaction.preview(RedactionRequest(SECRET))
+    assert [content.digest for content in matches.contents] == [digest_of(leaky)]
+    assert matches.labels == (digest_of(clean),)
+    assert [(event.session, event.seq) for event in matches.events] == [("s", 1)]
+    assert (matches.titles, matches.drafts, matches.sessions) == (("s",), ("t",), ("s", "t"))
+    assert matches.summary_lines[0] == "1 cached output: removed for good"
+    assert await store.get(digest_of(leaky)) == leaky
+    assert (await store.events("s"))[0].event == message
 
 
-async def test_on_the_word_it_is_gone_from_everything_and_a_mark_stands_there(store: Store) -> None:
-    holding, clean = f"key={SECRET}\n".encode(), b"clean"
+async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: Store) -> None:
+    leaky, clean = f"key={SECRET}\n".encode(), b"clean"
     marked = msgspec.structs.replace(make_content(clean), target=f"curl -H {SECRET}", first_line=SECRET)
     await store.commit(
         "s",
-        [at(1, UserSpoke(f"use {SECRET}!", 3)), output(2, holding, f"key={SECRET}"), output(3, clean)],
-        [make_content(holding), marked],
+        [recorded_at(1, UserSpoke(f"use {SECRET}!", 3)), output(2, leaky, f"key={SECRET}"), output(3, clean)],
+        [make_content(leaky), marked],
         summary=make_summary("s", title=f"about {SECRET}"),
     )
     attached = Attachment(digest_of(clean), "notes", f"see {SECRET}", 3, 10)
@@ -101,7 +101,7 @@ async def test_on_the_word_it_is_gone_from_everything_and_a_mark_stands_there(st
     preview = await store.redaction.preview(RedactionRequest(SECRET))
     assert await store.redaction.redact(RedactionRequest(SECRET)) == preview
     assert (await store.redaction.preview(RedactionRequest(SECRET))).is_empty
-    first, second, third = (one.event for one in await store.events("s"))
+    first, second, third = (event.event for event in await store.events("s"))
     assert isinstance(first, UserSpoke)
     assert first.text == f"use {MARK}!"
     assert isinstance(second, ToolAnswered)
@@ -117,33 +117,35 @@ async def test_on_the_word_it_is_gone_from_everything_and_a_mark_stands_there(st
     assert (totals.entries, totals.size) == (1, len(clean))
 
 
-async def test_a_text_goes_in_every_form_that_machines_write_it_in(store: Store) -> None:
+async def test_a_text_is_redacted_in_every_encoding_machines_use(store: Store) -> None:
     odd = f'{SECRET} "ä"/?'
-    held = [
+    leaky = [
         b64encode(f"user:{odd}:x".encode()),
         f"GET /?key={quote(odd, safe='')}&q=1".encode(),
         json.dumps({"arguments": json.dumps({"key": odd})}).encode(),
     ]
-    said = f"Authorization: Basic {b64encode(odd.encode()).decode()} and key={quote_plus(odd)}"
-    await store.commit("s", [at(1, UserSpoke(said, 3))], [make_content(one) for one in [*held, b"clean"]])
+    message = f"Authorization: Basic {b64encode(odd.encode()).decode()} and key={quote_plus(odd)}"
+    await store.commit(
+        "s", [recorded_at(1, UserSpoke(message, 3))], [make_content(data) for data in [*leaky, b"clean"]]
+    )
     await store.redaction.redact(RedactionRequest(odd))
     assert (await store.totals()).entries == 1
-    (event,) = (one.event for one in await store.events("s"))
+    (event,) = (event.event for event in await store.events("s"))
     assert isinstance(event, UserSpoke)
     assert event.text == f"Authorization: Basic {MARK} and key={MARK}"
 
 
-async def test_a_forgotten_content_says_so_and_does_not_come_back_by_itself(store: Store) -> None:
-    holding = f"key={SECRET}\n".encode()
-    digest = digest_of(holding)
-    await store.commit("s", [output(1, holding)], [make_content(holding)])
+async def test_redacted_content_raises_and_does_not_come_back(store: Store) -> None:
+    leaky = f"key={SECRET}\n".encode()
+    digest = digest_of(leaky)
+    await store.commit("s", [output(1, leaky)], [make_content(leaky)])
     assert await store.redaction.redacted_at(digest) == 0
     await store.redaction.redact(RedactionRequest(SECRET))
     assert await store.redaction.redacted_at(digest) > START_MS
-    for ask in (store.get, store.entry):
+    for read in (store.get, store.entry):
         with pytest.raises(ContentRedacted, match="forgotten on the person's word on 2025-06-15"):
-            await ask(digest)
-    await store.commit("s", [output(2, holding)], [make_content(holding)], recalls=[digest])
+            await read(digest)
+    await store.commit("s", [output(2, leaky)], [make_content(leaky)], recalls=[digest])
     with pytest.raises(ContentRedacted):
         await store.get(digest)
     assert (await store.totals()).entries == 0
@@ -152,22 +154,22 @@ async def test_a_forgotten_content_says_so_and_does_not_come_back_by_itself(stor
     assert not await store.redaction.lift(digest)
     with pytest.raises(ContentRedacted):
         await store.get(digest)
-    await store.commit("s", [output(3, holding)], [make_content(holding)])
-    assert await store.get(digest) == holding
+    await store.commit("s", [output(3, leaky)], [make_content(leaky)])
+    assert await store.get(digest) == leaky
     assert (await store.entry(digest)).references == 3
 
 
-async def test_the_way_back_stays_whole(store: Store) -> None:
-    far = b"far away"
-    first = f"head\n{digest_of(far)} e1 shell\ne2 user: my key is {SECRET}\n".encode()
+async def test_the_path_back_to_other_contents_stays_intact(store: Store) -> None:
+    remote = b"far away"
+    first = f"head\n{digest_of(remote)} e1 shell\ne2 user: my key is {SECRET}\n".encode()
     second = f"head\n{digest_of(first)} the index of everything before this one\ne3 user: go on".encode()
-    clean = f"head\n{digest_of(far)} e1 shell".encode()
-    log = [output(1, far), fold(2, first), fold(3, second), fold(4, clean)]
-    made = [make_content(far), *(make_content(one, kind="index") for one in (first, second, clean))]
-    await store.commit("s", log, made)
-    finds = await store.redaction.redact(RedactionRequest(SECRET))
-    assert {one.digest for one in finds.indexes} == {digest_of(first), digest_of(second)}
-    assert finds.contents == ()
+    clean = f"head\n{digest_of(remote)} e1 shell".encode()
+    log = [output(1, remote), fold(2, first), fold(3, second), fold(4, clean)]
+    contents = [make_content(remote), *(make_content(data, kind="index") for data in (first, second, clean))]
+    await store.commit("s", log, contents)
+    matches = await store.redaction.redact(RedactionRequest(SECRET))
+    assert {index.digest for index in matches.indexes} == {digest_of(first), digest_of(second)}
+    assert matches.contents == ()
     events = await store.events("s")
     assert events[3] == log[3]
     newest = events[2].event
@@ -175,78 +177,78 @@ async def test_the_way_back_stays_whole(store: Store) -> None:
     assert newest.text == f"[Folded steps] {bare_marker(newest.index)} all of it"
     chain = (await store.get(newest.index)).decode()
     assert digest_of(first) not in chain
-    former = chain.splitlines()[1].split()[0]
-    assert f"my key is {MARK}" in (await store.get(former)).decode()
-    assert digest_of(far) in (await store.get(former)).decode()
+    old_digest = chain.splitlines()[1].split()[0]
+    assert f"my key is {MARK}" in (await store.get(old_digest)).decode()
+    assert digest_of(remote) in (await store.get(old_digest)).decode()
     with pytest.raises(ContentRedacted, match=newest.index):
         await store.get(digest_of(second))
     for recorded in events:
         for digest in digests_in(recorded.event):
             references = await store.retention.references(digest)
-            assert recorded.seq in [one.seq for one in references]
+            assert recorded.seq in [reference.seq for reference in references]
             assert (await store.entry(digest)).references == len(references)
     assert await store.retention.references(digest_of(first)) == []
     assert (await store.entry(newest.index)).kind == "index"
 
 
-async def test_json_that_holds_it_stays_json(store: Store) -> None:
+async def test_json_with_the_text_stays_valid_json(store: Store) -> None:
     call = ToolCall("c", "shell", f'{{"command": "login {ESCAPED}", "n": 1}}')
     verbatim = {"content": [{"text": f"I use {SECRET}"}], SECRET: 1}
-    await store.commit("s", [at(1, AssistantSpoke("ok", "m", 3, (call,), verbatim=verbatim))])
+    await store.commit("s", [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,), verbatim=verbatim))])
     assert not (await store.redaction.redact(RedactionRequest(SECRET))).is_empty
-    spoke = (await store.events("s"))[0].event
-    assert isinstance(spoke, AssistantSpoke)
-    assert msgspec.json.decode(spoke.calls[0].arguments) == {"command": f"login {MARK}", "n": 1}
-    assert spoke.verbatim == {"content": [{"text": f"I use {MARK}"}], MARK: 1}
+    event = (await store.events("s"))[0].event
+    assert isinstance(event, AssistantSpoke)
+    assert msgspec.json.decode(event.calls[0].arguments) == {"command": f"login {MARK}", "n": 1}
+    assert event.verbatim == {"content": [{"text": f"I use {MARK}"}], MARK: 1}
 
 
-async def test_a_text_over_the_signs_of_json_leaves_json(store: Store) -> None:
+async def test_a_text_that_spans_json_syntax_drops_the_json(store: Store) -> None:
     call = ToolCall("c", "shell", '{"command": "ls", "key": "abcdef"}')
-    await store.commit("s", [at(1, AssistantSpoke("ok", "m", 3, (call,)))])
+    await store.commit("s", [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,)))])
     await store.redaction.redact(RedactionRequest('"ls", "key"'))
-    spoke = (await store.events("s"))[0].event
-    assert isinstance(spoke, AssistantSpoke)
-    assert msgspec.json.decode(spoke.calls[0].arguments) == {"forgotten": MARK}
+    event = (await store.events("s"))[0].event
+    assert isinstance(event, AssistantSpoke)
+    assert msgspec.json.decode(event.calls[0].arguments) == {"forgotten": MARK}
 
 
-async def test_a_chosen_content_goes_with_all_that_it_was_shown_as(store: Store) -> None:
+async def test_a_selected_content_is_redacted_in_all_its_forms(store: Store) -> None:
     data, large = b"the whole output", "x" * 50
     digest, argument = digest_of(data), digest_of(large.encode())
     short = MaskedCall("c", f'{{"path": "a", "text": "[CACHED] {argument}"}}', (argument,), (50,))
     call = ToolCall("c", "write_file", f'{{"path": "a", "text": "{large}"}}')
     log = [
         output(1, data, "the whole output", first_line="the whole"),
-        at(2, FormChosen(1, "compact", "an extract of it", 3, asked="extract")),
-        at(3, UserSpoke("see", 1, (Attachment(digest, "shell", "the whole output", 3, 9),))),
+        recorded_at(2, FormChosen(1, "compact", "an extract of it", 3, asked="extract")),
+        recorded_at(3, UserSpoke("see", 1, (Attachment(digest, "shell", "the whole output", 3, 9),))),
         output(4, data, "lines of it", recalled=digest),
-        at(5, AssistantSpoke("ok", "m", 3, (call,), verbatim={"a": large}, short=(short,))),
-        at(6, UserSpoke("untouched", 1)),
+        recorded_at(5, AssistantSpoke("ok", "m", 3, (call,), verbatim={"a": large}, short=(short,))),
+        recorded_at(6, UserSpoke("untouched", 1)),
     ]
     await store.commit("s", log, [make_content(data), Content(argument, large.encode(), kind="argument")])
-    finds = await store.redaction.redact(RedactionRequest(digests=(digest, argument)))
-    assert [one.seq for one in finds.events] == [1, 2, 3, 4, 5]
+    matches = await store.redaction.redact(RedactionRequest(digests=(digest, argument)))
+    assert [event.seq for event in matches.events] == [1, 2, 3, 4, 5]
     events = await store.events("s")
     assert events[5] == log[5]
     plain = msgspec.json.encode(events).decode()
-    for words in ("the whole", "extract of", "lines of", large):
-        assert words not in plain
-    spoke = events[4].event
-    assert isinstance(spoke, AssistantSpoke)
-    assert spoke.calls[0].arguments == short.arguments
+    for text in ("the whole", "extract of", "lines of", large):
+        assert text not in plain
+    event = events[4].event
+    assert isinstance(event, AssistantSpoke)
+    assert event.calls[0].arguments == short.arguments
 
 
 @pytest.mark.parametrize("text", ["abc", " ab ", "FORGOTTEN"])
-async def test_what_cannot_be_forgotten_is_refused(store: Store, text: str) -> None:
+async def test_what_cannot_be_redacted_is_refused(store: Store, text: str) -> None:
     with pytest.raises(InvalidInput):
         await store.redaction.preview(RedactionRequest(text))
 
 
-async def test_nothing_named_is_refused(store: Store) -> None:
+async def test_a_request_without_targets_is_refused(store: Store) -> None:
     with pytest.raises(InvalidInput):
         await store.redaction.redact(RedactionRequest())
 
 
-async def test_what_stands_nowhere_changes_nothing(store: Store) -> None:
+async def test_a_text_without_matches_changes_nothing(store: Store) -> None:
     await store.commit("s", [output(1, b"one")], [make_content(b"one")])
     assert (await store.redaction.redact(RedactionRequest("nowhere at all"))).is_empty
     assert await store.events("s") == [output(1, b"one")]

@@ -1,4 +1,4 @@
-"""What every store must do about what stays and what goes, run on the durable one and on its twin."""
+"""What every store must do about retention, run on the durable store and on its in-memory twin."""
 
 from __future__ import annotations
 
@@ -36,37 +36,37 @@ def clock() -> TickingClock:
 
 @pytest.fixture(params=["leveldb", "memory", "socket"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path, clock: TickingClock) -> AsyncIterator[Store]:
-    made: Store
+    opened: Store
     owner: Store | None = None
     if request.param == "leveldb":
-        made = await LevelDbStore.open(tmp_path / "store", WORKSPACE, clock)
+        opened = await LevelDbStore.open(tmp_path / "store", WORKSPACE, clock)
     elif request.param == "socket":
         owner = await SharedStore.open(tmp_path / "store", WORKSPACE, clock)
-        made = await connect(tmp_path / "store", WORKSPACE)
+        opened = await connect(tmp_path / "store", WORKSPACE)
     else:
-        made = MemoryStore(clock)
-    yield made
-    await made.close()
+        opened = MemoryStore(clock)
+    yield opened
+    await opened.close()
     if owner is not None:
         await owner.close()
 
 
-async def listed(store: Store) -> set[str]:
-    return {one.digest for one in (await store.page()).entries}
+async def listed_digests(store: Store) -> set[str]:
+    return {entry.digest for entry in (await store.page()).entries}
 
 
 async def collect_all(store: Store) -> tuple[str, ...]:
     plan = await store.retention.plan(RetentionRule())
-    return (await store.retention.collect([one.digest for one in plan.to_trash])).digests
+    return (await store.retention.collect([entry.digest for entry in plan.to_trash])).digests
 
 
-async def test_references_lead_both_ways(store: Store) -> None:
-    one, two = make_content(b"one"), make_content(b"two")
+async def test_references_can_be_read_from_both_sides(store: Store) -> None:
+    first, two = make_content(b"one"), make_content(b"two")
     await store.commit(
-        "s", [tool_answer_event(1, b"one"), tool_answer_event(2, b"two", one.digest)], [one, two]
+        "s", [tool_answer_event(1, b"one"), tool_answer_event(2, b"two", first.digest)], [first, two]
     )
     await store.commit("t", [user_message_event(1), tool_answer_event(2, b"two")])
-    assert await store.retention.references(one.digest) == [
+    assert await store.retention.references(first.digest) == [
         ContentReference("s", 1),
         ContentReference("s", 2),
     ]
@@ -74,115 +74,115 @@ async def test_references_lead_both_ways(store: Store) -> None:
         ContentReference("s", 2),
         ContentReference("t", 2),
     ]
-    assert set(await store.retention.session_digests("s")) == {one.digest, two.digest}
+    assert set(await store.retention.session_digests("s")) == {first.digest, two.digest}
     assert await store.retention.session_digests("t") == [two.digest]
     assert await store.retention.session_digests("nobody") == []
     with pytest.raises(ValueError, match="SHA-256"):
         await store.retention.references("short")
 
 
-async def test_a_session_whose_name_begins_another_s_has_its_own_references(store: Store) -> None:
-    one = make_content(b"one")
-    await store.commit("s", [tool_answer_event(1, b"one")], [one])
+async def test_session_names_with_a_common_prefix_have_separate_references(store: Store) -> None:
+    content = make_content(b"one")
+    await store.commit("s", [tool_answer_event(1, b"one")], [content])
     await store.commit("s1", [user_message_event(1)])
     assert await store.retention.session_digests("s1") == []
 
 
-async def test_only_what_nobody_names_goes_and_only_after_its_grace(
+async def test_only_unreferenced_content_is_collected_and_only_after_its_grace_period(
     store: Store, clock: TickingClock
 ) -> None:
-    free, named, pinned = make_content(b"free"), make_content(b"named"), make_content(b"pinned")
-    await store.commit("s", [tool_answer_event(1, b"named")], [free, named, pinned])
+    free, referenced, pinned = make_content(b"free"), make_content(b"named"), make_content(b"pinned")
+    await store.commit("s", [tool_answer_event(1, b"named")], [free, referenced, pinned])
     await store.retention.pin(pinned.digest, True)
     assert (await store.retention.plan(RetentionRule())).to_trash == ()
     clock.now += DAY_MS
-    young = make_content(b"young")
-    await store.commit("s", contents=[young])
+    recent = make_content(b"young")
+    await store.commit("s", contents=[recent])
     plan = await store.retention.plan(RetentionRule())
-    assert [one.digest for one in plan.to_trash] == [free.digest]
+    assert [entry.digest for entry in plan.to_trash] == [free.digest]
     assert (plan.referenced.entries, plan.pinned.entries, plan.young.entries) == (1, 1, 1)
     assert plan.freed == (await store.entry(free.digest)).stored_size
-    everything = [one.digest for one in (free, named, pinned, young)]
-    swept = await store.retention.collect(everything)
-    assert swept.digests == (free.digest,)
-    assert await listed(store) == {named.digest, pinned.digest, young.digest}
+    everything = [content.digest for content in (free, referenced, pinned, recent)]
+    collected = await store.retention.collect(everything)
+    assert collected.digests == (free.digest,)
+    assert await listed_digests(store) == {referenced.digest, pinned.digest, recent.digest}
     await store.retention.pin(pinned.digest, False)
     assert await collect_all(store) == (pinned.digest,)
 
 
-async def test_what_a_draft_names_stays(store: Store, clock: TickingClock) -> None:
-    one = make_content(b"one")
-    await store.commit("s", contents=[one])
+async def test_content_referenced_by_a_draft_stays(store: Store, clock: TickingClock) -> None:
+    content = make_content(b"one")
+    await store.commit("s", contents=[content])
     clock.now += 2 * DAY_MS
     await collect_all(store)
-    await store.save_draft("s", "", (Attachment(one.digest, "lamp.png", "", 90, 3),))
+    await store.save_draft("s", "", (Attachment(content.digest, "lamp.png", "", 90, 3),))
     await store.retention.empty_trash()
-    assert await store.get(one.digest) == b"one"
-    await store.retention.restore([one.digest])
+    assert await store.get(content.digest) == b"one"
+    await store.retention.restore([content.digest])
     clock.now += 2 * DAY_MS
     assert (await store.retention.plan(RetentionRule())).referenced.entries == 1
-    assert (await store.retention.collect([one.digest])).digests == ()
+    assert (await store.retention.collect([content.digest])).digests == ()
 
     await store.save_draft("s", "")
-    assert await collect_all(store) == (one.digest,)
+    assert await collect_all(store) == (content.digest,)
 
 
-async def test_what_is_in_the_trash_can_be_read_and_comes_back_untouched(
-    store: Store, clock: TickingClock
-) -> None:
-    one = make_content(b"one")
-    await store.commit("s", contents=[one])
-    before = await store.entry(one.digest)
+async def test_trashed_content_can_be_read_and_restored_unchanged(store: Store, clock: TickingClock) -> None:
+    content = make_content(b"one")
+    await store.commit("s", contents=[content])
+    before = await store.entry(content.digest)
     clock.now += 2 * DAY_MS
     await collect_all(store)
     trash = await store.retention.trash()
-    assert [entry.digest for entry in trash.entries] == [one.digest]
-    assert await store.get(one.digest) == b"one"
-    assert await store.find(one.digest[:8]) == [one.digest]
-    assert (await store.page(prefix=one.digest[:8])).entries == ()
-    assert (await store.retention.restore([one.digest, one.digest])).digests == (one.digest,)
-    assert await listed(store) == {one.digest}
-    after = await store.entry(one.digest)
+    assert [entry.digest for entry in trash.entries] == [content.digest]
+    assert await store.get(content.digest) == b"one"
+    assert await store.find(content.digest[:8]) == [content.digest]
+    assert (await store.page(prefix=content.digest[:8])).entries == ()
+    assert (await store.retention.restore([content.digest, content.digest])).digests == (content.digest,)
+    assert await listed_digests(store) == {content.digest}
+    after = await store.entry(content.digest)
     assert msgspec.structs.replace(after, last_used=before.last_used) == before
     assert await collect_all(store) == ()
 
 
-@pytest.mark.parametrize("how", ["put", "named", "recalled", "pinned"])
-async def test_use_brings_back_from_the_trash(store: Store, clock: TickingClock, how: str) -> None:
-    one = make_content(b"one")
-    await store.commit("s", contents=[one])
+@pytest.mark.parametrize("usage", ["put", "named", "recalled", "pinned"])
+async def test_use_restores_from_the_trash(store: Store, clock: TickingClock, usage: str) -> None:
+    content = make_content(b"one")
+    await store.commit("s", contents=[content])
     clock.now += 2 * DAY_MS
     await collect_all(store)
-    if how == "put":
-        await store.commit("s", contents=[one])
-    elif how == "named":
+    if usage == "put":
+        await store.commit("s", contents=[content])
+    elif usage == "named":
         await store.commit("s", [tool_answer_event(1, b"one")])
-    elif how == "recalled":
-        await store.commit("s", recalls=[one.digest])
+    elif usage == "recalled":
+        await store.commit("s", recalls=[content.digest])
     else:
-        await store.retention.pin(one.digest, True)
-    assert await listed(store) == {one.digest}
+        await store.retention.pin(content.digest, True)
+    assert await listed_digests(store) == {content.digest}
     assert (await store.retention.empty_trash()).digests == ()
-    assert await store.get(one.digest) == b"one"
+    assert await store.get(content.digest) == b"one"
 
 
-async def test_old_content_that_is_put_again_gets_its_grace_anew(store: Store, clock: TickingClock) -> None:
-    one = make_content(b"one")
-    await store.commit("s", contents=[one])
+async def test_old_content_that_is_put_again_gets_a_new_grace_period(
+    store: Store, clock: TickingClock
+) -> None:
+    content = make_content(b"one")
+    await store.commit("s", contents=[content])
     clock.now += 2 * DAY_MS
-    await store.commit("s", contents=[one])
+    await store.commit("s", contents=[content])
     assert (await store.retention.plan(RetentionRule())).to_trash == ()
 
 
-async def test_emptying_the_trash_removes_for_good_what_went_there_in_time(
+async def test_emptying_the_trash_removes_entries_trashed_before_the_limit(
     store: Store, clock: TickingClock
 ) -> None:
     small, large = make_content(b"small"), make_content(bytes(range(256)) * 6000)
     await store.commit("s", contents=[small, large])
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 2
-    went = max(one.trashed for one in (await store.retention.trash()).entries)
-    assert (await store.retention.empty_trash(went)).digests == ()
+    trashed_at = max(entry.trashed for entry in (await store.retention.trash()).entries)
+    assert (await store.retention.empty_trash(trashed_at)).digests == ()
     assert set((await store.retention.empty_trash()).digests) == {small.digest, large.digest}
     totals = await store.totals()
     assert (totals.entries, totals.size, totals.stored_size) == (0, 0, 0)
@@ -192,61 +192,65 @@ async def test_emptying_the_trash_removes_for_good_what_went_there_in_time(
     assert await store.get(large.digest) == large.data
 
 
-async def test_a_quota_takes_the_least_recently_used_and_age_what_is_old(
+async def test_a_quota_collects_the_least_recently_used_and_an_age_limit_the_old(
     store: Store, clock: TickingClock
 ) -> None:
-    made = []
+    contents = []
     for number in range(4):
         clock.now += DAY_MS
-        made.append(make_content(f"{number} ".encode() * 400))
-        await store.commit("s", contents=[made[-1]])
+        contents.append(make_content(f"{number} ".encode() * 400))
+        await store.commit("s", contents=[contents[-1]])
     clock.now += 2 * DAY_MS
-    digests = [one.digest for one in made]
-    sizes = [(await store.entry(one)).stored_size for one in digests]
-    aged = await store.retention.plan(RetentionRule(unused_ms=4 * DAY_MS))
-    assert [one.digest for one in aged.to_trash] == digests[:2]
-    fitting = await store.retention.plan(RetentionRule(quota=sum(sizes[1:])))
-    assert [one.digest for one in fitting.to_trash] == digests[:1]
-    assert fitting.short == 0
-    both = await store.retention.plan(RetentionRule(quota=sizes[3], unused_ms=5 * DAY_MS))
-    assert [one.digest for one in both.to_trash] == digests[:3]
+    digests = [content.digest for content in contents]
+    sizes = [(await store.entry(digest)).stored_size for digest in digests]
+    by_age = await store.retention.plan(RetentionRule(unused_ms=4 * DAY_MS))
+    assert [entry.digest for entry in by_age.to_trash] == digests[:2]
+    by_quota = await store.retention.plan(RetentionRule(quota=sum(sizes[1:])))
+    assert [entry.digest for entry in by_quota.to_trash] == digests[:1]
+    assert by_quota.short == 0
+    by_both = await store.retention.plan(RetentionRule(quota=sizes[3], unused_ms=5 * DAY_MS))
+    assert [entry.digest for entry in by_both.to_trash] == digests[:3]
 
 
-async def test_a_quota_never_takes_what_a_log_names_and_says_so(store: Store, clock: TickingClock) -> None:
-    named, free = make_content(b"n" * 3000), make_content(b"free")
-    await store.commit("s", [tool_answer_event(1, named.data)], [named, free])
+async def test_a_quota_never_collects_referenced_content_and_reports_it(
+    store: Store, clock: TickingClock
+) -> None:
+    referenced, free = make_content(b"n" * 3000), make_content(b"free")
+    await store.commit("s", [tool_answer_event(1, referenced.data)], [referenced, free])
     clock.now += 2 * DAY_MS
     plan = await store.retention.plan(RetentionRule(quota=1))
-    assert [one.digest for one in plan.to_trash] == [free.digest]
-    assert plan.short == (await store.entry(named.digest)).stored_size - 1
+    assert [entry.digest for entry in plan.to_trash] == [free.digest]
+    assert plan.short == (await store.entry(referenced.digest)).stored_size - 1
     assert "cannot be met" in plan.shortfall_text
     assert "named by sessions" in plan.shortfall_text
 
 
-async def test_an_index_entry_that_stays_keeps_what_it_leads_to(store: Store, clock: TickingClock) -> None:
-    far, near = make_content(b"far"), make_content(b"near")
-    former = make_content(f"head\n{far.digest} e1 read_file".encode(), kind="index")
-    index = make_content(f"head\n{former.digest} before\n{near.digest} e2 read_file".encode(), kind="index")
+async def test_an_index_entry_that_stays_keeps_its_targets(store: Store, clock: TickingClock) -> None:
+    distant, near = make_content(b"far"), make_content(b"near")
+    old_index = make_content(f"head\n{distant.digest} e1 read_file".encode(), kind="index")
+    index = make_content(
+        f"head\n{old_index.digest} before\n{near.digest} e2 read_file".encode(), kind="index"
+    )
     other = make_content(b"other")
-    await store.commit("s", [handover_event(1, index.data)], [far, near, former, index, other])
+    await store.commit("s", [handover_event(1, index.data)], [distant, near, old_index, index, other])
     clock.now += 2 * DAY_MS
     plan = await store.retention.plan(RetentionRule())
-    assert [one.digest for one in plan.to_trash] == [other.digest]
+    assert [entry.digest for entry in plan.to_trash] == [other.digest]
     assert plan.indexed.entries == 3
 
 
-async def test_what_an_index_entry_leads_to_outlives_the_trash(store: Store, clock: TickingClock) -> None:
-    far = make_content(b"far")
-    index = make_content(f"head\n{far.digest} e1 read_file".encode(), kind="index")
-    await store.commit("s", contents=[far, index])
+async def test_targets_of_an_index_entry_outlive_the_trash(store: Store, clock: TickingClock) -> None:
+    distant = make_content(b"far")
+    index = make_content(f"head\n{distant.digest} e1 read_file".encode(), kind="index")
+    await store.commit("s", contents=[distant, index])
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 2
     await store.commit("s", [handover_event(1, index.data)])
     assert (await store.retention.empty_trash()).digests == ()
-    assert await store.get(far.digest) == b"far"
+    assert await store.get(distant.digest) == b"far"
 
 
-async def test_a_clock_that_was_set_back_ages_nothing_in_the_trash(store: Store, clock: TickingClock) -> None:
+async def test_a_clock_set_back_ages_nothing_in_the_trash(store: Store, clock: TickingClock) -> None:
     old, new = make_content(b"old"), make_content(b"new")
     await store.commit("s", contents=[old], summary=make_summary("s"))
     clock.now += 300 * DAY_MS
@@ -255,44 +259,46 @@ async def test_a_clock_that_was_set_back_ages_nothing_in_the_trash(store: Store,
     assert await collect_all(store) == (old.digest,)
     assert await store.retention.trash_session("s") == ("s",)
     clock.now += 100 * DAY_MS
-    swept = await store.retention.empty_trash(clock.now - DAY_MS)
-    assert (swept.digests, swept.sessions) == ((), ())
+    emptied = await store.retention.empty_trash(clock.now - DAY_MS)
+    assert (emptied.digests, emptied.sessions) == ((), ())
     await store.retention.restore([old.digest])
     assert (await store.retention.plan(RetentionRule())).to_trash == ()
 
 
-async def test_all_of_the_trash_goes_though_the_clock_was_set_back(store: Store, clock: TickingClock) -> None:
-    one = make_content(b"one")
-    await store.commit("s", contents=[one], summary=make_summary("s"))
+async def test_the_whole_trash_can_be_emptied_after_the_clock_was_set_back(
+    store: Store, clock: TickingClock
+) -> None:
+    content = make_content(b"one")
+    await store.commit("s", contents=[content], summary=make_summary("s"))
     clock.now += 2 * DAY_MS
     await collect_all(store)
     await store.retention.trash_session("s")
     clock.now -= 30 * DAY_MS
-    swept = await store.retention.empty_trash()
-    assert (swept.digests, swept.sessions) == ((one.digest,), ("s",))
+    emptied = await store.retention.empty_trash()
+    assert (emptied.digests, emptied.sessions) == ((content.digest,), ("s",))
 
 
-async def test_a_deleted_session_is_hidden_with_its_subagents_and_comes_back(store: Store) -> None:
+async def test_a_deleted_session_is_hidden_with_its_subagents_and_can_be_restored(store: Store) -> None:
     child = msgspec.structs.replace(make_summary("child"), parent="s")
     await store.commit("s", [tool_answer_event(1, b"one")], [make_content(b"one")], summary=make_summary("s"))
     await store.commit("child", [user_message_event(1)], summary=child)
     await store.commit("other", [user_message_event(1)], summary=make_summary("other"))
     assert await store.retention.trash_session("s") == ("s", "child")
     assert await store.retention.trash_session("s") == ()
-    assert [one.id for one in await store.sessions()] == ["other"]
-    assert {one.id for one in (await store.retention.trash()).sessions} == {"s", "child"}
+    assert [session.id for session in await store.sessions()] == ["other"]
+    assert {session.id for session in (await store.retention.trash()).sessions} == {"s", "child"}
     assert await store.events("s") == [tool_answer_event(1, b"one")]
     assert await store.retention.restore_session("s") == ("s", "child")
-    assert {one.id for one in await store.sessions()} == {"s", "child", "other"}
+    assert {session.id for session in await store.sessions()} == {"s", "child", "other"}
     assert await store.retention.trash_session("nobody") == ()
 
 
 async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
     store: Store, clock: TickingClock
 ) -> None:
-    one, both = make_content(b"one"), make_content(b"both")
+    single, shared = make_content(b"one"), make_content(b"both")
     log = [tool_answer_event(1, b"one"), tool_answer_event(2, b"both"), tool_answer_event(3, b"both")]
-    await store.commit("s", log, [one, both], summary=make_summary("s"))
+    await store.commit("s", log, [single, shared], summary=make_summary("s"))
     await store.save_draft("s", "typed")
     await store.commit("t", [tool_answer_event(1, b"both")], summary=make_summary("t"))
     clock.now += 2 * DAY_MS
@@ -302,50 +308,50 @@ async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
     assert (await store.events("s"), (await store.draft("s")).text) == ([], "")
     assert (await store.totals()).sessions == 1
     assert await store.retention.session_digests("s") == []
-    assert (await store.entry(both.digest)).references == 1
-    assert await store.retention.references(both.digest) == [ContentReference("t", 1)]
-    assert await collect_all(store) == (one.digest,)
+    assert (await store.entry(shared.digest)).references == 1
+    assert await store.retention.references(shared.digest) == [ContentReference("t", 1)]
+    assert await collect_all(store) == (single.digest,)
     await store.commit("s", [user_message_event(1)], summary=make_summary("s"))
     assert await store.events("s") == [user_message_event(1)]
 
 
-async def test_going_on_with_a_deleted_session_brings_it_back(store: Store) -> None:
+async def test_continuing_a_deleted_session_restores_it(store: Store) -> None:
     await store.commit("s", [user_message_event(1)], summary=make_summary("s"))
     await store.retention.trash_session("s")
     await store.commit("s", [user_message_event(2)], summary=make_summary("s", 2))
-    assert [one.id for one in await store.sessions()] == ["s"]
+    assert [session.id for session in await store.sessions()] == ["s"]
     assert (await store.retention.empty_trash()).sessions == ()
     assert len(await store.events("s")) == 2
 
 
 async def test_pins_are_part_of_the_entry(store: Store) -> None:
-    one = make_content(b"one")
-    await store.commit("s", contents=[one])
-    await store.retention.pin(one.digest, True)
-    found: CacheEntry = (await store.page()).entries[0]
-    assert found.pinned
-    assert (await store.entry(one.digest)).pinned
-    await store.retention.pin(one.digest, False)
-    assert not (await store.entry(one.digest)).pinned
+    content = make_content(b"one")
+    await store.commit("s", contents=[content])
+    await store.retention.pin(content.digest, True)
+    entry: CacheEntry = (await store.page()).entries[0]
+    assert entry.pinned
+    assert (await store.entry(content.digest)).pinned
+    await store.retention.pin(content.digest, False)
+    assert not (await store.entry(content.digest)).pinned
     with pytest.raises(DigestUnknown):
         await store.retention.pin(digest_of(b"nowhere"), True)
 
 
-async def test_pages_go_on_over_what_is_in_the_trash(store: Store, clock: TickingClock) -> None:
-    made = [make_content(f"{number}".encode()) for number in range(6)]
-    for one in made:
-        await store.commit("s", contents=[one])
+async def test_pages_skip_entries_in_the_trash(store: Store, clock: TickingClock) -> None:
+    contents = [make_content(f"{number}".encode()) for number in range(6)]
+    for content in contents:
+        await store.commit("s", contents=[content])
     clock.now += 2 * DAY_MS
-    await store.retention.collect([made[0].digest, made[3].digest])
+    await store.retention.collect([contents[0].digest, contents[3].digest])
     first = await store.page(limit=3)
-    assert [one.digest for one in first.entries] == [made[at].digest for at in (5, 4, 2)]
+    assert [entry.digest for entry in first.entries] == [contents[index].digest for index in (5, 4, 2)]
     rest = await store.page(first.cursor, limit=3)
-    assert ([one.digest for one in rest.entries], rest.cursor) == ([made[1].digest], "")
+    assert ([entry.digest for entry in rest.entries], rest.cursor) == ([contents[1].digest], "")
 
 
-async def test_thousands_go_in_parts(store: Store, clock: TickingClock) -> None:
-    made = [make_content(f"{number}".encode()) for number in range(450)]
-    await store.commit("s", contents=made)
+async def test_thousands_are_collected_in_batches(store: Store, clock: TickingClock) -> None:
+    contents = [make_content(f"{number}".encode()) for number in range(450)]
+    await store.commit("s", contents=contents)
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 450
     assert len((await store.retention.empty_trash()).digests) == 450

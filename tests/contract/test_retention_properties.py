@@ -1,4 +1,4 @@
-"""No sequence of puts, events, pins, clean-ups and restores loses what is named or leaves wrong totals."""
+"""No sequence of store calls loses referenced content or leaves wrong totals."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BODIES = PLAIN + INDEXES
 FORGETTABLE = {digest_of(PLAIN[0]), digest_of(PLAIN[2])}
 SESSIONS = ["s", "s1", "child of s"]
 
-Deed = Literal[
+Action = Literal[
     "put",
     "name",
     "recall",
@@ -58,27 +58,27 @@ Deed = Literal[
 
 
 class Step(msgspec.Struct, frozen=True):
-    """One call; `bodies` and `session` mean something to most of them."""
+    """One call; most actions use `bodies` and `session`."""
 
-    deed: Deed
+    action: Action
     session: str
     bodies: tuple[int, ...]
 
 
 steps = st.builds(
     Step,
-    deed=st.sampled_from((*get_args(Deed), "name", "name", "hide", "collect", "empty", "empty")),
+    action=st.sampled_from((*get_args(Action), "name", "name", "hide", "collect", "empty", "empty")),
     session=st.sampled_from(SESSIONS),
     bodies=st.lists(st.integers(0, len(BODIES) - 1), min_size=1, max_size=3).map(tuple),
 )
 
 
 async def do(store: Store, step: Step, clock: TickingClock) -> object:
-    """Do a step; what can be compared of its answer."""
-    digests = [digest_of(BODIES[one]) for one in step.bodies]
-    match step.deed:
+    """Run a step and return the comparable part of its result."""
+    digests = [digest_of(BODIES[body]) for body in step.bodies]
+    match step.action:
         case "put":
-            await store.commit(step.session, contents=[_content(one) for one in step.bodies])
+            await store.commit(step.session, contents=[_content(body) for body in step.bodies])
         case "name":
             await name(store, step)
         case "wait":
@@ -88,11 +88,11 @@ async def do(store: Store, step: Step, clock: TickingClock) -> object:
         case "show":
             return await store.retention.restore_session(step.session)
         case "recall" | "pin" | "unpin":
-            await use(store, step, [one for one in digests if await store.find(one)])
+            await use(store, step, [digest for digest in digests if await store.find(digest)])
         case "forget":
-            chosen = tuple(one for one in digests if one in FORGETTABLE)
-            finds = await store.redaction.redact(RedactionRequest(digests=chosen or tuple(digests[:1])))
-            return {one.digest for one in finds.contents}, finds.events
+            selected = tuple(digest for digest in digests if digest in FORGETTABLE)
+            matches = await store.redaction.redact(RedactionRequest(digests=selected or tuple(digests[:1])))
+            return {content.digest for content in matches.contents}, matches.events
         case "lift":
             return await store.redaction.lift(digests[0])
         case _:
@@ -101,39 +101,39 @@ async def do(store: Store, step: Step, clock: TickingClock) -> object:
 
 
 async def name(store: Store, step: Step) -> None:
-    """Let events name contents that are stored with them."""
+    """Store events together with the contents they reference."""
     last = len(await store.events(step.session))
     log = [
-        (handover_event if one >= len(PLAIN) else tool_answer_event)(last + place, BODIES[one])
-        for place, one in enumerate(step.bodies, 1)
+        (handover_event if body >= len(PLAIN) else tool_answer_event)(last + place, BODIES[body])
+        for place, body in enumerate(step.bodies, 1)
     ]
     parent = "s" if step.session == "child of s" else ""
     line = msgspec.structs.replace(make_summary(step.session, last), parent=parent)
-    await store.commit(step.session, log, [_content(one) for one in step.bodies], summary=line)
+    await store.commit(step.session, log, [_content(body) for body in step.bodies], summary=line)
 
 
-async def use(store: Store, step: Step, held: list[str]) -> None:
-    """Recall, pin or unpin what is there."""
-    if step.deed == "recall":
-        await store.commit(step.session, recalls=held)
-    elif held:
-        await store.retention.pin(held[0], step.deed == "pin")
+async def use(store: Store, step: Step, stored: list[str]) -> None:
+    """Recall, pin or unpin stored contents."""
+    if step.action == "recall":
+        await store.commit(step.session, recalls=stored)
+    elif stored:
+        await store.retention.pin(stored[0], step.action == "pin")
 
 
 async def clean(store: Store, step: Step, digests: list[str], clock: TickingClock) -> object:
     """Collect, restore, or empty the trash."""
-    if step.deed == "restore":
+    if step.action == "restore":
         return (await store.retention.restore(digests)).digests
-    if step.bodies[0] % 4:  # most of the time as much later as makes a difference
+    if step.bodies[0] % 4:  # jump so that it makes a difference, most of the time
         clock.now += 2 * DAY_MS
-    if step.deed == "empty":
-        swept = await store.retention.empty_trash(clock.now - DAY_MS)
-        return sorted(swept.digests), swept.sessions
+    if step.action == "empty":
+        emptied = await store.retention.empty_trash(clock.now - DAY_MS)
+        return sorted(emptied.digests), emptied.sessions
     plan = await store.retention.plan(RetentionRule())
-    going = [one.digest for one in plan.to_trash]
-    assert sorted((await store.retention.collect(going)).digests) == sorted(going)
+    collectable = [entry.digest for entry in plan.to_trash]
+    assert sorted((await store.retention.collect(collectable)).digests) == sorted(collectable)
     parts = (plan.referenced, plan.indexed, plan.pinned, plan.young, plan.spared, plan.trashed)
-    return going, [one.entries for one in parts]
+    return collectable, [part.entries for part in parts]
 
 
 def _content(body: int) -> Content:
@@ -141,26 +141,26 @@ def _content(body: int) -> Content:
 
 
 async def everything(store: Store) -> list[CacheEntry]:
-    """All entries, those in the trash too."""
+    """Return all entries, including those in the trash."""
     return [*(await store.page()).entries, *(await store.retention.trash()).entries]
 
 
 async def check(store: Store, forgotten: set[str]) -> None:
-    """What must hold after every step; `forgotten` may be gone, nothing else that is named."""
+    """Check the invariants; only contents in `forgotten` may be gone."""
     entries = await everything(store)
     totals = await store.totals()
-    assert totals.entries == len({one.digest for one in entries}) == len(entries)
-    assert totals.size == sum(one.size for one in entries)
-    assert totals.stored_size == sum(one.stored_size for one in entries)
-    named: dict[str, int] = {}
+    assert totals.entries == len({entry.digest for entry in entries}) == len(entries)
+    assert totals.size == sum(entry.size for entry in entries)
+    assert totals.stored_size == sum(entry.stored_size for entry in entries)
+    reference_counts: dict[str, int] = {}
     for session in SESSIONS:
-        found: set[str] = set()
+        referenced: set[str] = set()
         for recorded in await store.events(session):
             for digest in digests_in(recorded.event):
-                named[digest] = named.get(digest, 0) + 1
-                found.add(digest)
-        assert set(await store.retention.session_digests(session)) == found
-    reached = list(named)
+                reference_counts[digest] = reference_counts.get(digest, 0) + 1
+                referenced.add(digest)
+        assert set(await store.retention.session_digests(session)) == referenced
+    reached = list(reference_counts)
     for digest in reached:
         try:
             data = await store.get(digest)
@@ -172,13 +172,13 @@ async def check(store: Store, forgotten: set[str]) -> None:
             reached += indexed_digests(data) - set(reached)
     for entry in entries:
         references = await store.retention.references(entry.digest)
-        assert len(references) == entry.references == named.get(entry.digest, 0)
+        assert len(references) == entry.references == reference_counts.get(entry.digest, 0)
         assert not (entry.trashed and entry.references)
 
 
 async def state(store: Store) -> object:
-    """Everything that can be compared between the stores."""
-    entries = [msgspec.structs.replace(one, stored_size=0) for one in await everything(store)]
+    """Return everything the two stores can be compared by."""
+    entries = [msgspec.structs.replace(entry, stored_size=0) for entry in await everything(store)]
     return entries, await store.sessions(), (await store.retention.trash()).sessions
 
 
@@ -188,18 +188,19 @@ async def compare(script: list[Step], folder: Path) -> None:
     twin: Store = MemoryStore(other)
     try:
         for step in script:
-            if step.deed == "quota":  # bytes on disk differ: each is only checked
+            if step.action == "quota":  # bytes on disk differ: each store is only checked
                 plan = [
-                    one.digest for one in (await durable.retention.plan(RetentionRule(quota=4000))).to_trash
+                    entry.digest
+                    for entry in (await durable.retention.plan(RetentionRule(quota=4000))).to_trash
                 ]
                 await durable.retention.collect(plan)
                 await twin.retention.collect(plan)
-            elif step.deed == "name" and not await _led(durable, step):
+            elif step.action == "name" and not await _targets_are_stored(durable, step):
                 continue
             else:
                 assert await do(durable, step, clock) == await do(twin, step, other)
-            if step.deed == "forget":
-                forgotten |= {digest_of(BODIES[one]) for one in step.bodies}
+            if step.action == "forget":
+                forgotten |= {digest_of(BODIES[body]) for body in step.bodies}
             other.now = clock.now = max(clock.now, other.now)
             await check(durable, forgotten)
             await check(twin, forgotten)
@@ -216,21 +217,21 @@ async def compare(script: list[Step], folder: Path) -> None:
         await again.close()
 
 
-async def _led(store: Store, step: Step) -> bool:
-    """Whether all that the step's index entries lead to is stored: the agent makes no others."""
-    wanted = [BODIES[one] for one in step.bodies if one >= len(PLAIN)]
-    for index in wanted:
+async def _targets_are_stored(store: Store, step: Step) -> bool:
+    """Return True if all targets of the step's index entries are stored: the agent makes no others."""
+    indexes = [BODIES[body] for body in step.bodies if body >= len(PLAIN)]
+    for index in indexes:
         for digest in indexed_digests(index):
             if not await store.find(digest):
                 return False
             data = await store.get(digest)
             if data in INDEXES:
-                wanted.append(data)
+                indexes.append(data)
     return True
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(steps, min_size=15, max_size=30))
-def test_nothing_named_is_ever_lost(script: list[Step]) -> None:
+def test_no_referenced_content_is_ever_lost(script: list[Step]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         asyncio.run(compare(script, Path(folder)))

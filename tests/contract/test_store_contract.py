@@ -1,4 +1,4 @@
-"""What every store must do: the durable one, its twin in memory, and the one behind its owner's socket."""
+"""What every store must do: the durable store, its in-memory twin, and the client of an owner's socket."""
 
 from __future__ import annotations
 
@@ -34,36 +34,36 @@ from tests.support.store.builders import (
 
 @pytest.fixture(params=["leveldb", "memory", "socket", "loopback"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    made: Store
+    opened: Store
     owner: Store | None = None
     if request.param == "memory":
-        made = MemoryStore(TickingClock())
+        opened = MemoryStore(TickingClock())
     elif request.param == "leveldb":
-        made = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
+        opened = await LevelDbStore.open(tmp_path / "store", WORKSPACE, TickingClock())
     else:
         on_loopback = request.param == "loopback"
         owner = await SharedStore.open(tmp_path / "store", WORKSPACE, TickingClock(), on_loopback)
-        made = await connect(tmp_path / "store", WORKSPACE)
-    yield made
-    await made.close()
+        opened = await connect(tmp_path / "store", WORKSPACE)
+    yield opened
+    await opened.close()
     if owner is not None:
         await owner.close()
 
 
 async def walk(store: Store, limit: int, order: EntryOrder = "newest", prefix: str = "") -> list[CacheEntry]:
-    """All entries, page by page."""
-    found: list[CacheEntry] = []
+    """Return all entries, page by page."""
+    entries: list[CacheEntry] = []
     cursor = ""
     while True:
         page = await store.page(cursor, limit, order, prefix)
         assert len(page.entries) <= limit
-        found += page.entries
+        entries += page.entries
         cursor = page.cursor
         if not cursor:
-            return found
+            return entries
 
 
-async def test_an_empty_store_answers_with_nothing(store: Store) -> None:
+async def test_an_empty_store_returns_nothing(store: Store) -> None:
     assert await store.events("s") == []
     assert await store.sessions() == []
     assert (await store.draft("s")).text == ""
@@ -76,17 +76,17 @@ async def test_an_empty_store_answers_with_nothing(store: Store) -> None:
 @pytest.mark.parametrize("size", [0, 1, 600, 1 << 20, (1 << 20) + 1, 3_000_001])
 async def test_bytes_come_back_exactly(store: Store, size: int) -> None:
     data = (bytes(range(256)) * (size // 256 + 1))[:size]
-    one = make_content(data)
-    await store.commit("s", contents=[one])
-    assert await store.get(one.digest) == data
-    assert (await store.entry(one.digest)).size == size
+    content = make_content(data)
+    await store.commit("s", contents=[content])
+    assert await store.get(content.digest) == data
+    assert (await store.entry(content.digest)).size == size
     assert (await store.totals()).size == size
 
 
-async def test_an_entry_says_what_was_given_and_when(store: Store) -> None:
-    one = make_content(b"text")
-    await store.commit("s", contents=[one])
-    entry = await store.entry(one.digest)
+async def test_an_entry_has_its_metadata_and_creation_time(store: Store) -> None:
+    content = make_content(b"text")
+    await store.commit("s", contents=[content])
+    entry = await store.entry(content.digest)
     assert (entry.tool, entry.target, entry.first_line, entry.tokens, entry.kind) == (
         "read_file",
         "src/app.py",
@@ -109,7 +109,7 @@ async def test_identical_content_is_stored_once_and_keeps_its_first_record(store
     assert (totals.entries, totals.size) == (1, 4)
 
 
-async def test_events_come_back_as_they_were(store: Store) -> None:
+async def test_events_come_back_unchanged(store: Store) -> None:
     data = b"output"
     verbatim = {"id": 10**30, "parts": [{"signature": "x" * 5000}, None, 1.5]}
     log = [
@@ -125,17 +125,19 @@ async def test_events_come_back_as_they_were(store: Store) -> None:
 
 
 @pytest.mark.parametrize("seqs", [[2], [0], [1, 3], [1, 1]])
-async def test_a_gap_in_the_log_is_refused_as_a_whole(store: Store, seqs: list[int]) -> None:
-    one = make_content(b"with it")
+async def test_a_commit_with_a_gap_in_the_log_is_refused_entirely(store: Store, seqs: list[int]) -> None:
+    content = make_content(b"with it")
     with pytest.raises(ValueError, match="goes on with event"):
-        await store.commit("s", [user_message_event(seq) for seq in seqs], [one], summary=make_summary("s"))
+        await store.commit(
+            "s", [user_message_event(seq) for seq in seqs], [content], summary=make_summary("s")
+        )
     assert await store.events("s") == []
     assert await store.sessions() == []
     with pytest.raises(DigestUnknown):
-        await store.get(one.digest)
+        await store.get(content.digest)
 
 
-async def test_an_event_may_not_name_content_that_is_not_there(store: Store) -> None:
+async def test_an_event_may_not_reference_missing_content(store: Store) -> None:
     with pytest.raises(ValueError, match="not stored"):
         await store.commit("s", [tool_answer_event(1, b"nowhere")])
     attached = UserSpoke("see", 1, (Attachment(digest_of(b"nowhere"), "a", "b", 1, 1),))
@@ -146,7 +148,7 @@ async def test_an_event_may_not_name_content_that_is_not_there(store: Store) -> 
     assert await store.events("s") == []
 
 
-async def test_content_must_lie_under_its_own_digest(store: Store) -> None:
+async def test_content_must_match_its_digest(store: Store) -> None:
     with pytest.raises(ValueError, match="another SHA-256"):
         await store.commit("s", contents=[Content(digest_of(b"a"), b"b")])
     with pytest.raises(ValueError, match="another SHA-256"):
@@ -155,27 +157,27 @@ async def test_content_must_lie_under_its_own_digest(store: Store) -> None:
 
 
 async def test_references_and_recalls_are_counted(store: Store) -> None:
-    one = make_content(b"named")
-    await store.commit("s", [tool_answer_event(1, b"named")], [one])
+    content = make_content(b"named")
+    await store.commit("s", [tool_answer_event(1, b"named")], [content])
     await store.commit(
-        "t", [tool_answer_event(1, b"named", recalled_digest=one.digest), user_message_event(2)]
+        "t", [tool_answer_event(1, b"named", recalled_digest=content.digest), user_message_event(2)]
     )
-    await store.commit("t", [tool_answer_event(3, b"named")], recalls=[one.digest])
-    entry = await store.entry(one.digest)
+    await store.commit("t", [tool_answer_event(3, b"named")], recalls=[content.digest])
+    entry = await store.entry(content.digest)
     assert (entry.references, entry.recalls) == (3, 1)
     assert (entry.created, entry.last_used) == (START_MS + 1000, START_MS + 3000)
     assert (await store.page()).entries == (entry,)
 
 
 async def test_an_unknown_digest_is_refused_with_near_matches(store: Store) -> None:
-    one = make_content(b"known")
-    await store.commit("s", contents=[one])
-    near = one.digest[:10] + "0" * 54
+    content = make_content(b"known")
+    await store.commit("s", contents=[content])
+    near = content.digest[:10] + "0" * 54
     with pytest.raises(DigestUnknown) as caught:
         await store.get(near)
-    assert caught.value.near == (one.digest,)
-    assert one.digest in str(caught.value)
-    for text in ("", "zz", one.digest[:20], one.digest.upper(), "f" * 65):
+    assert caught.value.near == (content.digest,)
+    assert content.digest in str(caught.value)
+    for text in ("", "zz", content.digest[:20], content.digest.upper(), "f" * 65):
         with pytest.raises(DigestUnknown):
             await store.get(text)
         with pytest.raises(DigestUnknown):
@@ -183,14 +185,14 @@ async def test_an_unknown_digest_is_refused_with_near_matches(store: Store) -> N
 
 
 async def test_find_takes_prefixes_of_any_length(store: Store) -> None:
-    held = [make_content(b"%d" % number) for number in range(300)]
-    await store.commit("s", contents=held)
-    digests = sorted(one.digest for one in held)
+    contents = [make_content(b"%d" % number) for number in range(300)]
+    await store.commit("s", contents=contents)
+    digests = sorted(content.digest for content in contents)
     for prefix in ("0", "a", "f", digests[7][:3], digests[7][:4], digests[7]):
-        wanted = [digest for digest in digests if digest.startswith(prefix)]
-        assert await store.find(prefix, 1000) == wanted
-        assert await store.find(prefix, 2) == wanted[:2]
-        assert [one.digest for one in await walk(store, 3, prefix=prefix)] == wanted
+        expected = [digest for digest in digests if digest.startswith(prefix)]
+        assert await store.find(prefix, 1000) == expected
+        assert await store.find(prefix, 2) == expected[:2]
+        assert [entry.digest for entry in await walk(store, 3, prefix=prefix)] == expected
     for wrong in ("", "g", "A", "a" * 65):
         with pytest.raises(ValueError, match="hex"):
             await store.find(wrong)
@@ -202,18 +204,18 @@ async def test_pages_show_each_entry_once_in_both_orders(store: Store, count: in
     for number in range(count):
         await store.commit("s", contents=[make_content(b"a%d" % number), make_content(b"b%d" % number)])
     newest = await walk(store, 3)
-    assert len({one.digest for one in newest}) == 2 * count
-    assert [one.created for one in newest] == sorted((one.created for one in newest), reverse=True)
+    assert len({entry.digest for entry in newest}) == 2 * count
+    assert [entry.created for entry in newest] == sorted((entry.created for entry in newest), reverse=True)
     assert await walk(store, 3, "oldest") == newest[::-1]
     assert await walk(store, 1) == newest
     assert await walk(store, 2 * count) == newest
 
 
-async def test_a_lone_entry_is_on_the_first_page_of_both_orders(store: Store) -> None:
-    one = make_content(b"alone")
-    await store.commit("s", contents=[one])
+async def test_a_single_entry_is_on_the_first_page_of_both_orders(store: Store) -> None:
+    content = make_content(b"alone")
+    await store.commit("s", contents=[content])
     for page in (await store.page(order="newest"), await store.page(order="oldest")):
-        assert [entry.digest for entry in page.entries] == [one.digest]
+        assert [entry.digest for entry in page.entries] == [content.digest]
         assert page.cursor == ""
 
 
@@ -223,10 +225,15 @@ async def test_new_entries_do_not_disturb_a_walk(store: Store) -> None:
     page = await store.page(limit=2)
     await store.commit("s", contents=[make_content(b"newer")])
     rest = await store.page(page.cursor)
-    assert [await store.get(one.digest) for one in page.entries + rest.entries] == [b"3", b"2", b"1", b"0"]
+    assert [await store.get(entry.digest) for entry in page.entries + rest.entries] == [
+        b"3",
+        b"2",
+        b"1",
+        b"0",
+    ]
 
 
-async def test_nonsense_cursors_and_limits_are_refused(store: Store) -> None:
+async def test_invalid_cursors_and_limits_are_refused(store: Store) -> None:
     await store.commit("s", contents=[make_content(b"1"), make_content(b"2")])
     by_digest = digest_of(b"1")[0]
     for cursor in ("nonsense", "00", "ff" * 41):
@@ -242,7 +249,7 @@ async def test_sessions_come_last_updated_first(store: Store) -> None:
     for session, updated in (("a", 5), ("b", 9), ("c", 7), ("d", 7)):
         await store.commit(session, [user_message_event(1)], summary=make_summary(session, updated))
     await store.commit("a", [user_message_event(2)], summary=make_summary("a", 8, "renamed"))
-    assert [(one.id, one.title) for one in await store.sessions()] == [
+    assert [(session.id, session.title) for session in await store.sessions()] == [
         ("b", "a title"),
         ("a", "renamed"),
         ("c", "a title"),
@@ -251,7 +258,7 @@ async def test_sessions_come_last_updated_first(store: Store) -> None:
     assert (await store.totals()).sessions == 4
 
 
-async def test_session_names_that_begin_alike_stay_apart(store: Store) -> None:
+async def test_session_names_with_a_common_prefix_stay_separate(store: Store) -> None:
     for session in ("s", "s1", "s1/x", "ß"):
         await store.commit(session, [user_message_event(1, session)])
     for session in ("s", "s1", "s1/x", "ß"):
@@ -259,7 +266,7 @@ async def test_session_names_that_begin_alike_stay_apart(store: Store) -> None:
 
 
 @pytest.mark.parametrize("session", ["", "a\0b", "x" * 201])
-async def test_impossible_session_names_are_refused(store: Store, session: str) -> None:
+async def test_invalid_session_names_are_refused(store: Store, session: str) -> None:
     with pytest.raises(ValueError, match="session id"):
         await store.commit(session, [user_message_event(1)])
     with pytest.raises(ValueError, match="session id"):
@@ -275,7 +282,7 @@ async def test_a_summary_of_another_session_is_refused(store: Store) -> None:
         await store.commit("s", summary=make_summary("t"))
 
 
-async def test_drafts_are_kept_replaced_and_forgotten(store: Store) -> None:
+async def test_drafts_are_stored_replaced_and_deleted(store: Store) -> None:
     await store.save_draft("s", "half a thought")
     await store.save_draft("t", "other")
     await store.save_draft("s", "a whole thought 🌍")
@@ -285,7 +292,7 @@ async def test_drafts_are_kept_replaced_and_forgotten(store: Store) -> None:
     assert (await store.draft("t")).text == "other"
 
 
-async def test_a_draft_comes_back_with_what_goes_along(store: Store) -> None:
+async def test_a_draft_comes_back_with_its_attachments(store: Store) -> None:
     picture = Attachment("a" * 64, "lamp.png", "", 90, 12, Image("a" * 64, "image/png", 8, 8, 12, "lamp.png"))
     recalled = Attachment("b" * 64, "read_file a.py", "import os", 2, 9)
     await store.save_draft("s", "", (picture, recalled))
@@ -303,23 +310,23 @@ async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:
     assert await store.events("s") == []
 
 
-async def test_commits_at_once_keep_the_order_they_were_made_in(store: Store) -> None:
+async def test_concurrent_commits_keep_their_order(store: Store) -> None:
     await asyncio.gather(*(store.commit("s", [user_message_event(seq)]) for seq in range(1, 201)))
     assert await store.events("s") == [user_message_event(seq) for seq in range(1, 201)]
 
 
-async def test_a_refused_commit_does_not_take_its_neighbours_along(store: Store) -> None:
+async def test_a_refused_commit_does_not_fail_its_neighbors(store: Store) -> None:
     good = [store.commit("s", [user_message_event(1)]), store.commit("s", [user_message_event(2)])]
     results = await asyncio.gather(
         good[0], store.commit("s", [user_message_event(7)]),
         store.commit("t", [tool_answer_event(1, b"?")]), good[1],
         return_exceptions=True,
     )  # fmt: skip
-    assert [type(one) for one in results] == [type(None), ValueError, ValueError, type(None)]
+    assert [type(result) for result in results] == [type(None), ValueError, ValueError, type(None)]
     assert await store.events("s") == [user_message_event(1), user_message_event(2)]
 
 
-async def test_content_of_one_commit_may_be_named_by_the_next_before_it_is_acknowledged(store: Store) -> None:
+async def test_content_may_be_referenced_by_the_next_commit_before_it_is_acknowledged(store: Store) -> None:
     first = store.commit("s", contents=[make_content(b"early")])
     second = store.commit("s", [tool_answer_event(1, b"early")])
     await asyncio.gather(first, second)
@@ -347,27 +354,27 @@ async def test_every_call_after_close_is_refused(store: Store) -> None:
             await call
 
 
-async def test_a_sound_store_is_found_sound_and_nobody_hears_of_damage(store: Store) -> None:
-    heard: list[str] = []
+async def test_an_intact_store_passes_its_check_and_reports_no_damage(store: Store) -> None:
+    reports: list[str] = []
     progress: list[tuple[int, int]] = []
-    stop = store.health.listen(lambda error: heard.append(error.what))
+    stop = store.health.listen(lambda error: reports.append(error.what))
     for number in range(3):
         data = b"output %d" % number
         await store.commit(
             "s", [tool_answer_event(number + 1, data)], [make_content(data)], summary=make_summary("s")
         )
         assert await store.get(digest_of(data)) == data
-    found = await store.health.check(lambda done, total: progress.append((done, total)))
-    assert found.is_sound
-    assert found.contents == 3
+    problems = await store.health.check(lambda done, total: progress.append((done, total)))
+    assert problems.is_sound
+    assert problems.contents == 3
     assert progress[-1] == (3, 3)
     assert store.health.report is None
     await store.health.acknowledge()
     stop()
-    assert heard == []
+    assert reports == []
 
 
-async def test_the_health_of_a_closed_store_is_not_told(store: Store) -> None:
+async def test_the_health_of_a_closed_store_is_refused(store: Store) -> None:
     await store.close()
     with pytest.raises(StoreClosed):
         await store.health.check()

@@ -1,4 +1,4 @@
-"""Any sequence of calls leaves the durable store and its twin in the same visible state, also reopened."""
+"""Any sequence of calls leaves the durable store and its twin in the same visible state, even reopened."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Step(msgspec.Struct, frozen=True):
 
     session: str
     stored: tuple[int, ...]
-    named: tuple[int, ...]
+    referenced: tuple[int, ...]
     recalls: tuple[int, ...]
     summary: bool
     draft: str | None
@@ -48,7 +48,7 @@ steps = st.builds(
     Step,
     session=st.sampled_from(SESSIONS),
     stored=st.lists(bodies, max_size=3).map(tuple),
-    named=st.lists(bodies, max_size=3).map(tuple),
+    referenced=st.lists(bodies, max_size=3).map(tuple),
     recalls=st.lists(bodies, max_size=2).map(tuple),
     summary=st.booleans(),
     draft=st.none() | st.text(max_size=5),
@@ -57,18 +57,18 @@ steps = st.builds(
 
 
 def log_of(step: Step, last: int) -> list[RecordedEvent]:
-    """The step's events: an answer per named body, a handover for the second, a message at the end."""
-    made: list[RecordedEvent] = []
-    for place, body in enumerate(step.named):
+    """Return the step's events: an answer per body, a handover for the second, a message at the end."""
+    log: list[RecordedEvent] = []
+    for place, body in enumerate(step.referenced):
         seq = last + 1 + place + step.skip
-        made.append(handover_event(seq, BODIES[body]) if place == 1 else tool_answer_event(seq, BODIES[body]))
-    return [*made, user_message_event(last + 1 + len(made) + step.skip)]
+        log.append(handover_event(seq, BODIES[body]) if place == 1 else tool_answer_event(seq, BODIES[body]))
+    return [*log, user_message_event(last + 1 + len(log) + step.skip)]
 
 
 async def run(store: Store, step: Step, last: int) -> str:
-    """Do a step; what was refused, if it was."""
-    stored: list[Content] = [make_content(BODIES[one]) for one in step.stored]
-    recalls = [digest_of(BODIES[one]) for one in step.recalls]
+    """Run a step and return the refusal, if any."""
+    stored: list[Content] = [make_content(BODIES[body]) for body in step.stored]
+    recalls = [digest_of(BODIES[recall]) for recall in step.recalls]
     try:
         await store.commit(
             step.session,
@@ -84,13 +84,13 @@ async def run(store: Store, step: Step, last: int) -> str:
     return ""
 
 
-def shown(entry: CacheEntry) -> CacheEntry:
-    """An entry without what compression makes of it."""
+def comparable(entry: CacheEntry) -> CacheEntry:
+    """Return an entry without the results of compression."""
     return msgspec.structs.replace(entry, stored_size=0)
 
 
 async def state(store: Store) -> dict[str, object]:
-    """Everything that can be seen through the port."""
+    """Return everything that is visible through the port."""
     newest = (await store.page(limit=3)), (await store.page(order="oldest", limit=3))
     entries = (await store.page()).entries
     totals = await store.totals()
@@ -98,10 +98,10 @@ async def state(store: Store) -> dict[str, object]:
         "events": [await store.events(session) for session in SESSIONS],
         "drafts": [(await store.draft(session)).text for session in SESSIONS],
         "sessions": await store.sessions(),
-        "entries": [shown(one) for one in entries],
-        "alone": [shown(await store.entry(one.digest)) for one in entries],
-        "pages": [([one.digest for one in page.entries], page.cursor) for page in newest],
-        "bytes": [digest_of(await store.get(one.digest)) for one in entries],
+        "entries": [comparable(entry) for entry in entries],
+        "alone": [comparable(await store.entry(entry.digest)) for entry in entries],
+        "pages": [([entry.digest for entry in page.entries], page.cursor) for page in newest],
+        "bytes": [digest_of(await store.get(entry.digest)) for entry in entries],
         "totals": (totals.entries, totals.size, totals.sessions),
     }
 
@@ -114,7 +114,7 @@ async def compare(script: list[Step], folder: Path) -> None:
             last = len(await twin.events(step.session))
             assert await run(durable, step, last) == await run(twin, step, last)
         assert await state(durable) == await state(twin)
-        stored = sum(one.stored_size for one in (await durable.page()).entries)
+        stored = sum(entry.stored_size for entry in (await durable.page()).entries)
         assert (await durable.totals()).stored_size == stored
     finally:
         await durable.close()

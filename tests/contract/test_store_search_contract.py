@@ -1,4 +1,4 @@
-"""What every store must find, in every order and through every filter; indexed or not makes no difference."""
+"""What every store must find, in every order and through every filter; an index makes no difference."""
 
 from __future__ import annotations
 
@@ -42,12 +42,12 @@ from tests.support.store.search_samples import (
 
 Store = LevelDbStore | MemoryStore | RemoteStore
 
-DATAS = [f"number {one} {'x' * (one * one)}\nTide {one % 7} Straße\n".encode() for one in range(40)]
+DATAS = [f"number {n} {'x' * (n * n)}\nTide {n % 7} Straße\n".encode() for n in range(40)]
 
 
 @pytest.fixture(params=["leveldb", "indexed", "memory", "guest"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    """Each store with forty entries; the durable one with its texts indexed, without, and from outside."""
+    """Each store with forty entries; the durable one with an index, without, and through a client."""
     owner: LevelDbStore | None = None
     if request.param == "memory":
         store: Store = MemoryStore(TickingClock())
@@ -69,20 +69,20 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 async def test_every_column_sorts_both_ways_page_by_page(store: Store, column: SortColumn) -> None:
     for descending in (False, True):
         sort = EntrySort(column, descending)
-        found = await collect_entries(store, 7, sort)
-        assert len(found) == len(DATAS)
-        places = [sort_position(one, sort.column) for one in found]
+        entries = await collect_entries(store, 7, sort)
+        assert len(entries) == len(DATAS)
+        places = [sort_position(entry, sort.column) for entry in entries]
         assert places == sorted(places, reverse=descending)
-        assert b"".join(bytes.fromhex(one.digest) for one in found) == await store.digests(sort)
+        assert b"".join(bytes.fromhex(entry.digest) for entry in entries) == await store.digests(sort)
 
 
 async def test_equal_entries_come_newest_first_when_descending(store: Store) -> None:
-    found = await collect_entries(store, 9, EntrySort("tool", True), EntryFilter(tool="read_file"))
-    assert [one.created for one in found] == sorted((one.created for one in found), reverse=True)
+    entries = await collect_entries(store, 9, EntrySort("tool", True), EntryFilter(tool="read_file"))
+    assert [entry.created for entry in entries] == sorted((entry.created for entry in entries), reverse=True)
 
 
 @pytest.mark.parametrize(
-    ("wanted", "count"),
+    ("entry_filter", "count"),
     [
         (EntryFilter(tool="run_command"), 13),
         (EntryFilter(except_tools=("run_command",)), 27),
@@ -99,14 +99,16 @@ async def test_equal_entries_come_newest_first_when_descending(store: Store) -> 
         (EntryFilter(trashed=True), 0),
     ],
 )
-async def test_a_filter_lets_through_what_it_says(store: Store, wanted: EntryFilter, count: int) -> None:
+async def test_a_filter_passes_only_matching_entries(
+    store: Store, entry_filter: EntryFilter, count: int
+) -> None:
     everything = await collect_entries(store, 50)
-    found = await collect_entries(store, 4, "newest", wanted)
-    assert found == [one for one in everything if matches_filter(one, wanted)]
-    assert len(found) == count
+    entries = await collect_entries(store, 4, "newest", entry_filter)
+    assert entries == [entry for entry in everything if matches_filter(entry, entry_filter)]
+    assert len(entries) == count
 
 
-async def test_the_session_that_stored_it_first_stays(store: Store) -> None:
+async def test_the_session_that_stored_an_entry_first_stays(store: Store) -> None:
     again = sample_content(DATAS[0])
     before = await store.entry(again.digest)
     assert before.session == "s"
@@ -114,25 +116,25 @@ async def test_the_session_that_stored_it_first_stays(store: Store) -> None:
     assert (await store.entry(again.digest)).session == "s"
     await store.commit("other", contents=[sample_content(b"its own")])
     assert [
-        one.digest for one in await collect_entries(store, 5, entry_filter=EntryFilter(session="other"))
+        entry.digest for entry in await collect_entries(store, 5, entry_filter=EntryFilter(session="other"))
     ] == [digest_of(b"its own")]
 
 
-async def test_a_hash_prefix_goes_with_any_order(store: Store) -> None:
+async def test_a_hash_prefix_combines_with_any_order(store: Store) -> None:
     everything = await collect_entries(store, 50, EntrySort("size"))
     for prefix in "0123456789abcdef":
-        found = await collect_entries(store, 2, EntrySort("size"), EntryFilter(prefix=prefix))
-        assert found == [one for one in everything if one.digest.startswith(prefix)]
-    one = everything[3].digest
+        entries = await collect_entries(store, 2, EntrySort("size"), EntryFilter(prefix=prefix))
+        assert entries == [entry for entry in everything if entry.digest.startswith(prefix)]
+    digest = everything[3].digest
     assert [
-        found.digest for found in await collect_entries(store, 2, entry_filter=EntryFilter(prefix=one))
-    ] == [one]
+        entry.digest for entry in await collect_entries(store, 2, entry_filter=EntryFilter(prefix=digest))
+    ] == [digest]
     for wrong in ("xy", "A", "0" * 65):
         with pytest.raises(ValueError, match="hex digits"):
             await store.page(entry_filter=EntryFilter(prefix=wrong))
 
 
-async def test_the_cursor_of_another_order_is_refused(store: Store) -> None:
+async def test_a_cursor_of_another_order_is_refused(store: Store) -> None:
     by_size = (await store.page(limit=2, order=EntrySort("size"))).cursor
     newest = (await store.page(limit=2)).cursor
     wrong: list[tuple[str, EntryOrder]] = [
@@ -152,41 +154,41 @@ async def test_the_cursor_of_another_order_is_refused(store: Store) -> None:
 @pytest.mark.parametrize(
     "order", ["newest", "oldest", EntrySort("size", True), EntrySort("tool"), EntrySort("digest")]
 )
-async def test_what_is_written_between_two_pages_moves_nothing(store: Store, order: EntryOrder) -> None:
+async def test_writes_between_two_pages_move_nothing(store: Store, order: EntryOrder) -> None:
     before = await collect_entries(store, 50, order)
-    found: list[CacheEntry] = []
+    entries: list[CacheEntry] = []
     cursor = ""
     for number in range(100):
         page = await store.page(cursor, 7, order)
-        found += page.entries
+        entries += page.entries
         await store.commit("s", contents=[sample_content(b"later %d" % number, number)])
         cursor = page.cursor
-        if not cursor or len(found) > 3 * len(before):
+        if not cursor or len(entries) > 3 * len(before):
             break
-    known = {one.digest for one in before}
-    assert [one.digest for one in found if one.digest in known] == [one.digest for one in before][
-        : len(found)
-    ]
+    known_digests = {entry.digest for entry in before}
+    assert [entry.digest for entry in entries if entry.digest in known_digests] == [
+        entry.digest for entry in before
+    ][: len(entries)]
 
 
-async def test_a_page_sees_what_was_committed_before_it(store: Store) -> None:
+async def test_a_page_sees_earlier_commits(store: Store) -> None:
     for number in range(20):
-        one = sample_content(b"fresh %d %s" % (number, b"y" * 9000), number)
-        await store.commit("s", contents=[one], recalls=[one.digest])
-        (found,) = (
+        content = sample_content(b"fresh %d %s" % (number, b"y" * 9000), number)
+        await store.commit("s", contents=[content], recalls=[content.digest])
+        (entry,) = (
             await store.page(
                 limit=1, order=EntrySort("created", True), entry_filter=EntryFilter(min_size=9000)
             )
         ).entries
-        assert (found.digest, found.recalls) == (one.digest, 1)
+        assert (entry.digest, entry.recalls) == (content.digest, 1)
 
 
 async def test_words_are_found_with_their_lines(store: Store) -> None:
-    found = await store.search("TIDE strasse", limit=50)
-    assert len(found.hits) == 40
-    assert found.cursor == ""
+    results = await store.search("TIDE strasse", limit=50)
+    assert len(results.hits) == 40
+    assert results.cursor == ""
     hit = (await store.search('"number 12"')).hits[0]
-    assert [(spot.line, spot.excerpt[:9]) for spot in hit.sighting.best] == [(1, "number 12")]
+    assert [(position.line, position.excerpt[:9]) for position in hit.sighting.best] == [(1, "number 12")]
     assert hit.entry.digest == digest_of(DATAS[12])
     assert (await store.search("number zebra")).hits == ()
 
@@ -198,14 +200,14 @@ async def test_short_words_and_names_are_found(store: Store) -> None:
     assert await search_digests(store, "1", 7) == await search_digests(store, "1", 50)
 
 
-async def test_a_search_keeps_to_its_filter(store: Store) -> None:
-    wanted = EntryFilter(tool="run_command", min_size=500)
-    found = await search_digests(store, "tide", 2, wanted)
-    assert found == [one.digest for one in await collect_entries(store, 50, entry_filter=wanted)]
-    assert len(found) > 3
+async def test_a_search_respects_its_filter(store: Store) -> None:
+    entry_filter = EntryFilter(tool="run_command", min_size=500)
+    digests = await search_digests(store, "tide", 2, entry_filter)
+    assert digests == [entry.digest for entry in await collect_entries(store, 50, entry_filter=entry_filter)]
+    assert len(digests) > 3
 
 
-async def test_a_search_goes_on_behind_its_cursor_and_every_hits(store: Store) -> None:
+async def test_a_search_continues_after_its_cursor_and_counts_every_hit(store: Store) -> None:
     everything = await search_digests(store, "tide", 50)
     part = await store.search("tide", limit=5)
     assert [hit.entry.digest for hit in part.hits] == everything[:5]
@@ -216,16 +218,16 @@ async def test_a_search_goes_on_behind_its_cursor_and_every_hits(store: Store) -
             await store.search("tide", cursor=cursor)
 
 
-async def test_a_search_stops_when_it_is_told(store: Store) -> None:
+async def test_a_search_stops_when_its_callback_says_so(store: Store) -> None:
     sizes: list[int] = []
 
-    def going(size: int) -> bool:
+    def should_continue(size: int) -> bool:
         sizes.append(size)
         return len(sizes) < 4
 
-    found = await store.search("tide", should_continue=going)
-    assert len(found.hits) == 4
-    assert found.cursor
+    results = await store.search("tide", should_continue=should_continue)
+    assert len(results.hits) == 4
+    assert results.cursor
     assert sizes == [hit.entry.size for hit in (await store.search("tide", limit=5)).hits][1:]
     assert len((await store.search("tide", should_continue=lambda _: False)).hits) == 1, (
         "it always goes on by one"
@@ -249,7 +251,7 @@ async def test_large_and_binary_contents_are_found(store: Store) -> None:
     assert (await store.search('"the needle"')).hits[0].sighting.best[0].line == 100_001
 
 
-async def test_nul_and_signs_of_other_planes_are_found(store: Store) -> None:
+async def test_nul_and_astral_characters_are_found(store: Store) -> None:
     odd = 'a\0b 🌊🌊🌊 \ufffe\uffff "quoted" it\'s 100%_\n'.encode() * 700
     data = b"x" * 8192 + odd
     await store.commit("s", contents=[sample_content(data)])
@@ -260,25 +262,29 @@ async def test_nul_and_signs_of_other_planes_are_found(store: Store) -> None:
 async def test_pins_and_trash_are_filters(store: Store) -> None:
     everything = await collect_entries(store, 50)
     pinned = everything[3].digest
-    away = [one.digest for one in everything if not one.references and one.digest != pinned][:2]
+    trashed_digests = [
+        entry.digest for entry in everything if not entry.references and entry.digest != pinned
+    ][:2]
     await store.retention.pin(pinned, True)
     assert [
-        one.digest for one in await collect_entries(store, 5, EntrySort("size"), EntryFilter(pinned=True))
+        entry.digest for entry in await collect_entries(store, 5, EntrySort("size"), EntryFilter(pinned=True))
     ] == [pinned]
     assert len(await collect_entries(store, 9, "newest", EntryFilter(pinned=False))) == 39
-    await store.retention.collect(away, 0)
+    await store.retention.collect(trashed_digests, 0)
     orders: list[EntryOrder] = ["newest", EntrySort("size")]
     for order in orders:
-        left = await collect_entries(store, 9, order)
-        assert {one.digest for one in everything} - {one.digest for one in left} == set(away)
-        gone = await collect_entries(store, 1, order, EntryFilter(trashed=True))
-        assert {one.digest for one in gone} == set(away)
-    assert not set(away) & set(await search_digests(store, "tide"))
-    await store.retention.restore(away)
+        remaining = await collect_entries(store, 9, order)
+        assert {entry.digest for entry in everything} - {entry.digest for entry in remaining} == set(
+            trashed_digests
+        )
+        trashed = await collect_entries(store, 1, order, EntryFilter(trashed=True))
+        assert {entry.digest for entry in trashed} == set(trashed_digests)
+    assert not set(trashed_digests) & set(await search_digests(store, "tide"))
+    await store.retention.restore(trashed_digests)
     assert len(await search_digests(store, "tide", 50)) == 40
 
 
-async def test_the_tools_are_known(store: Store) -> None:
+async def test_the_tools_are_listed(store: Store) -> None:
     assert await store.tools() == ("read_file", "run_command", "search_cached_content")
 
 
@@ -291,10 +297,10 @@ async def test_handovers_are_found_newest_first(store: Store) -> None:
         ],
         [Content(digest_of(b"index"), b"index", kind="index")],
     )
-    found = await store.search_handovers("tide")
-    assert [(one.session, one.seq) for one in found] == [("h", 2), ("h", 1)]
-    assert found[1].sighting.best[0].excerpt == "- The Tide gauge is broken."
-    assert [one.seq for one in await store.search_handovers("tide", limit=1)] == [2]
+    hits = await store.search_handovers("tide")
+    assert [(hit.session, hit.seq) for hit in hits] == [("h", 2), ("h", 1)]
+    assert hits[1].sighting.best[0].excerpt == "- The Tide gauge is broken."
+    assert [hit.seq for hit in await store.search_handovers("tide", limit=1)] == [2]
     assert await store.search_handovers("zebra") == ()
 
 
@@ -321,21 +327,21 @@ queries = st.text(st.sampled_from('aAbßé\u0301İ\0" ﬁ日x'), min_size=1, max
 
 
 async def _same(
-    datas: list[bytes], order: EntryOrder, wanted: EntryFilter, query: str, limit: int, at: int
+    datas: list[bytes], order: EntryOrder, entry_filter: EntryFilter, query: str, limit: int, position: int
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         durable, twin = await open_store(Path(folder)), MemoryStore(TickingClock())
         try:
-            for part in (datas[:at], datas[at:]):
+            for part in (datas[:position], datas[position:]):
                 for store in (durable, twin):
                     await fill_store(store, part)
-                if part is datas[:at]:
+                if part is datas[:position]:
                     await durable.indexed()
-            found = [await search_digests(one, query, limit, wanted) for one in (durable, twin)]
-            assert found[0] == found[1]
-            for listed in (EntryFilter(), wanted):
+            digests = [await search_digests(each, query, limit, entry_filter) for each in (durable, twin)]
+            assert digests[0] == digests[1]
+            for listing_filter in (EntryFilter(), entry_filter):
                 pages = [
-                    [one.digest for one in await collect_entries(store, limit, order, listed)]
+                    [entry.digest for entry in await collect_entries(store, limit, order, listing_filter)]
                     for store in (durable, twin)
                 ]
                 if isinstance(order, EntrySort) and order.column == "stored":
@@ -348,9 +354,9 @@ async def _same(
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(texts, orders, filters, queries, st.integers(1, 5), st.integers(0, 12))
-def test_index_scan_and_twin_find_the_same(
-    datas: list[bytes], order: EntryOrder, wanted: EntryFilter, query: str, limit: int, at: int
+def test_index_scan_and_twin_find_the_same_entries(
+    datas: list[bytes], order: EntryOrder, entry_filter: EntryFilter, query: str, limit: int, position: int
 ) -> None:
     if not query.split() or not query.replace('"', "").strip():
         return
-    asyncio.run(_same(datas, order, wanted, query, limit, at))
+    asyncio.run(_same(datas, order, entry_filter, query, limit, position))

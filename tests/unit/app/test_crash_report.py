@@ -1,4 +1,4 @@
-"""The marker of a run, and what is shown of a run that crashed."""
+"""The marker of a run, and the report of a run that crashed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HOME = Path("/home/ada")
 DAY = 1_700_000_000_000  # 2023-11-14
 
 
-def test_a_marker_that_is_still_there_names_the_run_that_crashed(tmp_path: Path) -> None:
+def test_a_leftover_marker_names_the_run_that_crashed(tmp_path: Path) -> None:
     place = tmp_path / "window.open"
     marker = RunMarker(place)
     assert marker.crashed_run() is None
@@ -35,7 +35,7 @@ def test_a_marker_of_an_older_version_or_cut_off_is_a_crash_too(tmp_path: Path) 
         assert crashed.started == int(place.stat().st_mtime * 1_000)
 
 
-def test_the_report_holds_this_run_and_no_other(tmp_path: Path) -> None:
+def test_the_report_contains_only_its_own_run(tmp_path: Path) -> None:
     (tmp_path / "crash.log").write_text("older stack\nFatal: newer stack\n", encoding="utf-8")
     (tmp_path / "helix-desktop.log").write_text(
         "2023-01-01 10:00:00,000 ERROR x: long ago\n2999-01-01 10:00:00,000 ERROR x: just now\nTraceback\n",
@@ -48,7 +48,7 @@ def test_the_report_holds_this_run_and_no_other(tmp_path: Path) -> None:
     assert "long ago" not in report
 
 
-def test_the_report_of_a_killed_run_says_that_there_is_nothing(tmp_path: Path) -> None:
+def test_the_report_of_a_killed_run_says_that_there_is_no_log(tmp_path: Path) -> None:
     report = crash_report(tmp_path, LastRun(DAY), HOME)
     assert "ended from outside" in report
     assert "No warnings or errors" in report

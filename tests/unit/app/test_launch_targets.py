@@ -1,4 +1,4 @@
-"""What stands where a command would: files by path and by address, links; commands keep their names."""
+"""What may stand in place of a command: files by path and by URL, links; commands keep their names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NAMES = ["plain.helix", "with spaces.helix", "Ünï©ode 日本.helix", "100%25.
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_file_is_found_by_its_path_and_by_its_address(
+def test_a_file_is_found_by_path_and_by_url(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     place = tmp_path / name
@@ -35,7 +35,7 @@ def test_a_file_is_found_by_its_path_and_by_its_address(
 
 
 @pytest.mark.parametrize(
-    ("words", "place"),
+    ("args", "place"),
     [
         (["a.helix"], 0),
         (["--data-dir", "x.helix", "a.helix"], 2),
@@ -45,16 +45,16 @@ def test_a_file_is_found_by_its_path_and_by_its_address(
         (["--", "a.helix"], 1),
     ],
 )
-def test_a_target_is_put_behind_the_command_that_stands_for_it(words: list[str], place: int) -> None:
-    assert with_open_command(words, COMMANDS) == [*words[:place], OPEN_COMMAND, *words[place:]]
+def test_a_target_is_put_after_its_command(args: list[str], place: int) -> None:
+    assert with_open_command(args, COMMANDS) == [*args[:place], OPEN_COMMAND, *args[place:]]
 
 
 @pytest.mark.parametrize(
-    "words",
+    "args",
     [[], ["run", "a.helix"], ["--data-dir", "a.helix"], ["--workspace", "a.helix"], ["--demo"], ["cache"]],
 )
-def test_other_words_stay_as_they_are(words: list[str]) -> None:
-    assert with_open_command(words, COMMANDS) == words
+def test_other_arguments_stay_unchanged(args: list[str]) -> None:
+    assert with_open_command(args, COMMANDS) == args
 
 
 @pytest.mark.parametrize("word", ["nonsense", "http://a/b", "a.helix.txt", ".", ""])
@@ -63,22 +63,22 @@ def test_anything_else_is_refused(word: str) -> None:
         with_open_command([word], COMMANDS)
 
 
-def test_a_folder_of_that_name_is_no_exported_workspace(tmp_path: Path) -> None:
+def test_a_folder_with_that_suffix_is_not_an_exported_workspace(tmp_path: Path) -> None:
     (tmp_path / "folder.helix").mkdir()
     with pytest.raises(InvalidInput, match="is not a file"):
         parse_target(str(tmp_path / "folder.helix"))
 
 
 @pytest.mark.parametrize("more", [["--data-dir", "elsewhere"], ["--demo"], ["b.helix"], ["--workspace", "w"]])
-def test_nothing_follows_a_target(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    """A link that ends in words of its own must not bring another data directory, and its trust, along."""
+def test_no_argument_may_follow_a_target(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """A link that ends in extra arguments must not bring another data directory, and its trust, along."""
     assert _code(["helix:open", *more]) == 2
     assert "unrecognized arguments" in capsys.readouterr().err
 
 
-def _code(words: list[str]) -> object:
+def _code(args: list[str]) -> object:
     with pytest.raises(SystemExit) as ended:
-        main(words)
+        main(args)
     return ended.value.code
 
 

@@ -11,18 +11,18 @@ from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply
 
 
-async def test_a_session_goes_on_with_its_own_model_or_not_at_all() -> None:
+async def test_a_session_continues_with_its_own_model_or_not_at_all() -> None:
     own = ScriptedModel(replies_in_order(text_reply("Here.")), ModelInfo("lab", "own"))
     rig = AgentRig(ScriptedModel(replies_in_order(text_reply("Default."))))
     rig.configured_models["lab/own"] = own
-    talk = await rig.begin()
-    await rig.workspace.choose_model(talk.session.id, "lab/own")
+    conversation = await rig.begin()
+    await rig.workspace.choose_model(conversation.session.id, "lab/own")
     with pytest.raises(HelixError):
-        await rig.workspace.choose_model(talk.session.id, "lab/gone")
-    assert talk.session.transcript.chosen_model == "lab/own", "what is not set up is not recorded"
+        await rig.workspace.choose_model(conversation.session.id, "lab/gone")
+    assert conversation.session.transcript.chosen_model == "lab/own", "what is not set up is not recorded"
 
     later = rig.create_workspace(rig.store, rig.workspace.policy)
-    again = await later.open_session(talk.session.id)
+    again = await later.open_session(conversation.session.id)
     require_model(again)
     assert again.model.label == "lab/own"
 

@@ -1,4 +1,4 @@
-"""What a command without a window says of what it spends."""
+"""What a command without a window reports about its spending."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from helix_desktop.domain.cost import CostEstimate, SpendRequest
 
 
 @pytest.mark.parametrize("as_json", [False, True])
-def test_it_says_what_background_work_the_budget_did_not_cover(
+def test_background_work_beyond_the_budget_is_reported(
     as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Tokens, money, what happens instead and what to do, beside the answer."""
-    ask = SpendRequest("handover", CostEstimate(312_000, None, model="box/small"), 100_000)
-    TurnPrinter(as_json, on_output_error=list).on_update("s", SpendDecided(ask, allowed=False))
-    said = capsys.readouterr()
-    assert said.out == ""
-    for words in ("312,000 tokens", "price unknown", "without a model", "--budget-tokens"):
-        assert words in said.err
+    """Report tokens, money, the fallback and the remedy, next to the answer."""
+    spend_request = SpendRequest("handover", CostEstimate(312_000, None, model="box/small"), 100_000)
+    TurnPrinter(as_json, on_output_error=list).on_update("s", SpendDecided(spend_request, allowed=False))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    for text in ("312,000 tokens", "price unknown", "without a model", "--budget-tokens"):
+        assert text in captured.err
 
 
-def test_it_says_what_the_budget_covered(capsys: pytest.CaptureFixture[str]) -> None:
-    """With its price."""
-    ask = SpendRequest("observations", CostEstimate(120_000, 0.36, model="box/small"), 100_000)
-    TurnPrinter(as_json=False, on_output_error=list).on_update("s", SpendDecided(ask, allowed=True))
+def test_background_work_within_the_budget_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
+    """Report it with its price."""
+    spend_request = SpendRequest("observations", CostEstimate(120_000, 0.36, model="box/small"), 100_000)
+    TurnPrinter(as_json=False, on_output_error=list).on_update("s", SpendDecided(spend_request, allowed=True))
     assert "120,000 tokens with box/small (≈ $0.36), within the budget" in capsys.readouterr().err

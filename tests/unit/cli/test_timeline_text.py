@@ -1,4 +1,4 @@
-"""What the command line says of the rewrites of a session."""
+"""How the command line describes the rewrites of a session."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HANDOVER = HandoverMade(
 
 
 def lines(*events: Event) -> list[str]:
-    """The lines of a log of these events."""
+    """Return the timeline lines of a log of these events."""
     return list(timeline_lines([RecordedEvent(seq, 0, event) for seq, event in enumerate(events, 1)]))
 
 
@@ -32,20 +32,18 @@ def lines(*events: Event) -> list[str]:
         (HandoverTrigger.OVERFLOW, 0.0, "context was full"),
     ],
 )
-def test_a_handover_names_the_trigger_that_it_had(
-    trigger: HandoverTrigger, threshold: float, text: str
-) -> None:
+def test_a_handover_names_its_trigger(trigger: HandoverTrigger, threshold: float, text: str) -> None:
     """The policy's own threshold; none where an older log did not record it."""
-    made = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
-    assert lines(made) == [f"e1  handover ({text}): 8 messages, 100 -> 50 tokens, lab/m"]
+    handover = msgspec.structs.replace(_HANDOVER, trigger=trigger, threshold=threshold)
+    assert lines(handover) == [f"e1  handover ({text}): 8 messages, 100 -> 50 tokens, lab/m"]
 
 
-def test_reflections_are_told_from_observations() -> None:
-    """When they are made, and when they are put in place."""
+def test_reflections_and_observations_are_distinguished() -> None:
+    """When they are generated, and when they are placed."""
     observed = ObservationsMade(0, 3, (), (), "", "", 0, 40, 300, 5, "lab/m")
     refined = msgspec.structs.replace(observed, reflection=True, replaces=(1,), tokens=20)
-    placed = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
-    assert lines(observed, placed, refined, ObservationsPlaced(3, PlacementReason.COLD, 20)) == [
+    placement = ObservationsPlaced(1, PlacementReason.THRESHOLD, 260, 0.38)
+    assert lines(observed, placement, refined, ObservationsPlaced(3, PlacementReason.COLD, 20)) == [
         "e1  observations: 5 messages, 40 tokens, lab/m",
         "e2  observations of e1 in place (context reached 38 %): 260 tokens saved",
         "e3  reflection: 5 messages, 20 tokens, lab/m",
@@ -53,7 +51,7 @@ def test_reflections_are_told_from_observations() -> None:
     ]
 
 
-def test_sweeps_and_folds_say_what_they_are() -> None:
+def test_sweeps_and_folds_are_described() -> None:
     """A sweep with its reason, a note with its kind."""
     fold = FoldMade(0, 9, "", 10, "", 0, 4, 900)
     assert lines(
@@ -75,8 +73,8 @@ def test_sweeps_and_folds_say_what_they_are() -> None:
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_stored_rewrite_has_a_line(name: str) -> None:
-    """Also those of older logs: a line for each, none without words."""
+    """Also those of older logs: a line for each, none empty."""
     log = [read(row) for row in FILES[name]]
-    found = list(timeline_lines(log))
-    assert len(found) == sum(isinstance(one.event, REWRITES) for one in log)
-    assert all(line.split(maxsplit=1)[1:] for line in found)
+    described = list(timeline_lines(log))
+    assert len(described) == sum(isinstance(recorded.event, REWRITES) for recorded in log)
+    assert all(line.split(maxsplit=1)[1:] for line in described)

@@ -1,4 +1,4 @@
-"""What is shipped: every part has a licence and its full text, and the list names what we ask for."""
+"""What is shipped: every part has a license and its full text, and the list matches the dependencies."""
 
 from __future__ import annotations
 
@@ -17,59 +17,63 @@ from helix_desktop.domain.errors import SettingsDamaged
 ROOT = Path(__file__).resolve().parents[3]
 
 
-def test_every_part_has_a_licence_and_its_text() -> None:
+def test_every_part_has_a_license_and_its_text() -> None:
     parts = all_components()
-    assert [one.name for one in parts if not one.is_complete] == []
+    assert [part.name for part in parts if not part.is_complete] == []
     assert len(parts) > 70
     assert parts[0].name == "Helix Desktop"
-    names = {canonical_name(one.name) for one in parts}
+    names = {canonical_name(part.name) for part in parts}
     assert {"httpx", "anyio", "cryptography", "python", "openssl", "leveldb", "icu", "zstandard"} <= names
     assert "pyside6-essentials" not in names, "Qt's part speaks for it"
 
 
 def test_every_part_of_an_installation_names_its_version() -> None:
     known_only_as_bundled = {"ICU", "xcb-util", "libxkbcommon", "libffi", "bzip2", "mpdecimal", "Snappy"}
-    assert {one.name for one in all_components() if not one.version} == known_only_as_bundled
+    assert {
+        component.name for component in all_components() if not component.version
+    } == known_only_as_bundled
 
 
-def test_the_duties_for_qt_are_met() -> None:
-    (qt,) = [one for one in all_components() if "PySide6" in one.name]
+def test_the_obligations_for_qt_are_met() -> None:
+    (qt,) = [component for component in all_components() if "PySide6" in component.name]
     assert qt.license_name == "LGPL-3.0-only"
-    said = " ".join(qt.text.split())
-    assert "GNU LESSER GENERAL PUBLIC LICENSE Version 3, 29 June 2007" in said
-    assert "GNU GENERAL PUBLIC LICENSE Version 3, 29 June 2007" in said
-    for duty in (
+    text = " ".join(qt.text.split())
+    assert "GNU LESSER GENERAL PUBLIC LICENSE Version 3, 29 June 2007" in text
+    assert "GNU GENERAL PUBLIC LICENSE Version 3, 29 June 2007" in text
+    for statement in (
         "linked dynamically",
         "put others of the same binary interface in their place",
         "source is offered",
     ):
-        assert duty in said, duty
+        assert statement in text, statement
 
 
-def test_the_list_names_what_the_project_asks_for() -> None:
+def test_the_list_matches_the_project_s_dependencies() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    asked = {re.split(r"[<>=;! ]", one)[0] for one in project["dependencies"]}
-    listed = tomllib.loads((resources_dir() / "licences" / PARTS_FILE).read_text(encoding="utf-8"))
-    assert {name for one in listed["distributions"] for name in one.split(" | ")} == asked
+    dependencies = {re.split(r"[<>=;! ]", requirement)[0] for requirement in project["dependencies"]}
+    parts_file = tomllib.loads((resources_dir() / "licences" / PARTS_FILE).read_text(encoding="utf-8"))
+    assert {name for entry in parts_file["distributions"] for name in entry.split(" | ")} == dependencies
 
 
-def test_each_text_belongs_to_a_part_and_ours_is_ours() -> None:
+def test_each_text_belongs_to_a_part_and_the_project_s_own_is_included() -> None:
     folder = resources_dir() / "licences"
-    listed = tomllib.loads((folder / PARTS_FILE).read_text(encoding="utf-8"))
-    named = {name for one in listed["part"] for name in one["texts"] if "/" not in name}
-    assert named == {one.name for one in folder.glob("*.txt")}
+    parts_file = tomllib.loads((folder / PARTS_FILE).read_text(encoding="utf-8"))
+    texts = {name for part in parts_file["part"] for name in part["texts"] if "/" not in name}
+    assert texts == {path.name for path in folder.glob("*.txt")}
     assert (folder / "Helix-Desktop-MIT.txt").read_bytes() == (ROOT / "LICENSE").read_bytes()
 
 
-def test_what_a_build_took_from_its_system_is_told(tmp_path: Path) -> None:
+def test_parts_a_build_took_from_its_system_are_listed(tmp_path: Path) -> None:
     shutil.copytree(resources_dir() / "licences", tmp_path / "licences")
     system = tmp_path / "licences" / "system"
     system.mkdir()
-    listed = {"libexample1": {"version": "1.2-3", "files": ["libexample.so.1"]}}
-    (system / "packages.json").write_text(json.dumps(listed))
-    assert [one.name for one in all_components(tmp_path) if not one.is_complete] == ["libexample1"]
+    system_parts = {"libexample1": {"version": "1.2-3", "files": ["libexample.so.1"]}}
+    (system / "packages.json").write_text(json.dumps(system_parts))
+    assert [component.name for component in all_components(tmp_path) if not component.is_complete] == [
+        "libexample1"
+    ]
     (system / "libexample1.txt").write_text("LGPL: see `/usr/share/common-licenses/LGPL-2.1'.")
-    (part,) = [one for one in all_components(tmp_path) if one.name == "libexample1"]
+    (part,) = [component for component in all_components(tmp_path) if component.name == "libexample1"]
     assert (part.version, part.location, part.is_complete) == ("1.2-3", "libexample.so.1", True)
     assert "Version 2.1, February 1999" in part.text
     (system / "packages.json").write_text("[1]")
@@ -77,13 +81,13 @@ def test_what_a_build_took_from_its_system_is_told(tmp_path: Path) -> None:
         all_components(tmp_path)
 
 
-def test_a_text_that_is_gone_is_noticed(tmp_path: Path) -> None:
+def test_a_missing_text_is_detected(tmp_path: Path) -> None:
     shutil.copytree(resources_dir() / "licences", tmp_path / "licences")
     (tmp_path / "licences" / "ICU-Unicode.txt").unlink()
-    assert [one.name for one in all_components(tmp_path) if not one.is_complete] == ["ICU"]
-    listed = (tmp_path / "licences" / PARTS_FILE).read_text(encoding="utf-8")
-    (tmp_path / "licences" / PARTS_FILE).write_text(listed.replace('"qasync"', '"never-made-by-anyone"'))
-    assert [one.name for one in all_components(tmp_path) if not one.is_complete] == [
+    assert [component.name for component in all_components(tmp_path) if not component.is_complete] == ["ICU"]
+    parts_file = (tmp_path / "licences" / PARTS_FILE).read_text(encoding="utf-8")
+    (tmp_path / "licences" / PARTS_FILE).write_text(parts_file.replace('"qasync"', '"never-made-by-anyone"'))
+    assert [component.name for component in all_components(tmp_path) if not component.is_complete] == [
         "ICU",
         "never-made-by-anyone",
     ]
@@ -92,7 +96,9 @@ def test_a_text_that_is_gone_is_noticed(tmp_path: Path) -> None:
         all_components(tmp_path)
 
 
-def test_terms_are_found_without_a_list_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_license_texts_are_found_without_a_list_of_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As in an installed app, whose metadata has no RECORD."""
     info = tmp_path / "site" / "Made_Up.part-1.0.dist-info"
     (info / "licenses").mkdir(parents=True)
@@ -102,10 +108,14 @@ def test_terms_are_found_without_a_list_of_files(tmp_path: Path, monkeypatch: py
     )
     folder = tmp_path / "resources" / "licences"
     shutil.copytree(resources_dir() / "licences", folder)
-    listed = (folder / PARTS_FILE).read_text(encoding="utf-8")
-    asked = re.sub(r"distributions = \[.*?\]", 'distributions = ["made-up.part"]', listed, flags=re.DOTALL)
-    (folder / PARTS_FILE).write_text(asked, encoding="utf-8")
+    parts_file = (folder / PARTS_FILE).read_text(encoding="utf-8")
+    replaced = re.sub(
+        r"distributions = \[.*?\]", 'distributions = ["made-up.part"]', parts_file, flags=re.DOTALL
+    )
+    (folder / PARTS_FILE).write_text(replaced, encoding="utf-8")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
-    (part,) = [one for one in all_components(tmp_path / "resources") if one.name == "made-up.part"]
+    (part,) = [
+        component for component in all_components(tmp_path / "resources") if component.name == "made-up.part"
+    ]
     assert part.is_complete
     assert part.texts == (("LICENSE.txt", "Take it."),)

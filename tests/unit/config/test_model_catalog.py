@@ -1,4 +1,4 @@
-"""The catalogue: every entry is usable, no name hides another, and prices hold only where they are asked."""
+"""The catalog: every entry is usable, no name hides another, and prices apply only at their vendor."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ CLAUDE = "https://api.anthropic.com/v1"
 
 
 def provider(base_url: str, *entries: ModelEntry) -> Provider:
-    """A provider at an address."""
+    """Return a provider at an address."""
     return Provider(name="here", base_url=base_url, models=entries)
 
 
-@pytest.mark.parametrize(("vendor", "entry"), ENTRIES, ids=lambda one: getattr(one, "names", [""])[0])
-def test_every_entry_holds_together(vendor: Vendor, entry: CatalogEntry) -> None:
+@pytest.mark.parametrize(("vendor", "entry"), ENTRIES, ids=lambda value: getattr(value, "names", [""])[0])
+def test_every_entry_is_consistent(vendor: Vendor, entry: CatalogEntry) -> None:
     assert entry.names
     assert entry.source or vendor.source
     assert 8_000 <= entry.window <= 2_000_000
@@ -38,31 +38,31 @@ def test_every_entry_holds_together(vendor: Vendor, entry: CatalogEntry) -> None
     assert "http" not in text, "a document's name, never its address"
 
 
-@pytest.mark.parametrize(("vendor", "entry"), ENTRIES, ids=lambda one: getattr(one, "names", [""])[0])
-def test_every_name_leads_to_its_own_entry(vendor: Vendor, entry: CatalogEntry) -> None:
-    """No entry hides another: not by name, nor by a version stamp, nor with a vendor before it."""
+@pytest.mark.parametrize(("vendor", "entry"), ENTRIES, ids=lambda name: getattr(name, "names", [""])[0])
+def test_every_name_resolves_to_its_own_entry(vendor: Vendor, entry: CatalogEntry) -> None:
+    """No entry hides another: not by name, nor by a version suffix, nor with a vendor prefix."""
     for name in entry.names:
         for form in (name, name.upper(), f"{vendor.name}/{name}", f"{name}-20261231"):
-            said = CATALOGUE.spec_for(vendor.base_url, form)
-            assert said is not None
-            assert said.spec == ModelSpec(
+            spec = CATALOGUE.spec_for(vendor.base_url, form)
+            assert spec is not None
+            assert spec.spec == ModelSpec(
                 **{field: getattr(entry, field) for field in ModelSpec.__struct_fields__}
             ), form
 
 
-def test_every_name_stands_once() -> None:
+def test_every_name_is_unique() -> None:
     names = [name.lower().replace(".", "-") for _, entry in ENTRIES for name in entry.names]
     assert len(names) == len(set(names))
     assert len({vendor.name for vendor in CATALOGUE.vendors}) == len(CATALOGUE.vendors)
 
 
 @pytest.mark.parametrize("vendor", CATALOGUE.vendors, ids=lambda vendor: vendor.name)
-def test_a_provider_begins_at_every_vendor(vendor: Vendor) -> None:
-    made = Provider(name=vendor.name, base_url=vendor.base_url, dialect=vendor.dialect)
-    assert made.base_url.startswith("https://") == bool(vendor.hosts)
+def test_a_provider_can_be_made_for_every_vendor(vendor: Vendor) -> None:
+    created = Provider(name=vendor.name, base_url=vendor.base_url, dialect=vendor.dialect)
+    assert created.base_url.startswith("https://") == bool(vendor.hosts)
     assert not vendor.hosts or CATALOGUE.vendor_for(vendor.base_url) is vendor
     for model in vendor.begin:
-        assert made.resolved_spec(model, CATALOGUE).values["window"].origin == "catalogue", model
+        assert created.resolved_spec(model, CATALOGUE).values["window"].origin == "catalogue", model
 
 
 def test_a_dated_version_has_the_figures_of_its_model() -> None:
@@ -72,16 +72,16 @@ def test_a_dated_version_has_the_figures_of_its_model() -> None:
 
 
 def test_a_version_that_differs_has_its_own_entry() -> None:
-    at = provider("https://api.openai.com/v1")
-    assert at.model_info("gpt-4o-2024-08-06", CATALOGUE).price_out == 10.0
-    assert at.model_info("gpt-4o-2024-05-13", CATALOGUE).price_out == 15.0
+    openai = provider("https://api.openai.com/v1")
+    assert openai.model_info("gpt-4o-2024-08-06", CATALOGUE).price_out == 10.0
+    assert openai.model_info("gpt-4o-2024-05-13", CATALOGUE).price_out == 15.0
 
 
-def test_another_server_has_the_limits_by_name_and_no_prices() -> None:
-    known = provider("https://gateway.example/v1").resolved_spec("anthropic/claude-opus-5.5", CATALOGUE)
-    assert known.values["window"].value == 1_000_000
-    assert "another's server" in known.values["window"].source
-    assert "price_in" not in known.values
+def test_another_server_gets_limits_by_name_but_no_prices() -> None:
+    resolved = provider("https://gateway.example/v1").resolved_spec("anthropic/claude-opus-5.5", CATALOGUE)
+    assert resolved.values["window"].value == 1_000_000
+    assert "another's server" in resolved.values["window"].source
+    assert "price_in" not in resolved.values
 
 
 def test_a_vendor_knows_no_other_vendor_s_models() -> None:
@@ -90,13 +90,13 @@ def test_a_vendor_knows_no_other_vendor_s_models() -> None:
 
 @pytest.mark.parametrize("host", ["127.0.0.1:11434", "localhost:1234", "[::1]:8080"])
 def test_a_local_server_decides_the_window_of_open_models(host: str) -> None:
-    at = provider(f"http://{host}/v1")
-    assert at.resolved_spec("gpt-oss:20b", CATALOGUE).values["window"].origin == "usual"
-    assert at.resolved_spec("openai/gpt-oss-20b", CATALOGUE).values["window"].origin == "usual"
-    assert at.model_info("claude-opus-5-5", CATALOGUE).window == 1_000_000  # a gateway on this machine
+    server = provider(f"http://{host}/v1")
+    assert server.resolved_spec("gpt-oss:20b", CATALOGUE).values["window"].origin == "usual"
+    assert server.resolved_spec("openai/gpt-oss-20b", CATALOGUE).values["window"].origin == "usual"
+    assert server.model_info("claude-opus-5-5", CATALOGUE).window == 1_000_000  # a gateway on this machine
 
 
-def test_the_person_comes_before_the_server_and_both_before_the_catalogue() -> None:
+def test_the_user_comes_before_the_server_and_both_before_the_catalog() -> None:
     entry = ModelEntry(
         name="claude-opus-5-5",
         window=64_000,
@@ -112,13 +112,13 @@ def test_the_person_comes_before_the_server_and_both_before_the_catalogue() -> N
     assert (facts["images"].value, facts["images"].origin) == (False, "you")
 
 
-def test_prices_are_never_mixed_of_two_mouths() -> None:
+def test_prices_from_two_sources_are_never_mixed() -> None:
     entry = ModelEntry(name="claude-opus-5-5", price_in=9.0, price_out=18.0)
     info = provider(CLAUDE, entry).model_info("claude-opus-5-5", CATALOGUE)
     assert (info.price_in, info.price_cached, info.price_out) == (9.0, 0.0, 18.0)
 
 
-def test_an_unusable_catalogue_is_refused(tmp_path: Path) -> None:
+def test_an_invalid_catalog_is_refused(tmp_path: Path) -> None:
     place = tmp_path / "models.toml"
     place.write_text('[[vendor]]\nname = "x"\nwindow = 5\n')
     with pytest.raises(msgspec.ValidationError, match="window"):

@@ -1,4 +1,4 @@
-"""Where things live: resources are found, the data directory is chosen, made and proven."""
+"""Where things live: resources are found, the data directory is resolved, created and probed."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ VOCABULARIES = {
 
 
 @pytest.mark.parametrize(("name", "expected"), VOCABULARIES.items())
-def test_vocabularies_are_those_that_tiktoken_would_download(name: str, expected: str) -> None:
-    """The bundled bytes have the digest that tiktoken itself demands of its download."""
+def test_vocabularies_match_those_tiktoken_would_download(name: str, expected: str) -> None:
+    """The bundled bytes have the digest that tiktoken itself requires of its download."""
     data = (resources_dir() / "tokenizers" / f"{name}.tiktoken").read_bytes()
     assert hashlib.sha256(data).hexdigest() == expected
-    demanded = importlib.util.find_spec("tiktoken_ext.openai_public")
-    assert demanded is not None
-    assert demanded.origin is not None
-    assert f'expected_hash="{expected}"' in Path(demanded.origin).read_text(encoding="utf-8")
+    openai_public = importlib.util.find_spec("tiktoken_ext.openai_public")
+    assert openai_public is not None
+    assert openai_public.origin is not None
+    assert f'expected_hash="{expected}"' in Path(openai_public.origin).read_text(encoding="utf-8")
 
 
 def test_a_checkout_finds_its_own_resources() -> None:
-    """The resources of a checkout lie beside the package."""
-    found = resources_dir()
-    assert {entry.name for entry in found.iterdir()} >= {"fonts", "icons", "licences", "tokenizers"}
+    """The resources of a checkout are next to the package."""
+    folder = resources_dir()
+    assert {entry.name for entry in folder.iterdir()} >= {"fonts", "icons", "licences", "tokenizers"}
 
 
 def test_a_frozen_app_finds_the_unpacked_resources(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -56,17 +56,15 @@ def test_an_installed_wheel_finds_the_resources_inside_the_package(
     assert resources_dir() == tmp_path / "helix_desktop" / "resources"
 
 
-def test_missing_resources_say_where_they_were_sought(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An incomplete installation is named, with the folders that were tried."""
+def test_missing_resources_name_the_folders_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An incomplete installation is reported, with the folders that were tried."""
     monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "helix_desktop")
     with pytest.raises(FileNotFoundError, match="install Helix Desktop again"):
         resources_dir()
 
 
-def test_the_folder_given_wins_over_the_environment(tmp_path: Path) -> None:
-    """--data-dir, then HELIX_DATA_DIR, then the system's place."""
+def test_the_folder_argument_wins_over_the_environment(tmp_path: Path) -> None:
+    """--data-dir, then HELIX_DATA_DIR, then the system's default."""
     environ = {"HELIX_DATA_DIR": str(tmp_path / "environ")}
     assert DataDir.locate(tmp_path / "given", environ).root == tmp_path / "given"
     assert DataDir.locate(None, environ).root == tmp_path / "environ"
@@ -94,15 +92,15 @@ def test_ensure_makes_private_folders_and_leaves_nothing_else(tmp_path: Path) ->
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_without_write_permission_is_refused(tmp_path: Path) -> None:
-    """No write permission: said at once, not at the first write."""
+    """Reported at once, not at the first write."""
     closed = tmp_path / "closed"
     closed.mkdir(mode=0o500)
     with pytest.raises(DataDirUnavailable):
         DataDir(closed / "data").ensure()
 
 
-def test_a_file_in_the_way_is_refused_with_what_why_and_fix(tmp_path: Path) -> None:
-    """The error names the folder, the reason and both ways out."""
+def test_a_file_in_the_way_is_refused_with_cause_and_remedy(tmp_path: Path) -> None:
+    """The error names the folder, the reason and both remedies."""
     (tmp_path / "data").write_text("a file", encoding="utf-8")
     with pytest.raises(DataDirUnavailable) as refused:
         DataDir(tmp_path / "data").ensure()
@@ -112,8 +110,8 @@ def test_a_file_in_the_way_is_refused_with_what_why_and_fix(tmp_path: Path) -> N
     assert "HELIX_DATA_DIR" in refused.value.fix
 
 
-def test_a_workspace_folder_bears_its_uuid() -> None:
-    """A UUID and its text lead to the same folder."""
+def test_a_workspace_folder_is_named_by_its_uuid() -> None:
+    """A UUID and its text give the same folder."""
     data, uuid = DataDir(Path("data")), uuid4()
     assert (
         data.workspace_dir(uuid) == data.workspace_dir(str(uuid).upper()) == data.workspaces_dir / str(uuid)
@@ -121,7 +119,7 @@ def test_a_workspace_folder_bears_its_uuid() -> None:
 
 
 @given(st.text())
-def test_no_name_leads_out_of_the_workspaces_folder(name: str) -> None:
+def test_no_name_escapes_the_workspaces_folder(name: str) -> None:
     """Anything but a UUID is refused; what is accepted stays directly inside."""
     data = DataDir(Path("data"))
     try:

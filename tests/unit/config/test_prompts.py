@@ -18,15 +18,15 @@ from helix_desktop.context.prompt_version import split_version
         ("<!-- version -->\nWrite.", ("<!-- version -->\nWrite.", "handover")),
     ],
 )
-def test_a_version_line_is_read_and_taken_off(text: str, read: tuple[str, str]) -> None:
-    """Only the first line names a version."""
+def test_a_version_line_is_read_and_removed(text: str, read: tuple[str, str]) -> None:
+    """Only the first line can carry a version."""
     assert split_version("handover", text) == read
 
 
-def test_what_ships_has_versions() -> None:
-    """Each prompt names its version, and says something without it."""
+def test_shipped_prompts_have_versions() -> None:
+    """Each prompt has a version line and text after it."""
     for name, text in load_prompts().items():
-        said, version = split_version(name, text)
+        body, version = split_version(name, text)
         assert version.startswith(f"{name} "), name
-        assert said
-        assert "<!--" not in said
+        assert body
+        assert "<!--" not in body

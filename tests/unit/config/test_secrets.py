@@ -1,4 +1,4 @@
-"""Keys: found where they are, kept where they can be, and never in the way."""
+"""Keys: found in every source, stored where possible, and never blocking."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ ENVIRON = {"OPENAI_API_KEY": "from-environment"}
 
 
 class Chain:
-    """A keychain in memory, with Windows' limit, that can be made to fail or to hang."""
+    """An in-memory keychain, with Windows' size limit, that can be made to fail or to hang."""
 
     name = "Test Keychain"
 
     def __init__(self) -> None:
         self.items: dict[str, str] = {}
         self.error: Exception | None = None
-        self.asked = threading.Event()
+        self.called = threading.Event()
         self.unlocked = threading.Event()
         self.unlocked.set()
         self.writes_left = -1
 
     def _answer(self) -> None:
-        self.asked.set()
+        self.called.set()
         self.unlocked.wait()
         if self.error is not None:
             raise self.error
@@ -58,17 +58,17 @@ class Chain:
 
 @pytest.fixture
 def chain() -> Iterator[Chain]:
-    made = Chain()
-    yield made
-    made.unlocked.set()
+    keychain = Chain()
+    yield keychain
+    keychain.unlocked.set()
 
 
 @pytest.fixture
 def secrets(chain: Chain) -> Iterator[SecretStore]:
-    made = SecretStore(ENVIRON, lambda: chain, timeout_s=5)
-    yield made
+    store = SecretStore(ENVIRON, lambda: chain, timeout_s=5)
+    yield store
     chain.unlocked.set()
-    made.close()
+    store.close()
 
 
 def no_keychain() -> Keychain:
@@ -113,7 +113,7 @@ def test_long_keys_are_split_and_come_back(changes: list[tuple[str, str]]) -> No
     assert len(chain.items) <= 1 + head.get("parts", 0), "old parts are dropped"
 
 
-def test_a_write_that_breaks_off_leaves_the_former_keys() -> None:
+def test_an_interrupted_write_keeps_the_old_keys() -> None:
     chain = Chain()
     KeychainItem(lambda: chain).change("a", "x" * 1500)
     for writes in range(3):
@@ -134,7 +134,7 @@ async def test_without_a_keychain_a_key_is_for_this_run_only() -> None:
     secrets.close()
 
 
-async def test_the_systems_own_backend_may_be_none_at_all() -> None:
+async def test_the_system_backend_may_be_missing() -> None:
     """The test run has keyring's fail backend, as a machine without D-Bus has."""
     secrets = SecretStore({})
     assert await secrets.keychain_name() == ""
@@ -145,7 +145,7 @@ async def test_the_systems_own_backend_may_be_none_at_all() -> None:
 @pytest.mark.parametrize(
     "error", [keyring.errors.InitError("locked"), keyring.errors.KeyringLocked("no"), OSError("bus")]
 )
-async def test_a_keychain_that_fails_is_as_none_and_recovers(
+async def test_a_failing_keychain_is_treated_as_missing_and_recovers(
     secrets: SecretStore, chain: Chain, error: Exception
 ) -> None:
     chain.error = error
@@ -157,7 +157,7 @@ async def test_a_keychain_that_fails_is_as_none_and_recovers(
     assert secrets.problem == ""
 
 
-async def test_a_question_left_unanswered_times_out_and_later_calls_do_not_wait(chain: Chain) -> None:
+async def test_an_unanswered_prompt_times_out_and_later_calls_do_not_wait(chain: Chain) -> None:
     chain.unlocked.clear()
     secrets = SecretStore(ENVIRON, lambda: chain, timeout_s=0.05)
     assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
@@ -171,10 +171,10 @@ async def test_a_question_left_unanswered_times_out_and_later_calls_do_not_wait(
 async def test_waiting_for_the_keychain_can_be_cancelled(secrets: SecretStore, chain: Chain) -> None:
     chain.unlocked.clear()
     async with asyncio.TaskGroup() as group:
-        asking = group.create_task(secrets.get("openai"))
-        await asyncio.to_thread(chain.asked.wait)
-        asking.cancel()
-    assert asking.cancelled()
+        pending = group.create_task(secrets.get("openai"))
+        await asyncio.to_thread(chain.called.wait)
+        pending.cancel()
+    assert pending.cancelled()
     chain.unlocked.set()
     assert (await secrets.get("openai")).source == "environment: OPENAI_API_KEY"
 

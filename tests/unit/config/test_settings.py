@@ -1,4 +1,4 @@
-"""Settings: saved whole, loaded whatever the file holds, nothing unknown lost."""
+"""Settings: saved atomically, loaded whatever the file contains, unknown keys preserved."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOCAL = Provider(
 SETTINGS = Settings(theme="dark", text_size=17, enter_sends=False, model="local/small", providers=(LOCAL,))
 
 WORD = st.text("abc-é漢", min_size=1, max_size=6)
-TOLD = st.builds(
+REPORTED_SPECS = st.builds(
     ModelSpec, window=st.integers(0, 9_000), price_in=st.floats(0, 9), tools=st.sampled_from([None, True])
 )
 MODELS = st.builds(
@@ -41,7 +41,7 @@ MODELS = st.builds(
     window=st.integers(5_000, 2_000_000),
     images=st.sampled_from([None, True, False]),
     price_out=st.floats(0, 90),
-    told=st.none() | TOLD,
+    told=st.none() | REPORTED_SPECS,
     told_by=st.text(max_size=5),
 )
 PROVIDERS = st.builds(
@@ -64,7 +64,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @given(st.lists(ANY_SETTINGS, min_size=1, max_size=3))
-def test_what_was_saved_last_is_loaded(saved: list[Settings]) -> None:
+def test_the_last_save_is_loaded(saved: list[Settings]) -> None:
     with TemporaryDirectory() as folder:
         settings_file = SettingsFile(Path(folder) / "settings.toml")
         for settings in saved:
@@ -72,12 +72,12 @@ def test_what_was_saved_last_is_loaded(saved: list[Settings]) -> None:
         assert settings_file.load() == (saved[-1], None)
 
 
-def test_without_a_file_all_is_as_by_default(file: Path) -> None:
+def test_without_a_file_settings_are_the_defaults(file: Path) -> None:
     assert SettingsFile(file).load() == (Settings(), None)
     assert not file.exists()
 
 
-def test_comments_and_unknown_keys_are_kept(file: Path) -> None:
+def test_comments_and_unknown_keys_are_preserved(file: Path) -> None:
     file.write_text(
         '# mine\nfuture = 1\n[odd]\nx = 2\n[[providers]]\nname = "local"\nbase_url = "old"\nregion = "eu"\n'
         '[[providers.models]]\nname = "small"\nprice = 1.5\n',
@@ -85,13 +85,13 @@ def test_comments_and_unknown_keys_are_kept(file: Path) -> None:
     )
     SettingsFile(file).save_now(SETTINGS)
     text = file.read_text(encoding="utf-8")
-    for kept in ("# mine", "future = 1", "[odd]", 'region = "eu"', "price = 1.5"):
-        assert kept in text
+    for fragment in ("# mine", "future = 1", "[odd]", 'region = "eu"', "price = 1.5"):
+        assert fragment in text
     assert SettingsFile(file).load() == (SETTINGS, None)
 
 
 @pytest.mark.parametrize("content", [b"theme = ", b"\xff\xfe\x00", b"[[providers]\n"])
-def test_a_damaged_file_is_kept_aside_and_reported(file: Path, content: bytes) -> None:
+def test_a_damaged_file_is_set_aside_and_reported(file: Path, content: bytes) -> None:
     file.write_bytes(content)
     settings, damaged = SettingsFile(file).load()
     assert settings == Settings()
@@ -103,7 +103,7 @@ def test_a_damaged_file_is_kept_aside_and_reported(file: Path, content: bytes) -
     assert SettingsFile(file).load() == (SETTINGS, None)
 
 
-def test_wrong_values_cost_only_their_own_keys(file: Path) -> None:
+def test_invalid_values_reset_only_their_own_keys(file: Path) -> None:
     text = 'theme = "purple"\ntext_size = 900\n[[providers]]\nname = "x"\nbase_url = "y"\n'
     file.write_text(text, encoding="utf-8")
     for _ in range(2):
@@ -118,7 +118,7 @@ def test_wrong_values_cost_only_their_own_keys(file: Path) -> None:
     assert file.with_name("settings.damaged-2.toml").exists()
 
 
-def test_a_file_that_cannot_be_read_or_written_is_said(file: Path) -> None:
+def test_a_file_that_cannot_be_read_or_written_is_reported(file: Path) -> None:
     file.mkdir()
     settings, damaged = SettingsFile(file).load()
     assert settings == Settings()
@@ -127,7 +127,7 @@ def test_a_file_that_cannot_be_read_or_written_is_said(file: Path) -> None:
         SettingsFile(file).save_now(SETTINGS)
 
 
-async def test_saves_at_once_come_one_after_the_other(file: Path) -> None:
+async def test_concurrent_saves_run_one_after_the_other(file: Path) -> None:
     settings_file = SettingsFile(file)
     sizes = range(10, 20)
     await asyncio.gather(*(settings_file.save(Settings(text_size=size)) for size in sizes))
@@ -135,7 +135,7 @@ async def test_saves_at_once_come_one_after_the_other(file: Path) -> None:
     assert [path.name for path in file.parent.iterdir() if path.is_file()] == ["settings.toml"]
 
 
-def test_what_an_earlier_version_saved_keeps_its_meaning(file: Path) -> None:
+def test_settings_of_an_earlier_version_keep_their_meaning(file: Path) -> None:
     file.write_text(
         'model = "local/small"\n[[providers]]\nname = "local"\nbase_url = "http://127.0.0.1:8080/v1"\n'
         'default_model = "small"\n[[providers.models]]\nname = "small"\nwindow = 8192\nreserve = 1024\n'
@@ -156,7 +156,7 @@ def test_what_an_earlier_version_saved_keeps_its_meaning(file: Path) -> None:
 
 
 class TestProviders:
-    def test_a_dialect_is_kept_and_is_chat_completions_where_none_was_written(self, file: Path) -> None:
+    def test_a_dialect_is_preserved_and_defaults_to_chat_completions(self, file: Path) -> None:
         file.write_text('[[providers]]\nname = "x"\nbase_url = "y"\n', encoding="utf-8")
         (older,) = SettingsFile(file).load()[0].providers
         assert older.dialect == "openai-chat"
@@ -164,7 +164,7 @@ class TestProviders:
         SettingsFile(file).save_now(Settings(providers=(older, claude)))
         assert SettingsFile(file).load() == (Settings(providers=(older, claude)), None)
 
-    def test_a_dialect_that_nobody_speaks_is_said(self, file: Path) -> None:
+    def test_an_unknown_dialect_is_reported(self, file: Path) -> None:
         file.write_text('[[providers]]\nname = "x"\nbase_url = "y"\ndialect = "z"\n', encoding="utf-8")
         damaged = SettingsFile(file).load()[1]
         assert damaged is not None
@@ -178,7 +178,7 @@ class TestProviders:
         assert SETTINGS.find_model("local/small")[1].label == "local/small"
 
     @pytest.mark.parametrize("label", ["elsewhere/small", "", "/small", "elsewhere"])
-    def test_a_label_of_nothing_known_is_explained(self, label: str) -> None:
+    def test_a_label_without_a_match_is_explained(self, label: str) -> None:
         with pytest.raises(HelixError) as caught:
             SETTINGS.find_model(label)
         assert caught.value.fix
@@ -195,7 +195,7 @@ class TestProviders:
         assert changed.with_provider_removed("local").model == ""
         assert changed.with_provider_removed("local").providers == (other,)
 
-    def test_opened_workspaces_come_first_once_and_not_for_ever(self) -> None:
+    def test_opened_workspaces_are_listed_first_once_and_capped(self) -> None:
         settings = Settings()
         for number in range(30):
             settings = settings.with_recent(str(number))
@@ -204,11 +204,11 @@ class TestProviders:
         assert len(settings.recent) == 20
 
     @pytest.mark.parametrize("name", ["", "a/b", "a b", "a\n"])
-    def test_a_providers_name_is_one_word(self, name: str) -> None:
+    def test_a_provider_s_name_is_a_single_word(self, name: str) -> None:
         with pytest.raises(ValueError, match="no provider's name"):
             Provider(name=name, base_url="x")
 
-    def test_a_reserve_leaves_room(self) -> None:
+    def test_a_reserve_leaves_space(self) -> None:
         with pytest.raises(ValueError, match="leaves nothing"):
             ModelEntry(name="m", window=100, reserve=100)
 
@@ -234,8 +234,8 @@ def test_key_variables(provider: str, variable: str) -> None:
     assert key_variable(provider) == variable
 
 
-async def test_a_save_that_is_cut_off_is_made_up_for(tmp_path: Path) -> None:
-    """Closing the window cancels what it started; what was chosen last is on disk all the same."""
+async def test_a_cancelled_save_is_repeated(tmp_path: Path) -> None:
+    """Closing the window cancels its tasks; the last choice is on disk all the same."""
     file = SettingsFile(tmp_path / "settings.toml")
     saves = [asyncio.ensure_future(file.save(Settings(text_size=size))) for size in (14, 16, 18)]  # noqa: TID251 - cut off below
     await asyncio.sleep(0)

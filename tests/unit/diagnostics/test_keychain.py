@@ -1,4 +1,4 @@
-"""The trial of a keychain: it leaves nothing behind, and says what does not work."""
+"""The keychain trial: it leaves nothing behind, and reports what does not work."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from helix_desktop.domain.errors import HelixError
 
 
 class Chain:
-    """A keychain in memory that may forget what it is given, or refuse to forget."""
+    """An in-memory keychain that may forget its values, or refuse to delete them."""
 
     name = "Test Keychain"
 
-    def __init__(self, *, forgets: bool = False, clings: bool = False) -> None:
+    def __init__(self, *, forgets_values: bool = False, refuses_deletes: bool = False) -> None:
         self.items: dict[str, str] = {}
-        self._forgets, self._clings = forgets, clings
+        self._forgets_values, self._refuses_deletes = forgets_values, refuses_deletes
 
     def get_password(self, _service: str, username: str) -> str | None:
         return self.items.get(username)
 
     def set_password(self, _service: str, username: str, password: str) -> None:
-        if not self._forgets and not (self._clings and self.items):
+        if not self._forgets_values and not (self._refuses_deletes and self.items):
             self.items[username] = password
 
     def delete_password(self, _service: str, username: str) -> None:
-        if not self._clings:
+        if not self._refuses_deletes:
             self.items.pop(username, None)
 
 
-async def test_a_key_is_kept_and_goes_again_and_others_stay() -> None:
+async def test_the_trial_key_is_stored_and_deleted_and_others_stay() -> None:
     chain = Chain()
     others = SecretStore({}, lambda: chain)
     await others.set("openai", "sk-1")
@@ -48,14 +48,14 @@ def _none() -> Keychain:
 
 
 @pytest.mark.parametrize(
-    ("chain", "told"),
+    ("chain", "expected"),
     [
         (None, "does not take a key: this system has no keychain"),
-        (Chain(forgets=True), "another key than it was given"),
-        (Chain(clings=True), "does not let go of a key"),
+        (Chain(forgets_values=True), "another key than it was given"),
+        (Chain(refuses_deletes=True), "does not let go of a key"),
     ],
     ids=["none", "forgetful", "clinging"],
 )
-async def test_what_a_keychain_does_not_do_is_said(chain: Chain | None, told: str) -> None:
-    with pytest.raises(HelixError, match=told):
+async def test_a_keychain_s_faults_are_reported(chain: Chain | None, expected: str) -> None:
+    with pytest.raises(HelixError, match=expected):
         await try_keychain(_none if chain is None else lambda: chain)

@@ -1,4 +1,4 @@
-"""What a program that is started must not see of a frozen app."""
+"""What a started program must not see of a frozen app."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from helix_desktop.diagnostics.checks.subprocesses import bundle_dir, leaked_var
 APP = Path("/usr/lib/helix-desktop")
 
 
-def test_what_leads_into_the_app_or_was_left_by_its_start_is_named() -> None:
+def test_variables_of_the_frozen_app_are_removed() -> None:
     environ = {
         "HOME": "/home/mara",
         "PATH": f"{APP}:/usr/bin",
@@ -26,5 +26,5 @@ def test_what_leads_into_the_app_or_was_left_by_its_start_is_named() -> None:
     assert leaked_variables(environ, None) == ["_MEIPASS2", "_PYI_ARCHIVE_FILE"]
 
 
-def test_a_checkout_leads_nobody_astray() -> None:
+def test_a_checkout_removes_nothing() -> None:
     assert bundle_dir() is None

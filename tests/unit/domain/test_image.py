@@ -1,4 +1,4 @@
-"""What the header of an image says, and what of it is believed."""
+"""What an image header claims, and how much of it is believed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ EDGE = st.integers(1, 16_000)
 
 
 def read(data: bytes, label: str = "") -> Image | None:
-    """What an image says of itself."""
+    """Return what an image's header says."""
     return identify_image(data, digest_of(data), label)
 
 
 @given(EDGE, EDGE, st.integers(0, 60_000), st.sampled_from(("lossy", "lossless", "extended")))
-def test_each_kind_says_its_size(width: int, height: int, before: int, kind: str) -> None:
+def test_each_format_reports_its_size(width: int, height: int, before: int, kind: str) -> None:
     """PNG, GIF, JPEG behind other segments, and the three WebPs."""
-    made = {
+    samples = {
         "image/png": minimal_png(width, height, 0),
         "image/gif": gif(width, height),
         "image/jpeg": jpeg(width, height, before),
         "image/webp": webp(width, height, kind),
     }
-    for media, data in made.items():
+    for media, data in samples.items():
         image = read(data)
         assert image is not None, media
         assert (image.media, image.width, image.height, image.size) == (media, width, height, len(data))
@@ -38,14 +38,14 @@ STARTS = (png(1, 1)[:16], b"GIF89a", b"\xff\xd8\xff", b"RIFF\0\0\0\0WEBPVP8 ", b
 
 
 @given(st.sampled_from(STARTS), st.binary(max_size=200))
-def test_whatever_bytes_say_is_within_bounds(start: bytes, rest: bytes) -> None:
+def test_any_header_gives_a_size_within_bounds(start: bytes, rest: bytes) -> None:
     """Damaged and hostile headers give no image, or one of a size that an image can have."""
     image = read(start + rest)
     assert image is None or (0 < image.width <= 65_535 and 0 < image.height <= 65_535)
 
 
 @given(EDGE, EDGE)
-def test_what_is_larger_than_models_look_at_costs_no_more(width: int, height: int) -> None:
+def test_an_image_over_the_models_limit_costs_no_more(width: int, height: int) -> None:
     """Scaled down to the longest edge, it costs what the smaller one costs."""
     image = read(minimal_png(width, height, 0))
     assert image is not None
@@ -56,15 +56,15 @@ def test_what_is_larger_than_models_look_at_costs_no_more(width: int, height: in
 
 
 @pytest.mark.parametrize(("width", "height", "tokens"), [(200, 200, 85), (1_000, 1_000, 1_333)])
-def test_the_price_is_the_documented_one(width: int, height: int, tokens: int) -> None:
-    """Pixels through 750, as the provider's documentation counts them; a small one costs the least."""
+def test_the_token_cost_is_the_documented_one(width: int, height: int, tokens: int) -> None:
+    """Pixels / 750, as in the provider's documentation; a small one costs the minimum."""
     image = read(minimal_png(width, height, 0))
     assert image is not None
     assert image.tokens == tokens
 
 
-def test_its_texts_name_it_in_one_line() -> None:
-    """The label stands in one line, whatever it was, and the marker leads back to the bytes."""
+def test_label_and_marker_are_one_line() -> None:
+    """The label is one line, whatever it contained, and the marker leads back to the bytes."""
     image = read(png(3, 2), "a\nshot\t.png")
     assert image is not None
     assert image.text == "[Image: a shot .png]"

@@ -1,4 +1,4 @@
-"""What a server's entry binds consent to, what is wrong with one, and how a pasted one is read."""
+"""What a server's entry binds consent to, its faults, and how a pasted one is parsed."""
 
 from __future__ import annotations
 
@@ -19,34 +19,39 @@ ENTRIES = st.builds(
     name=st.just("x"), command=WORD, args=NAMES, env=PAIRS, secret_env=NAMES, cwd=WORD, url=WORD,
     headers=PAIRS, secret_headers=NAMES, enabled=st.booleans(), off=NAMES,
 )  # fmt: skip
-DECIDES = ("command", "args", "env", "secret_env", "cwd", "url", "headers", "secret_headers")
+CONSENT_FIELDS = ("command", "args", "env", "secret_env", "cwd", "url", "headers", "secret_headers")
 
 
 @given(ENTRIES, ENTRIES)
-def test_consent_is_bound_to_all_that_decides_what_runs(one: McpServerConfig, other: McpServerConfig) -> None:
-    """Two entries have one fingerprint exactly when they would start, or reach, the same thing alike."""
+def test_consent_covers_everything_that_determines_what_runs(
+    config: McpServerConfig, other: McpServerConfig
+) -> None:
+    """Two entries have one fingerprint exactly when they would start, or connect to, the same thing."""
 
-    def decides(entry: McpServerConfig) -> list[object]:
-        found = msgspec.structs.asdict(entry)
-        return [sorted(v) if isinstance(v := found[key], tuple) and key != "args" else v for key in DECIDES]
+    def consent_fields(entry: McpServerConfig) -> list[object]:
+        fields = msgspec.structs.asdict(entry)
+        return [
+            sorted(v) if isinstance(v := fields[key], tuple) and key != "args" else v
+            for key in CONSENT_FIELDS
+        ]
 
-    assert (one.fingerprint == other.fingerprint) == (decides(one) == decides(other))
-    agreed = msgspec.structs.replace(one, approved=one.fingerprint)
+    assert (config.fingerprint == other.fingerprint) == (consent_fields(config) == consent_fields(other))
+    agreed = msgspec.structs.replace(config, approved=config.fingerprint)
     assert agreed.is_consented
-    for key in DECIDES:
+    for key in CONSENT_FIELDS:
         swapped = msgspec.structs.replace(agreed, **{key: getattr(other, key)})
-        assert swapped.is_consented == (swapped.fingerprint == one.fingerprint)
+        assert swapped.is_consented == (swapped.fingerprint == config.fingerprint)
 
 
 def test_switches_need_no_new_consent() -> None:
-    """Switching a server or a tool off and on again is nothing that runs anything else."""
+    """Switching a server or a tool off and on again runs nothing new."""
     entry = McpServerConfig(name="x", command="run")
     changed = msgspec.structs.replace(entry, enabled=False, off=("a",), name="y", quiet_s=5)
     assert changed.fingerprint == entry.fingerprint
 
 
 @pytest.mark.parametrize(
-    ("fields", "field", "words"),
+    ("fields", "field", "message"),
     [
         ({"name": "Has Space", "command": "x"}, "name", "small letters"),
         ({"name": "a__b", "command": "x"}, "name", "small letters"),
@@ -66,11 +71,11 @@ def test_switches_need_no_new_consent() -> None:
         ({"name": "x", "url": "https://b", "headers": {"Host": "evil"}}, "headers", "set by the protocol"),
     ],
 )
-def test_what_cannot_be_used_is_said(fields: dict[str, object], field: str, words: str) -> None:
-    """Each fault stands at its field."""
+def test_invalid_entries_are_reported(fields: dict[str, object], field: str, message: str) -> None:
+    """Each fault is reported at its field."""
     faults = validate_server(msgspec.convert(fields, McpServerConfig), ("taken",))
     assert list(faults) == [field]
-    assert words in faults[field]
+    assert message in faults[field]
 
 
 @pytest.mark.parametrize(
@@ -83,7 +88,7 @@ def test_what_cannot_be_used_is_said(fields: dict[str, object], field: str, word
         {"url": "http://far.example/mcp"},
     ],
 )
-def test_what_can_be_used(fields: dict[str, object]) -> None:
+def test_valid_entries(fields: dict[str, object]) -> None:
     """Commands, and addresses."""
     assert validate_server(msgspec.convert({"name": "x-1", **fields}, McpServerConfig)) == {}
 
@@ -92,10 +97,10 @@ def test_what_can_be_used(fields: dict[str, object]) -> None:
     st.text(max_size=60) | st.text("a_- ", max_size=60),
     st.lists(st.text("ab-1", min_size=1, max_size=3), max_size=4),
 )
-def test_a_name_can_be_made_of_anything(text: str, taken: list[str]) -> None:
-    """It can be used, and is nobody else's."""
-    name = suggest_name(text, tuple(taken))
-    assert not validate_server(McpServerConfig(name=name, command="x"), tuple(taken))
+def test_any_text_becomes_a_valid_name(text: str, taken_names: list[str]) -> None:
+    """It is valid and unique."""
+    name = suggest_name(text, tuple(taken_names))
+    assert not validate_server(McpServerConfig(name=name, command="x"), tuple(taken_names))
 
 
 CLAUDE = """{"mcpServers": {
@@ -106,9 +111,9 @@ CLAUDE = """{"mcpServers": {
 }}"""
 
 
-def test_the_common_json_form_is_understood() -> None:
-    """Servers, arguments, variables; what looks like a secret is kept apart from what is stored openly."""
-    github, linear, off = parse_server_configs(CLAUDE, ("linear",))
+def test_the_common_json_form_is_parsed() -> None:
+    """Servers, arguments, variables; likely secrets are separated from what is stored openly."""
+    github, linear, disabled = parse_server_configs(CLAUDE, ("linear",))
     assert github.entry == McpServerConfig(
         name="github", command="docker", args=("run", "-i", "ghcr.io/github/github-mcp-server"),
         env={"GITHUB_HOST": "github.com"}, secret_env=("GITHUB_PERSONAL_ACCESS_TOKEN",),
@@ -116,8 +121,8 @@ def test_the_common_json_form_is_understood() -> None:
     assert github.secrets == {"GITHUB_PERSONAL_ACCESS_TOKEN": "ghp_1234"}
     assert (linear.entry.name, linear.entry.url) == ("linear-2", "https://mcp.linear.app/mcp")
     assert linear.secrets == {"Authorization": "Bearer abc"}
-    assert not off.entry.enabled
-    assert all(not draft.entry.is_consented for draft in (github, linear, off))
+    assert not disabled.entry.enabled
+    assert all(not draft.entry.is_consented for draft in (github, linear, disabled))
 
 
 @pytest.mark.parametrize(
@@ -134,7 +139,7 @@ def test_the_common_json_form_is_understood() -> None:
     ],
 )  # fmt: skip
 def test_command_lines_and_single_blocks(text: str, name: str, command: str, args: tuple[str, ...]) -> None:
-    """Whatever is pasted becomes one server with a name that says what it is."""
+    """Whatever is pasted becomes one server with a descriptive name."""
     (draft,) = parse_server_configs(text)
     assert (draft.entry.name, draft.entry.command, draft.entry.args) == (name, command, args)
     assert not validate_server(draft.entry)
@@ -151,7 +156,7 @@ def test_urls_and_variables() -> None:
 
 
 @pytest.mark.parametrize("value", ["${input:key}", "$TOKEN", "<your token>", "YOUR_API_KEY", "Bearer ${X}"])
-def test_a_secret_that_stands_elsewhere_is_asked_for(value: str) -> None:
+def test_a_secret_reference_is_asked_for(value: str) -> None:
     """Our own environment is never read for it."""
     (draft,) = parse_server_configs(
         f'{{"x": {{"url": "https://a.b", "headers": {{"Authorization": "{value}"}}}}}}'
@@ -163,8 +168,8 @@ def test_a_secret_that_stands_elsewhere_is_asked_for(value: str) -> None:
     "text", ["", "  ", "{", "{}", '{"a": 1}', "'open", "A=1", '{"command": "x", "args": "no list"}',
              '{"x": {"url": "https://a.b/sse", "type": "sse"}}', '{"x": {"command": "y", "env": ["no"]}}'],
 )  # fmt: skip
-def test_what_cannot_be_read_is_said(text: str) -> None:
-    """With what to do instead."""
+def test_unparsable_text_is_reported(text: str) -> None:
+    """With a remedy."""
     with pytest.raises(InvalidInput) as caught:
         parse_server_configs(text)
     assert caught.value.fix

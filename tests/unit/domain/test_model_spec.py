@@ -1,4 +1,4 @@
-"""What counts of a model's figures: the nearest word, and always a window that leaves room for an answer."""
+"""Which of a model's figures count: the closest source, and a window that always has space for an answer."""
 
 from __future__ import annotations
 
@@ -27,33 +27,37 @@ FIGURES = st.builds(
 )
 
 
-def said(origin: SpecOrigin, **figures: float) -> SourcedSpec:
-    """Words of somebody."""
+def reported_specs(origin: SpecOrigin, **figures: float) -> SourcedSpec:
+    """Build the spec reported by one source."""
     return SourcedSpec(origin, f"the {origin} says so", ModelSpec(**figures))  # type: ignore[arg-type]  # figures by their names
 
 
-def test_of_an_unknown_model_the_usual_is_assumed_and_said_to_be() -> None:
+def test_an_unknown_model_gets_marked_defaults() -> None:
     facts = resolve_spec().values
     assert (facts["window"].value, facts["reserve"].value) == (DEFAULT_WINDOW, DEFAULT_RESERVE)
     assert {fact.origin for fact in facts.values()} == {"usual"}
 
 
-def test_the_first_word_counts_and_the_next_fills_what_it_left_out() -> None:
-    facts = resolve_spec(said("you", window=9_000), said("server", window=8_000, output=700)).values
+def test_the_first_source_wins_and_the_next_fills_its_gaps() -> None:
+    facts = resolve_spec(
+        reported_specs("you", window=9_000), reported_specs("server", window=8_000, output=700)
+    ).values
     assert (facts["window"].value, facts["window"].source) == (9_000, "the you says so")
     assert (facts["output"].value, facts["output"].origin) == (700, "server")
 
 
-def test_a_largest_request_below_the_window_is_the_reserve() -> None:
-    assert resolve_spec(said("catalogue", window=400_000, input=272_000)).number("reserve") == 128_000
+def test_a_request_limit_below_the_window_is_the_reserve() -> None:
+    assert (
+        resolve_spec(reported_specs("catalogue", window=400_000, input=272_000)).number("reserve") == 128_000
+    )
 
 
-def test_an_answer_never_gets_more_than_the_model_writes() -> None:
-    assert resolve_spec(said("server", window=1_000_000, output=8_192)).number("reserve") == 8_192
+def test_an_answer_never_exceeds_the_model_s_output_limit() -> None:
+    assert resolve_spec(reported_specs("server", window=1_000_000, output=8_192)).number("reserve") == 8_192
 
 
 @given(st.lists(FIGURES, max_size=3))
-def test_every_model_has_a_window_that_leaves_room(all_said: list[ModelSpec]) -> None:
-    info = resolve_spec(*(SourcedSpec("server", "", figures) for figures in all_said)).model_info("here", "m")
+def test_every_model_has_a_window_that_leaves_space(specs: list[ModelSpec]) -> None:
+    info = resolve_spec(*(SourcedSpec("server", "", figures) for figures in specs)).model_info("here", "m")
     assert info.window > 0
     assert 0 <= info.reserve < info.window

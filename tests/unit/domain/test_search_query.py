@@ -1,4 +1,4 @@
-"""How a query is read: words, phrases, and refusals."""
+"""How a query is parsed: words, phrases, and refusals."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ def test_an_empty_query_is_refused(query: str) -> None:
         parse_query(query)
 
 
-def test_an_endless_query_is_refused() -> None:
+def test_an_overlong_query_is_refused() -> None:
     assert parse_query("x" * MAX_QUERY_LENGTH)
     with pytest.raises(InvalidInput, match="has 201 characters; the most is 200"):
         parse_query("x" * (MAX_QUERY_LENGTH + 1))
 
 
 @given(st.text(max_size=200))
-def test_whatever_is_asked_is_read_or_refused(query: str) -> None:
+def test_any_query_is_parsed_or_refused(query: str) -> None:
     try:
         words = parse_query(query)
     except InvalidInput:

@@ -1,4 +1,4 @@
-"""The list of what is to be done: taken as a whole, told back, refused when it makes no sense."""
+"""The to-do list: replaced as a whole, echoed back, refused when invalid."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ITEMS = [
 ]
 
 
-async def test_the_answer_is_the_list_as_it_stands(tmp_path: Path) -> None:
+async def test_the_answer_is_the_current_list(tmp_path: Path) -> None:
     box, call = make_tools(tmp_path), make_call("todo", items=ITEMS)
     assert await box.approval(call) is None
     result = await box.run(call)
@@ -26,7 +26,7 @@ async def test_the_answer_is_the_list_as_it_stands(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("items", "said"),
+    ("items", "message"),
     [
         ([], "wrong arguments"),
         ([{"content": " "}], "empty"),
@@ -36,12 +36,12 @@ async def test_the_answer_is_the_list_as_it_stands(tmp_path: Path) -> None:
         ([{"content": "x", "status": "in_progress"}] * 2, "More than one"),
     ],
 )
-async def test_what_makes_no_list_is_refused(tmp_path: Path, items: list[object], said: str) -> None:
-    with pytest.raises(ToolError, match=said):
+async def test_an_invalid_list_is_refused(tmp_path: Path, items: list[object], message: str) -> None:
+    with pytest.raises(ToolError, match=message):
         await make_tools(tmp_path).run(make_call("todo", items=items))
 
 
-def test_people_see_what_the_call_wrote() -> None:
+def test_the_user_sees_what_the_call_wrote() -> None:
     items = parse_items(make_call("todo", items=ITEMS).arguments)
     assert items[2] == TodoItem("run it")
     assert (progress_text(items), current_item(items)) == ("1 of 3", "write it")
@@ -50,5 +50,5 @@ def test_people_see_what_the_call_wrote() -> None:
 
 
 @pytest.mark.parametrize("arguments", ["", "{", "[]", '{"items": 3}', '{"items": [{"text": "x"}]}', "\udcff"])
-def test_what_is_no_list_is_none(arguments: str) -> None:
+def test_invalid_arguments_give_no_list(arguments: str) -> None:
     assert parse_items(arguments) == ()

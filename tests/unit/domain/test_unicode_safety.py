@@ -1,4 +1,4 @@
-"""What a person approves is what they read: hidden signs are found, and shown as codes."""
+"""A user approves exactly what they read: hidden characters are found, and shown as codes."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ HIDDEN = (
 
 
 @pytest.mark.parametrize("sign", HIDDEN)
-def test_hidden_signs_are_found(sign: str) -> None:
+def test_hidden_characters_are_found(sign: str) -> None:
     assert first_hidden(f"echo a{sign}b{sign}") == sign
     assert escape_hidden(sign).startswith("\\")
 
 
 @pytest.mark.parametrize("text", ["git commit -m 'Größe ❤️ 完了'\n\tmake", "سلام", "naïve", ""])
-def test_words_of_all_languages_stand_as_they_are(text: str) -> None:
+def test_words_of_all_languages_stay_unchanged(text: str) -> None:
     assert (first_hidden(text), escape_hidden(text)) == ("", text)
 
 
@@ -37,13 +37,13 @@ def test_nothing_hidden_is_left(text: str) -> None:
 
 
 @given(st.text(st.characters(codec=None)))
-def test_a_text_made_whole_can_be_stored_and_stays_as_it_was_where_it_could_be(text: str) -> None:
-    made = repair_surrogates(text)
-    made.encode()
-    assert repair_surrogates(made) == made
+def test_a_repaired_text_can_be_stored_and_valid_text_is_unchanged(text: str) -> None:
+    repaired = repair_surrogates(text)
+    repaired.encode()
+    assert repair_surrogates(repaired) == repaired
     if not any("\ud800" <= sign <= "\udfff" for sign in text):
-        assert made == text
+        assert repaired == text
 
 
-def test_halves_that_belong_together_are_joined() -> None:
+def test_matching_surrogate_halves_are_joined() -> None:
     assert repair_surrogates("a \ud83d\ude00 b \ud83d c") == "a 😀 b \ufffd c"

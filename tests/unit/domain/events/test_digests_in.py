@@ -1,4 +1,4 @@
-"""Every field of an event that holds a content's digest counts as naming it."""
+"""Every event field with a content digest counts as a reference."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ KINDS: tuple[type[msgspec.Struct], ...] = Event.__args__
 
 
 class Digests:
-    """Digests that are all different."""
+    """A source of distinct digests."""
 
     def __init__(self) -> None:
-        self.given: list[str] = []
+        self.created: list[str] = []
 
     def new(self) -> str:
-        """One that was not there before."""
-        self.given.append(f"{len(self.given):064x}")
-        return self.given[-1]
+        """Return a digest that was not returned before."""
+        self.created.append(f"{len(self.created):064x}")
+        return self.created[-1]
 
 
 def filled(kind: Any, digests: Digests, name: str = "") -> Any:
-    """A value of a type, with a digest wherever one may stand and one element in each list."""
+    """Return a value of a type, with a digest wherever one may be and one element in each list."""
     value: Any = 1
     match kind:
         case msgspec.inspect.StructType(cls=cls, fields=fields):
-            value = cls(**{one.name: filled(one.type, digests, one.name) for one in fields})
+            value = cls(**{field.name: filled(field.type, digests, field.name) for field in fields})
         case msgspec.inspect.StrType():
             value = digests.new() if name in HANDLES else f"{name} {'0' * 64}"
         case msgspec.inspect.VarTupleType(item_type=item):
@@ -55,38 +55,38 @@ def filled(kind: Any, digests: Digests, name: str = "") -> Any:
 def test_each_digest_in_an_event_counts(kind: type[Event]) -> None:
     digests = Digests()
     event = filled(msgspec.inspect.type_info(kind), digests)
-    assert sorted(digests_in(event)) == digests.given
+    assert sorted(digests_in(event)) == digests.created
 
 
-def test_the_handles_are_those_that_exist() -> None:
+def test_the_known_handle_fields_are_those_that_exist() -> None:
     def names(kind: Any) -> Iterator[str]:
         match kind:
             case msgspec.inspect.StructType(fields=fields):
-                for one in fields:
-                    yield one.name
-                    yield from names(one.type)
+                for field in fields:
+                    yield field.name
+                    yield from names(field.type)
             case msgspec.inspect.VarTupleType(item_type=item):
                 yield from names(item)
 
-    found = {name for kind in KINDS for name in names(msgspec.inspect.type_info(kind))}
-    assert found >= HANDLES
+    handles = {name for kind in KINDS for name in names(msgspec.inspect.type_info(kind))}
+    assert handles >= HANDLES
 
 
-def digests_held(value: Any) -> Iterator[str]:
-    """Every value that is a digest as a whole, anywhere in plain data."""
+def digests_within(value: Any) -> Iterator[str]:
+    """Yield every string that is a digest, anywhere in plain data."""
     if isinstance(value, str) and is_digest(value):
         yield value
     elif isinstance(value, dict):
         for inner in value.values():
-            yield from digests_held(inner)
+            yield from digests_within(inner)
     elif isinstance(value, list | tuple):
         for inner in value:
-            yield from digests_held(inner)
+            yield from digests_within(inner)
 
 
 @settings(max_examples=30, deadline=None)
 @given(histories())
-def test_no_digest_of_a_log_is_without_its_reference(simulator: SessionSimulator) -> None:
+def test_every_digest_in_a_log_is_a_reference(simulator: SessionSimulator) -> None:
     for recorded in simulator.log:
-        held = set(digests_held(msgspec.to_builtins(recorded.event)))
-        assert held <= set(digests_in(recorded.event))
+        digests = set(digests_within(msgspec.to_builtins(recorded.event)))
+        assert digests <= set(digests_in(recorded.event))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from helix_desktop.domain.digest import title_line
 
 
-def test_a_title_is_the_first_line_whole() -> None:
+def test_a_title_is_the_first_line() -> None:
     line = "Read every module of the project and say which of them " + "talk to the network " * 10
     assert title_line(f"\n  {line} \nand then stop") == line.strip()
 
@@ -16,9 +16,9 @@ def test_a_title_beyond_the_cap_ends_at_a_word() -> None:
     assert title.endswith("seven…")
 
 
-def test_a_title_without_a_space_is_cut_all_the_same() -> None:
+def test_a_title_without_a_space_is_cut_anyway() -> None:
     assert title_line("x" * 2_000) == "x" * 499 + "…"
 
 
-def test_nothing_but_space_makes_no_title() -> None:
+def test_whitespace_makes_no_title() -> None:
     assert title_line(" \n\t ") == ""

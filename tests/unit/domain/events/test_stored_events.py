@@ -1,4 +1,4 @@
-"""Events are a stored format: what any released version wrote must always be read."""
+"""Events are a stored format: what any released version wrote must always be readable."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from helix_desktop.domain.events.summary import ObservationsPlaced
 from helix_desktop.domain.messages import ModelInfo
 
 FOLDER = Path(__file__).parents[3] / "golden" / "events"
-# A file is written once and never again: a change that breaks one breaks people's sessions. What comes later
+# A file is written once and never again: a change that breaks one breaks users' sessions. What comes later
 # (a kind, a field) gets a file of its own.
 FILES: dict[str, list[dict[str, Any]]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("v*.json"))
@@ -42,54 +42,54 @@ KINDS = {
 
 
 def read(row: dict[str, Any]) -> RecordedEvent:
-    """An event from its stored form, through msgpack as the store keeps it."""
+    """Return an event from its stored form, through msgpack as the store does."""
     return msgspec.msgpack.decode(msgspec.msgpack.encode(row), type=RecordedEvent)
 
 
 def kind_of(name: str, value: object) -> object:
-    """What a stored field is read as: itself, or the kind for a text of the first versions."""
+    """Return what a stored field is read as: itself, or the kind for a text of the first versions."""
     return KINDS.get((name, value), value) if isinstance(value, str) else value
 
 
-def holds(now: object, then: object) -> bool:
-    """Whether everything that was written then is still said now, at any depth; of former texts the kind."""
-    if isinstance(now, dict) and isinstance(then, dict):
-        return all(name in now and holds(now[name], kind_of(name, value)) for name, value in then.items())
-    if isinstance(now, list) and isinstance(then, list):
-        return len(now) == len(then) and all(map(holds, now, then))
-    return now == then
+def holds(now: object, stored: object) -> bool:
+    """Return True if everything stored then is still present now, at any depth; of old texts the kind."""
+    if isinstance(now, dict) and isinstance(stored, dict):
+        return all(name in now and holds(now[name], kind_of(name, value)) for name, value in stored.items())
+    if isinstance(now, list) and isinstance(stored, list):
+        return len(now) == len(stored) and all(map(holds, now, stored))
+    return now == stored
 
 
 @pytest.mark.parametrize("row", GOLDEN, ids=lambda row: f"{row['seq']}-{row['event']['kind']}")
 def test_a_stored_event_is_read(row: dict[str, Any]) -> None:
-    """Nothing of a stored event is lost or renamed: written again it says the same."""
+    """Nothing of a stored event is lost or renamed: encoded again it is the same."""
     recorded = read(row)
     assert holds(json.loads(msgspec.json.encode(recorded)), row)
     assert msgspec.json.decode(msgspec.json.encode(row), type=RecordedEvent) == recorded
 
 
-def test_every_kind_and_field_is_there() -> None:
-    """Each kind of event stands in one of the files, with all its fields."""
+def test_every_kind_and_field_is_covered() -> None:
+    """Each kind of event is in one of the files, with all its fields."""
     kinds = {kind.__struct_config__.tag: kind for kind in get_args(Event)}
     assert {row["event"]["kind"] for row in GOLDEN} == set(kinds)
     for tag, kind in kinds.items():
-        written = {name for row in GOLDEN if row["event"]["kind"] == tag for name in row["event"]}
-        assert written - {"kind"} == {field.name for field in msgspec.structs.fields(kind)}
+        fields = {name for row in GOLDEN if row["event"]["kind"] == tag for name in row["event"]}
+        assert fields - {"kind"} == {field.name for field in msgspec.structs.fields(kind)}
 
 
-def test_they_are_a_session() -> None:
-    """Those of the first version can be replayed together, and name the contents they refer to."""
+def test_events_of_the_first_version_form_a_session() -> None:
+    """They can be replayed together, and reference the contents they need."""
     log = [read(row) for row in FILES["v1"]]
     transcript = Transcript(log)
     assert transcript.title == "Fix the login"
     assert transcript.handover is not None
     assert transcript.masked == frozenset({7})
-    named = {digest for one in log for digest in digests_in(one.event)}
-    assert named == {"a" * 64, "b" * 64, "c" * 64, "d" * 64}
+    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
+    assert digests == {"a" * 64, "b" * 64, "c" * 64, "d" * 64}
 
 
-def test_those_of_the_second_version_are_one_too() -> None:
-    """Folds, observations, pins and forms come back as they were left."""
+def test_events_of_the_second_version_form_a_session() -> None:
+    """Folds, observations, pins and forms come back unchanged."""
     log = [read(row) for row in FILES["v2"]]
     transcript = Transcript(log)
     (cover,) = transcript.covers
@@ -98,71 +98,71 @@ def test_those_of_the_second_version_are_one_too() -> None:
     assert transcript.rewrites.chosen_forms[5].form == "preview"
     assert transcript.rewrites.pinned == frozenset()
     assert transcript.rewrites.undone == {19}
-    named = {digest for one in log for digest in digests_in(one.event)}
-    assert named == {number * 64 for number in "123456"}
+    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
+    assert digests == {number * 64 for number in "123456"}
 
 
-def test_an_output_that_was_held_is_known_until_its_call_is_answered() -> None:
-    """A log that ends between holding and choosing still says what the call is answered with."""
+def test_a_deferred_output_is_known_until_its_call_is_answered() -> None:
+    """A log that ends between output and decision still has the call's answer."""
     log = [read(row) for row in FILES["v3-intake"]]
     assert set(Transcript(log[:5]).pending_outputs) == {"call_1", "call_2"}
     transcript = Transcript(log)
     assert set(transcript.pending_outputs) == {"call_2"}
     assert transcript.rewrites.chosen_forms[6].asked == "line numbers"
-    named = {digest for one in log for digest in digests_in(one.event)}
-    assert named == {"7" * 64, "8" * 64}
+    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
+    assert digests == {"7" * 64, "8" * 64}
 
 
-def test_summaries_say_how_they_came_about() -> None:
-    """Observations, and a handover that a person edited, are what they were."""
+def test_summaries_record_their_origin() -> None:
+    """Observations, and a handover that a user edited, come back unchanged."""
     log = [read(row) for row in FILES["v4-summaries"]]
     transcript = Transcript(log)
     assert transcript.handover is not None
     frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
     text = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
     assert "- The parser drops the last line [e3]\n" in text
-    assert "- Ask Ann\n" in text  # the person's own words are not marked as unsupported
-    named = {digest for one in log for digest in digests_in(one.event)}
-    assert named == {"d" * 64, "e" * 64}
+    assert "- Ask Ann\n" in text  # the user's own words are not marked as unsupported
+    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
+    assert digests == {"d" * 64, "e" * 64}
 
 
-def test_images_come_back_and_what_stands_for_them() -> None:
-    """An image in a tool's answer is sent; the person's is text and hash until that is undone."""
+def test_images_and_their_substitutes_come_back() -> None:
+    """An image in a tool's answer is sent; the user's is text and hash until that is undone."""
     log = [read(row) for row in FILES["v5-images"]]
     transcript = Transcript(log)
     frame = PromptFrame(ModelInfo("openai", "gpt", images=True), "You are an agent.")
-    _, said, _, answer = project(transcript, PROFILES["balanced"], frame).request.messages
-    assert said.images == ()
-    assert said.text.startswith(
+    _, user_message, _, answer = project(transcript, PROFILES["balanced"], frame).request.messages
+    assert user_message.images == ()
+    assert user_message.text.startswith(
         "What is wrong here?\n\n[Image left out: shot.png, PNG image, 1000 × 700 pixels"
     )
-    assert [one.digest for one in answer.images] == ["9" * 64]
+    assert [image.digest for image in answer.images] == ["9" * 64]
     transcript.apply(RecordedEvent(6, log[-1].at, Undone(5)))
-    _, said, _, _ = project(transcript, PROFILES["balanced"], frame).request.messages
-    assert said.text.endswith("[Image: shot.png]")
-    assert [(one.digest, one.tokens) for one in said.images] == [("f" * 64, 933)]
-    named = {digest for one in log for digest in digests_in(one.event)}
-    assert named == {"f" * 64, "9" * 64}
+    _, user_message, _, _ = project(transcript, PROFILES["balanced"], frame).request.messages
+    assert user_message.text.endswith("[Image: shot.png]")
+    assert [(image.digest, image.tokens) for image in user_message.images] == [("f" * 64, 933)]
+    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
+    assert digests == {"f" * 64, "9" * 64}
 
 
-def test_what_was_approved_and_in_which_mode_comes_back() -> None:
-    """The mode is the session's, its note stands before the person's words, answers keep their words."""
+def test_approvals_and_their_modes_come_back() -> None:
+    """The mode is the session's, its note is before the user's text, answers keep their text."""
     log = [read(row) for row in FILES["v6-approvals"]]
     transcript = Transcript(log)
     assert (transcript.mode, transcript.announced_mode) == ("plan", "plan")
     frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
-    said = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
-    assert said == "[Mode: plan] Only read and search from now on.\n\nRemove the old parser."
-    given = [one.event for one in log if isinstance(one.event, ApprovalGiven)]
-    assert [(one.decision, one.mode, one.words, one.saved) for one in given] == [
+    text = project(transcript, PROFILES["balanced"], frame).request.messages[1].text
+    assert text == "[Mode: plan] Only read and search from now on.\n\nRemove the old parser."
+    approvals = [recorded.event for recorded in log if isinstance(recorded.event, ApprovalGiven)]
+    assert [(approval.decision, approval.mode, approval.words, approval.saved) for approval in approvals] == [
         ("deny", "plan", "", ""),
         ("session", "", "", "Run: make test"),
         ("deny", "", "Not to main.", "Never: run: git push"),
     ]
 
 
-def test_subagents_steering_and_what_was_spent_come_back() -> None:
-    """A subagent's own terms, what waits in which order, which call began a subagent, and every cost."""
+def test_subagents_steering_and_costs_come_back() -> None:
+    """A subagent's own limits, the queue's order, the call that started a subagent, and every cost."""
     log = [read(row) for row in FILES["v6-delegating"]]
     assert Transcript(log[:8]).subagent_sessions == {"call_1": "fedcba9876543210fedcba9876543210"}
     transcript = Transcript(log)
@@ -170,7 +170,7 @@ def test_subagents_steering_and_what_was_spent_come_back() -> None:
         "fast",
         msgspec.structs.replace(PROFILES["lean"], protect_steps=4),
     )
-    assert [(seq, one.text, one.steer) for seq, one in transcript.queued_messages.items()] == [
+    assert [(seq, message.text, message.steer) for seq, message in transcript.queued_messages.items()] == [
         (6, "And go out", True),
         (5, "Then mend them", False),
     ]
@@ -178,8 +178,8 @@ def test_subagents_steering_and_what_was_spent_come_back() -> None:
     assert (transcript.budget, transcript.warned_budget) == (Budget(50_000, 2.5), Budget(50_000, 2.5))
     assert transcript.spending.tokens == 1_100 + 200 + 300 + 5_000 + 6_000 + 7_000 + 8_000
     assert transcript.spending.cost == pytest.approx(0.0035 + 0.0005 + 0.001 + 0.02 + 0.03 + 0.04 + 0.05)
-    named = {digest for one in log for digest in digests_in(one.event)}
-    assert named == {"a" * 64, "b" * 64, "c" * 64}
+    digests = {digest for recorded in log for digest in digests_in(recorded.event)}
+    assert digests == {"a" * 64, "b" * 64, "c" * 64}
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ def test_subagents_steering_and_what_was_spent_come_back() -> None:
         ("sweep-made", "reason", "by hand", SweepReason.MANUAL),
     ],
 )
-def test_a_former_text_is_read_as_its_kind(tag: str, field: str, text: str, kind: RewriteKind) -> None:
-    """Every text that a released version stored; which threshold it was is not known of it."""
+def test_an_old_text_is_read_as_its_kind(tag: str, field: str, text: str, kind: RewriteKind) -> None:
+    """Every text that a released version stored; it does not say which threshold it was."""
     row = next(row for row in GOLDEN if row["event"]["kind"] == tag and "threshold" not in row["event"])
     recorded = read({**row, "event": {**row["event"], field: text}})
     assert getattr(recorded.event, field) is kind
@@ -211,35 +211,37 @@ def test_a_former_text_is_read_as_its_kind(tag: str, field: str, text: str, kind
     assert getattr(recorded.event, "threshold", 0.0) == 0.0
 
 
-def test_a_text_that_was_never_stored_is_refused() -> None:
+def test_an_unknown_text_is_refused() -> None:
     """A damaged event is not taken for another one."""
     row = next(row for row in GOLDEN if row["event"]["kind"] == "sweep-made")
     with pytest.raises(msgspec.ValidationError):
         read({**row, "event": {**row["event"], "reason": "85 %"}})
 
 
-def test_kinds_come_back_with_the_threshold_that_was_reached() -> None:
-    """What is stored since the triggers are kinds: the policy's own threshold stands beside them."""
+def test_kinds_come_back_with_their_threshold() -> None:
+    """Triggers are stored as kinds with the policy's own threshold."""
     log = [read(row) for row in FILES["v8-kinds"]]
     rewrites = Transcript(log).rewrites
-    (placed,) = rewrites.of_kind(ObservationsPlaced).values()
-    assert (placed.reason, placed.threshold) == (PlacementReason.THRESHOLD, 0.38)
-    (made,) = rewrites.handovers.values()
-    assert (made.trigger, made.threshold) == (HandoverTrigger.THRESHOLD, 0.8)
-    assert [one.reason for one in rewrites.sweeps.values()] == [SweepReason.OVERFLOW, SweepReason.MANUAL]
+    (placement,) = rewrites.of_kind(ObservationsPlaced).values()
+    assert (placement.reason, placement.threshold) == (PlacementReason.THRESHOLD, 0.38)
+    (handover,) = rewrites.handovers.values()
+    assert (handover.trigger, handover.threshold) == (HandoverTrigger.THRESHOLD, 0.8)
+    assert [sweep.reason for sweep in rewrites.sweeps.values()] == [SweepReason.OVERFLOW, SweepReason.MANUAL]
 
 
-def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_alone() -> None:
-    """What the first version showed of its session is what is shown now."""
+def test_a_later_kind_of_rewrite_leaves_the_window_of_an_older_log_unchanged() -> None:
+    """The window is the one that the first version showed of its session."""
     log = [read(row) for row in FILES["v1"]]
     frame = PromptFrame(ModelInfo("openai", "gpt"), "You are an agent.")
-    said = [one.text for one in project(Transcript(log), PROFILES["balanced"], frame).request.messages]
-    assert len(said) == 4  # the prompt, the summary, two messages of the person
-    assert said[1].startswith("[Conversation History Summary]")
-    assert said[2:] == ["Hello", "And the tests, please.\n\n" + RECALLED]
+    texts = [
+        message.text for message in project(Transcript(log), PROFILES["balanced"], frame).request.messages
+    ]
+    assert len(texts) == 4  # the prompt, the summary, two messages of the user
+    assert texts[1].startswith("[Conversation History Summary]")
+    assert texts[2:] == ["Hello", "And the tests, please.\n\n" + RECALLED]
 
 
-def test_an_unknown_field_is_passed_over() -> None:
+def test_an_unknown_field_is_ignored() -> None:
     """A session that a newer version wrote to can still be opened."""
     row = {**GOLDEN[0], "event": {**GOLDEN[0]["event"], "of a later version": 1}}
     assert read(row) == read(GOLDEN[0])

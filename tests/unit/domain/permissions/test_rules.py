@@ -1,4 +1,4 @@
-"""Which rule answers a call: the strictest, in whatever order, and in doubt none that allows."""
+"""Which rule answers a call: the strictest, in any order, and in doubt none that allows."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from helix_desktop.domain.tools import (
     RuleKind,
 )
 
-WORDS = ["git", "log", "push", "make", "test", "*", "-x", "src/a.py", "a b"]
+TOKENS = ["git", "log", "push", "make", "test", "*", "-x", "src/a.py", "a b"]
 SUBJECTS = ["git log", "git log -x", "git push", "src/a.py", "src", "", ANY, "../a", ".envrc", "host.org"]
 COMMANDS = st.lists(
-    st.sampled_from([*WORDS, ";", "&&", "|", "$(id)", "`id`", "\n", ">", "'q'"]), min_size=1
+    st.sampled_from([*TOKENS, ";", "&&", "|", "$(id)", "`id`", "\n", ">", "'q'"]), min_size=1
 ).map(" ".join)
 EFFECTS: list[RuleEffect] = ["allow", "ask", "deny"]
 MODES: list[PermissionMode] = ["ask", "plan", "auto"]
@@ -73,7 +73,7 @@ STRICTNESS = {"allow": 0, "ask": 1, "deny": 2}
 
 
 def command(text: str, confined: bool = True) -> ApprovalRequest:
-    """A call of run_command."""
+    """Return a call of run_command."""
     return ApprovalRequest(
         "c",
         "run_command",
@@ -87,7 +87,7 @@ def command(text: str, confined: bool = True) -> ApprovalRequest:
 
 
 def edit(path: str) -> ApprovalRequest:
-    """A change of a file."""
+    """Return a file change."""
     return ApprovalRequest(
         "c", "edit_file", path, "", "", PermissionRule(ANY, path, kind="path"), kind="edit"
     )
@@ -95,45 +95,45 @@ def edit(path: str) -> ApprovalRequest:
 
 @given(st.lists(RULES, max_size=5), RULES, ASKS, st.sampled_from(MODES))
 def test_a_rule_that_refuses_or_asks_never_allows_more(
-    rules: list[PermissionRule], added: PermissionRule, ask: ApprovalRequest, mode: PermissionMode
+    rules: list[PermissionRule], added: PermissionRule, call: ApprovalRequest, mode: PermissionMode
 ) -> None:
-    before = evaluate(rules, ask, mode)
+    before = evaluate(rules, call, mode)
     for effect in ("ask", "deny"):
         stricter = msgspec.structs.replace(added, effect=effect)
-        after = evaluate([*rules, stricter], ask, mode)
+        after = evaluate([*rules, stricter], call, mode)
         assert STRICTNESS[after.effect] >= STRICTNESS[before.effect]
 
 
 @given(st.lists(RULES, max_size=6), ASKS, st.sampled_from(MODES), st.randoms())
 def test_the_order_of_rules_does_not_matter(
-    rules: list[PermissionRule], ask: ApprovalRequest, mode: PermissionMode, chance: Random
+    rules: list[PermissionRule], call: ApprovalRequest, mode: PermissionMode, chance: Random
 ) -> None:
-    first = evaluate(rules, ask, mode)
+    first = evaluate(rules, call, mode)
     shuffled = list(rules)
     chance.shuffle(shuffled)
-    again = evaluate(shuffled, ask, mode)
+    again = evaluate(shuffled, call, mode)
     assert (again.effect, again.mode) == (first.effect, first.mode)
     assert (again.rule and again.rule.text) == (first.rule and first.rule.text)
 
 
 @given(st.lists(RULES, max_size=5), ASKS)
-def test_plan_allows_nothing_that_changes(rules: list[PermissionRule], ask: ApprovalRequest) -> None:
-    assert ask.kind == "fetch" or evaluate(rules, ask, "plan").effect == "deny"
+def test_plan_mode_allows_no_changes(rules: list[PermissionRule], call: ApprovalRequest) -> None:
+    assert call.kind == "fetch" or evaluate(rules, call, "plan").effect == "deny"
 
 
 @given(st.lists(RULES, max_size=5), ASKS)
-def test_auto_refuses_what_asking_refuses(rules: list[PermissionRule], ask: ApprovalRequest) -> None:
-    asking, auto = evaluate(rules, ask, "ask"), evaluate(rules, ask, "auto")
-    assert auto == asking or (asking.effect, auto.effect, auto.mode) == ("ask", "allow", "auto")
+def test_auto_mode_refuses_what_ask_mode_refuses(rules: list[PermissionRule], call: ApprovalRequest) -> None:
+    ask_mode, auto = evaluate(rules, call, "ask"), evaluate(rules, call, "auto")
+    assert auto == ask_mode or (ask_mode.effect, auto.effect, auto.mode) == ("ask", "allow", "auto")
     if auto.mode == "auto":
-        assert ask.kind == "edit" or ask.confined
+        assert call.kind == "edit" or call.confined
 
 
 @given(ASKS, RULES)
-def test_no_pattern_allows_a_command_outside_the_sandbox(ask: ApprovalRequest, rule: PermissionRule) -> None:
+def test_no_pattern_allows_a_command_outside_the_sandbox(call: ApprovalRequest, rule: PermissionRule) -> None:
     """An allowed `git log` could send what it reads anywhere (CVE-2025-55284)."""
     pattern = msgspec.structs.replace(rule, kind="pattern", effect="allow")
-    assert not rule_applies(pattern, msgspec.structs.replace(ask, confined=False))
+    assert not rule_applies(pattern, msgspec.structs.replace(call, confined=False))
 
 
 @pytest.mark.parametrize(
@@ -148,20 +148,20 @@ def test_no_pattern_allows_a_command_outside_the_sandbox(ask: ApprovalRequest, r
         "git log [a]", "gitlog", "git  -c a log", "git log \u2028x", "", " ", "\"git log\"", "git\\ log",
     ],
 )  # fmt: skip
-def test_what_a_shell_would_act_on_fits_no_pattern(text: str) -> None:
+def test_shell_syntax_matches_no_pattern(text: str) -> None:
     assert not certainly_matches("git log *", text)
 
 
 @pytest.mark.parametrize(
     "text", ["git log", "git  log -3", "git log 'a b; c'", 'git log "a b" HEAD~1', "git log a=b:c,d.e/f@g^"]
 )
-def test_plain_commands_fit_their_pattern(text: str) -> None:
+def test_plain_commands_match_their_pattern(text: str) -> None:
     assert certainly_matches("git log *", text)
     assert not certainly_matches("git log", f"{text} more")
 
 
 @given(st.text(max_size=30))
-def test_reading_words_never_fails_and_never_invents(text: str) -> None:
+def test_parsing_a_command_never_fails_and_never_invents_words(text: str) -> None:
     words = parse_simple_command(text)
     if words is not None:
         assert all(word.isprintable() for word in words)
@@ -179,8 +179,10 @@ def test_reading_words_never_fails_and_never_invents(text: str) -> None:
     ],
 )  # fmt: skip
 def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
-    never = PermissionRule("run_command", "git push *", kind="pattern", effect="deny")
-    assert evaluate([never, PermissionRule("run_command", text)], command(text, confined=False)).rule == never
+    denied = PermissionRule("run_command", "git push *", kind="pattern", effect="deny")
+    assert (
+        evaluate([denied, PermissionRule("run_command", text)], command(text, confined=False)).rule == denied
+    )
 
 
 @pytest.mark.parametrize(
@@ -193,16 +195,16 @@ def test_a_refused_pattern_is_found_anywhere_in_a_command(text: str) -> None:
         ("X=1 make", ""), ("'my tool' x", ""), ("npm run build", "npm run *"), ("'' x", ""), ("", ""),
     ],
 )  # fmt: skip
-def test_the_pattern_that_is_offered(text: str, pattern: str) -> None:
+def test_the_suggested_pattern(text: str, pattern: str) -> None:
     assert suggest_pattern(text) == pattern
 
 
 @given(COMMANDS, st.booleans())
-def test_every_offer_covers_what_it_was_offered_for(text: str, confined: bool) -> None:
-    ask = command(text, confined)
+def test_every_offer_covers_its_request(text: str, confined: bool) -> None:
+    call = command(text, confined)
     offers = suggest_command_rules(text, confined)
-    assert all(rule_applies(offer, ask) for offer in offers)
-    assert confined or [one.kind for one in offers] == ["exact"]
+    assert all(rule_applies(offer, call) for offer in offers)
+    assert confined or [offer.kind for offer in offers] == ["exact"]
     assert not any(rule_applies(offer, command(text, confined=False)) for offer in offers) or not confined
 
 
@@ -217,8 +219,8 @@ def test_every_offer_covers_what_it_was_offered_for(text: str, confined: bool) -
 )
 def test_offers_for_a_file(path: str, offered: list[str]) -> None:
     offers = suggest_edit_rules(path)
-    assert [one.subject for one in offers] == offered
-    assert all(rule_applies(one, edit(path)) for one in offers)
+    assert [offer.subject for offer in offers] == offered
+    assert all(rule_applies(offer, edit(path)) for offer in offers)
 
 
 def test_a_folder_rule_stays_in_its_folder() -> None:
@@ -238,13 +240,13 @@ def test_a_folder_rule_stays_in_its_folder() -> None:
     assert not rule_applies(rule, command("src/a.py"))
 
 
-def test_a_refused_folder_is_refused_however_it_is_written() -> None:
-    never = PermissionRule(ANY, "Secrets", kind="folder", effect="deny")
+def test_a_denied_folder_is_denied_however_it_is_spelled() -> None:
+    denied = PermissionRule(ANY, "Secrets", kind="folder", effect="deny")
     for path in ("Secrets/a", "secrets/a", "./Secrets/a", "x/../Secrets/a", "Secrets"):
-        assert evaluate([never, PermissionRule(ANY, "", kind="folder")], edit(path), "auto").rule == never
+        assert evaluate([denied, PermissionRule(ANY, "", kind="folder")], edit(path), "auto").rule == denied
 
 
-def test_auto_asks_before_it_changes_what_other_programs_obey() -> None:
+def test_auto_mode_asks_before_changing_what_other_programs_obey() -> None:
     for path in (".envrc", ".vscode/settings.json", "web/.npmrc", ".GitHub/workflows/x.yml", "../a.py"):
         assert evaluate([], edit(path), "auto").effect == "ask"
     assert evaluate([], edit("src/a.py"), "auto").effect == "allow"
@@ -252,39 +254,39 @@ def test_auto_asks_before_it_changes_what_other_programs_obey() -> None:
     assert evaluate([], command("rm -r x"), "auto").effect == "allow"
 
 
-def test_a_server_that_changed_asks_again() -> None:
-    """What was approved is its definition, not its name (CVE-2025-54136)."""
+def test_a_changed_server_asks_again() -> None:
+    """The approval is for its definition, not its name (CVE-2025-54136)."""
 
-    def ask(definition: str, server: str = "files") -> ApprovalRequest:
+    def request_for(definition: str, server: str = "files") -> ApprovalRequest:
         return ApprovalRequest(
             *("c", "files__read", "{}", "", "", tool), kind="mcp", server=server, definition=definition
         )
 
     tool, anything = suggest_server_rules("files__read", "files", "d1")
     for rule in (tool, anything):
-        assert rule_applies(rule, ask("d1"))
-        assert not rule_applies(rule, ask("d2"))
-        assert not rule_applies(rule, ask(""))
-        assert not rule_applies(rule, ask("d1", "other"))
-        never = msgspec.structs.replace(rule, effect="deny")
-        assert rule_applies(never, ask("d2"))
-    assert not rule_applies(PermissionRule("files__read", ANY), ask("d1"))
+        assert rule_applies(rule, request_for("d1"))
+        assert not rule_applies(rule, request_for("d2"))
+        assert not rule_applies(rule, request_for(""))
+        assert not rule_applies(rule, request_for("d1", "other"))
+        denied = msgspec.structs.replace(rule, effect="deny")
+        assert rule_applies(denied, request_for("d2"))
+    assert not rule_applies(PermissionRule("files__read", ANY), request_for("d1"))
 
 
 def test_a_host_rule_is_for_that_host() -> None:
-    def ask(host: str) -> ApprovalRequest:
+    def request_for(host: str) -> ApprovalRequest:
         return ApprovalRequest(
             "c", "fetch_url", f"https://{host}/x", "", "", address, kind="fetch", host=host
         )
 
     address, at_host = suggest_fetch_rules("fetch_url", "https://Docs.org/x", "Docs.org")
-    assert rule_applies(at_host, ask("docs.org"))
+    assert rule_applies(at_host, request_for("docs.org"))
     assert rule_applies(
         address, ApprovalRequest("c", "fetch_url", "https://Docs.org/x", "", "", address, kind="fetch")
     )
     for host in ("evil-docs.org", "a.docs.org", "docs.org.evil.org", ""):
-        assert not rule_applies(at_host, ask(host))
-    assert rule_applies(msgspec.structs.replace(at_host, effect="deny"), ask("a.docs.org"))
+        assert not rule_applies(at_host, request_for(host))
+    assert rule_applies(msgspec.structs.replace(at_host, effect="deny"), request_for("a.docs.org"))
 
 
 def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
@@ -294,8 +296,8 @@ def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
     assert rule_applies(run, command("make test"))
     assert not rule_applies(run, command("make test ", confined=False))
     assert not rule_applies(PermissionRule("run_command", ANY), edit("a"))
-    ask = msgspec.structs.replace(edit(".envrc"), tool="write_file")
-    assert rule_applies(write, ask)
+    call = msgspec.structs.replace(edit(".envrc"), tool="write_file")
+    assert rule_applies(write, call)
     assert not rule_applies(write, edit("a.py"))
     assert (
         json.loads(msgspec.json.encode(run)).items()
@@ -313,7 +315,9 @@ def test_rules_of_earlier_versions_mean_what_they_meant() -> None:
         ("allow", "host", "Docs.Python.org.", "Fetch from docs.python.org"),
     ],
 )
-def test_rules_can_be_written_by_hand(effect: RuleEffect, kind: RuleKind, text: str, sentence: str) -> None:
+def test_rules_can_be_edited_in_the_file(
+    effect: RuleEffect, kind: RuleKind, text: str, sentence: str
+) -> None:
     rule = parse_rule(effect, kind, text)
     assert rule.text == sentence
     assert sentence in rule_names(rule)
@@ -324,19 +328,19 @@ def test_rules_can_be_written_by_hand(effect: RuleEffect, kind: RuleKind, text: 
     [("pattern", ""), ("pattern", "* push"), ("folder", "../x"), ("folder", "/etc"), ("host", ""),
      ("host", "a b"), ("host", "https://x"), ("server", "x")],
 )  # fmt: skip
-def test_rules_that_say_nothing_are_refused(kind: RuleKind, text: str) -> None:
+def test_empty_rules_are_refused(kind: RuleKind, text: str) -> None:
     with pytest.raises(InvalidInput):
         parse_rule("deny", kind, text)
 
 
-def test_uses_under_former_names_count() -> None:
+def test_uses_under_old_names_count() -> None:
     assert rule_names(PermissionRule("run_command", "make")) == {"Run: make", "run_command: make"}
     assert rule_names(PermissionRule("write_file", ANY)) == {"Write any file", "write_file: any"}
     assert rule_names(PermissionRule(ANY, "src", kind="folder")) == {"Change any file in src"}
 
 
-def test_rules_are_sentences() -> None:
-    said = [
+def test_rules_are_described_as_sentences() -> None:
+    sentences = [
         (PermissionRule("run_command", "make test"), "Run: make test"),
         (PermissionRule("run_command", "make test", confined=True), "Run: make test, in the sandbox"),
         (
@@ -350,5 +354,5 @@ def test_rules_are_sentences() -> None:
         (PermissionRule(ANY, "files", kind="server", definition="d"), "Use any tool of the MCP server files"),
         (PermissionRule("fetch_url", "docs.org", kind="host"), "Fetch from docs.org"),
     ]  # fmt: skip
-    for rule, sentence in said:
+    for rule, sentence in sentences:
         assert rule.text == sentence

@@ -1,4 +1,4 @@
-"""A text is recognised in whatever form machines have written it."""
+"""A text is recognized in every encoding that machines use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.redaction.redaction import Redaction, RedactionRequest
 from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES, encoded_variants
 
-AT = 1_800_000_000_000
+TIMESTAMP_MS = 1_800_000_000_000
 SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=MIN_BASE64_BYTES, max_size=40).filter(
     lambda text: (
         len(text.strip()) >= MIN_BASE64_BYTES and "FORGOTTEN" not in text and text not in "[FORGOTTEN 20"
@@ -23,46 +23,46 @@ SECRETS = st.text(st.characters(blacklist_categories=["Cs"]), min_size=MIN_BASE6
 
 
 @given(SECRETS, st.binary(max_size=20), st.binary(max_size=20), st.booleans())
-def test_it_is_found_in_base64_wherever_it_stands_in_what_was_encoded(
+def test_a_text_is_found_in_base64_at_any_offset(
     secret: str, before: bytes, behind: bytes, safe: bool
 ) -> None:
     encode = urlsafe_b64encode if safe else b64encode
     encoded = encode(before + secret.encode() + behind)
-    redaction = Redaction(RedactionRequest(secret), AT)
+    redaction = Redaction(RedactionRequest(secret), TIMESTAMP_MS)
     assert redaction.matches(encoded)
-    left = redaction.redact_data(encoded)
-    assert not any(form.encode() in left for form in encoded_variants(secret))
+    remaining = redaction.redact_data(encoded)
+    assert not any(form.encode() in remaining for form in encoded_variants(secret))
 
 
 @given(SECRETS)
-def test_it_is_found_in_addresses_and_in_json_and_in_json_of_json(secret: str) -> None:
-    redaction = Redaction(RedactionRequest(secret), AT)
-    said = {"key": secret}
+def test_a_text_is_found_in_urls_json_and_nested_json(secret: str) -> None:
+    redaction = Redaction(RedactionRequest(secret), TIMESTAMP_MS)
+    payload = {"key": secret}
     for text in (
         quote(secret),
         quote(secret, safe=""),
         quote_plus(secret),
-        urlencode(said),
+        urlencode(payload),
         quote(secret, safe="").lower() if "%" in quote(secret, safe="") and secret.islower() else secret,
-        json.dumps(said),
-        json.dumps(said, ensure_ascii=False),
-        json.dumps({"arguments": json.dumps(said)}),
+        json.dumps(payload),
+        json.dumps(payload, ensure_ascii=False),
+        json.dumps({"arguments": json.dumps(payload)}),
     ):
         assert redaction.redact_text(text) != text
         assert secret not in redaction.redact_text(text)
 
 
-def test_a_standalone_encoding_goes_with_its_padding() -> None:
+def test_a_standalone_encoding_is_removed_with_its_padding() -> None:
     encoded = b64encode(b"sk-live-0123456789abcdef").decode()
     other = b64encode(b"sk-live-0123456789abcde").decode()
     assert other.endswith("=")
     for secret, text in (("sk-live-0123456789abcdef", encoded), ("sk-live-0123456789abcde", other)):
-        redaction = Redaction(RedactionRequest(secret), AT)
+        redaction = Redaction(RedactionRequest(secret), TIMESTAMP_MS)
         assert redaction.redact_text(f"key: {text}.") == f"key: {redaction.mark}."
 
 
-def test_a_short_text_is_not_looked_for_in_base64_where_chance_would_find_it() -> None:
+def test_a_short_text_is_not_searched_in_base64() -> None:
     assert all(form in ("abcd",) for form in encoded_variants("abcd"))
     assert len(encoded_variants("abcdefgh")) > 1
     with pytest.raises(InvalidInput):
-        Redaction(RedactionRequest("abc"), AT)
+        Redaction(RedactionRequest("abc"), TIMESTAMP_MS)
