@@ -11,6 +11,7 @@ from helix_desktop.domain.digest import digest_of, format_bytes, is_digest, is_d
 from helix_desktop.domain.errors import ContentDamaged, DigestAmbiguous, DigestUnknown, InvalidInput
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.domain.image import MAX_IMAGE_BYTES, Image, identify_image
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 
 
@@ -85,7 +86,7 @@ class ContentAccess:
                 "Make it smaller and attach it again." if image else "Convert it to PNG and attach it again.",
             )
         content = Content(image.digest, data, "image", image.label, image.summary, image.tokens)
-        await self.store.commit(session, contents=[content])
+        await self.store.commit(Commit(session, contents=[content]))
         return await self._image_attachment(image)
 
     async def _image_attachment(self, image: Image) -> Attachment:

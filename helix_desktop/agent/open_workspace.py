@@ -34,6 +34,7 @@ from helix_desktop.domain.events.session import (
     SessionStarted,
 )
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.system.task_scope import TaskScope
 
@@ -201,7 +202,7 @@ class OpenWorkspace(ContentAccess):
             counted = replace(summary, count=count, used=used, window=info.window)
             if summary not in await self.store.sessions() or self.find_open(summary.id) is not None:
                 return False  # opened or changed meanwhile: that code counts it
-            await self.store.commit(summary.id, summary=counted)
+            await self.store.commit(Commit(summary.id, summary=counted))
         except StoreError as error:
             log.info("the session %s could not be counted again: %s", summary.id, error)
             self._uncountable.add(summary.id)

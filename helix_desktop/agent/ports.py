@@ -10,10 +10,10 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, StreamItem, ToolCall, ToolSpec
 from helix_desktop.domain.redaction.redaction import RedactionMatches, RedactionRequest
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import (
     DEFAULT_FILTER,
-    Content,
     EntryFilter,
     EntryOrder,
     HandoverHit,
@@ -180,14 +180,7 @@ class Store(ContentReader, Protocol):
         """The repair report, damage notices, and the full check."""
         ...
 
-    async def commit(
-        self,
-        session: str,
-        events: Sequence[RecordedEvent] = (),
-        contents: Sequence[Content] = (),
-        recalls: Sequence[str] = (),
-        summary: SessionSummary | None = None,
-    ) -> None:
+    async def commit(self, commit: Commit) -> None:
         """Store all of it durably, or nothing: contents, events, references, recall counts, summary.
 
         Returns once it would survive a power cut. Raises StoreWriteFailed, ContentTooLarge; ValueError if

@@ -15,6 +15,7 @@ from helix_desktop.context.window.usage_gauge import count_window, model_reports
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import Event, RecordedEvent, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ToolCall, TurnOutcome
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.system.task_scope import TaskScope
 
@@ -105,7 +106,7 @@ class Session:
             for recorded_event in recorded:
                 next_state.apply(recorded_event)
             summary = self._summary(next_state, now)
-            await self._store.commit(self.id, recorded, contents, recalls, summary)
+            await self._store.commit(Commit(self.id, recorded, contents, recalls, summary))
             for recorded_event in recorded:
                 self.transcript.apply(recorded_event)
                 self.log.append(recorded_event)
@@ -152,7 +153,7 @@ class Session:
                 parent=corrected.parent or summary.parent,
             )
             if replace(corrected, **figures) != replace(summary, **figures):
-                await self._store.commit(self.id, summary=corrected)
+                await self._store.commit(Commit(self.id, summary=corrected))
 
     async def close_interrupted(self) -> bool:
         """Close calls and a turn that a crash left open. Return True if there were any."""

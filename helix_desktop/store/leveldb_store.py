@@ -15,9 +15,10 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentDamaged, StoreError
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_report import Progress, no_progress
-from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import Clock, Commit, now_ms
+from helix_desktop.store.core.commit import Clock, check_commit, now_ms
 from helix_desktop.store.core.entry_query import EntryQuery
 from helix_desktop.store.core.row_codec import RowDamaged
 from helix_desktop.store.core.write_batch import WriteBatch
@@ -127,29 +128,20 @@ class LevelDbStore(StoreSearch):
             raise
         return cls(files, readers, LoopBridge(asyncio.get_running_loop()), clock, index_after_s)
 
-    async def commit(
-        self,
-        session: str,
-        events: Sequence[RecordedEvent] = (),
-        contents: Sequence[Content] = (),
-        recalls: Sequence[str] = (),
-        summary: SessionSummary | None = None,
-    ) -> None:
+    async def commit(self, commit: Commit) -> None:
         """Store all of it, or nothing, durably; return when it would survive a power cut.
 
         If cancelled, it is stored completely or not at all. Raise StoreWriteFailed, ContentTooLarge,
         StoreClosed; ValueError if the events leave a gap, or something names a content that is not stored.
         """
         self._check_open()
-        commit = Commit(
-            session, self._access.clock(), tuple(events), tuple(contents), tuple(recalls), summary
-        )
-        commit.validate()
+        at_ms = self._access.clock()
+        check_commit(commit)
         if commit.is_empty:
             return
         encodings = [self._access.contents.encoding(content) for content in commit.contents]
         await self._write_rows(
-            lambda batch: stage_commit(batch, self._access.contents, commit, encodings),
+            lambda batch: stage_commit(batch, self._access.contents, commit, at_ms, encodings),
             commit.size,
             encodings,
         )

@@ -21,6 +21,7 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
 )
 from helix_desktop.domain.messages import ModelInfo, ToolCall
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.rows.from_events import rows_from_log
 
@@ -53,7 +54,7 @@ async def _store(place: Path) -> None:
     for at in range(0, len(recorded), _BATCH):
         batch = recorded[at : at + _BATCH]
         texts = [one.event.text.encode() for one in batch if isinstance(one.event, ToolAnswered)]
-        await store.commit("long", batch, [Content(digest_of(text), text) for text in texts])
+        await store.commit(Commit("long", batch, [Content(digest_of(text), text) for text in texts]))
     await store.close()
 
 

@@ -21,6 +21,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, EntryFilter, EntryOrder, EntrySort
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, TickingClock
@@ -53,7 +54,7 @@ async def fill(store: LevelDbStore, count: int) -> list[str]:
     made = contents(count)
     for at in range(0, count, _AT_ONCE):
         part = made[at : at + _AT_ONCE]
-        await store.commit(f"session-{at // 20_000}", contents=part, recalls=[part[at % 7].digest])
+        await store.commit(Commit(f"session-{at // 20_000}", contents=part, recalls=[part[at % 7].digest]))
     return [one.digest for one in made[:: max(1, count // ROUNDS)]]
 
 

@@ -25,6 +25,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.benchmarks.store_rounds import (
     LEAST,
@@ -93,7 +94,7 @@ async def reading(folder: Path, others: list[ReferenceDatabase]) -> list[Figure]
     store = await LevelDbStore.open(folder, WORKSPACE)
     made = some(tool_outputs(2), ENTRIES)
     for at in range(0, ENTRIES, 64):
-        await store.commit("s", contents=made[at : at + 64])
+        await store.commit(Commit("s", contents=made[at : at + 64]))
         for peer in others:
             peer.write(made[at : at + 64])
     await store.close()

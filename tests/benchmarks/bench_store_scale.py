@@ -26,6 +26,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.benchmarks.store_rounds import (
@@ -70,7 +71,7 @@ async def build(
     for at in range(0, entries, 500):
         made = [short(number) for number in range(at, min(entries, at + 500))]
         outputs += (longer := some(source, OUTPUTS * len(made) // entries))
-        await store.commit("s", contents=[*made, *longer])
+        await store.commit(Commit("s", contents=[*made, *longer]))
         rows = [
             (one.digest, at, len(one.data), one.tokens, one.tool, one.target, one.first_line) for one in made
         ]
@@ -180,17 +181,17 @@ async def idle(folder: Path) -> list[float]:
     names = [folder / str(number) for number in range(WORKSPACES)]
     for name in names:
         store = await LevelDbStore.open(name, WORKSPACE)
-        await store.commit("s", contents=[short(number) for number in range(HELD)])
+        await store.commit(Commit("s", contents=[short(number) for number in range(HELD)]))
         await store.close()
     warm = await LevelDbStore.open(folder / "warm", WORKSPACE)
-    await warm.commit("s", contents=[short(1)])
+    await warm.commit(Commit("s", contents=[short(1)]))
     gc.collect()
     before = resident()
     stores = [await LevelDbStore.open(name, WORKSPACE) for name in names]
     await asyncio.gather(*(store.page() for store in stores))
     opened = (resident() - before) / WORKSPACES / 1e6
     for store in stores:
-        await store.commit("s", contents=[short(HELD)])
+        await store.commit(Commit("s", contents=[short(HELD)]))
         await store.get(short(1).digest)
     used = (resident() - before) / WORKSPACES / 1e6
     for store in [*stores, warm]:

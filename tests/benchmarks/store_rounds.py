@@ -21,6 +21,7 @@ from itertools import islice
 from pathlib import Path
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.files.quarantine import Quarantine
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -108,7 +109,7 @@ async def peer_writes(peer: ReferenceDatabase, made: list[Content], size: int) -
 async def commits(store: LevelDbStore, made: list[Content], size: int) -> None:
     """Commits of `size` contents, one after the other."""
     for at in range(0, len(made), size):
-        await store.commit("s", contents=made[at : at + size])
+        await store.commit(Commit("s", contents=made[at : at + size]))
 
 
 async def producers(store: LevelDbStore, made: list[Content], count: int = PRODUCERS) -> None:

@@ -27,6 +27,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
@@ -71,10 +72,12 @@ async def test_a_preview_finds_the_text_everywhere_and_changes_nothing(store: St
     line = make_summary("s", title=f"about {SECRET}")
     message = UserSpoke(f"use {SECRET}, please", 3)
     await store.commit(
-        "s",
-        [recorded_at(1, message), output(2, leaky), output(3, clean)],
-        [make_content(leaky), marked],
-        summary=line,
+        Commit(
+            "s",
+            [recorded_at(1, message), output(2, leaky), output(3, clean)],
+            [make_content(leaky), marked],
+            summary=line,
+        )
     )
     await store.save_draft("t", f"and {SECRET}")
     matches = await store.redaction.preview(RedactionRequest(SECRET))
@@ -91,10 +94,16 @@ async def test_redaction_removes_the_text_everywhere_and_leaves_a_marker(store: 
     leaky, clean = f"key={SECRET}\n".encode(), b"clean"
     marked = msgspec.structs.replace(make_content(clean), target=f"curl -H {SECRET}", first_line=SECRET)
     await store.commit(
-        "s",
-        [recorded_at(1, UserSpoke(f"use {SECRET}!", 3)), output(2, leaky, f"key={SECRET}"), output(3, clean)],
-        [make_content(leaky), marked],
-        summary=make_summary("s", title=f"about {SECRET}"),
+        Commit(
+            "s",
+            [
+                recorded_at(1, UserSpoke(f"use {SECRET}!", 3)),
+                output(2, leaky, f"key={SECRET}"),
+                output(3, clean),
+            ],
+            [make_content(leaky), marked],
+            summary=make_summary("s", title=f"about {SECRET}"),
+        )
     )
     attached = Attachment(digest_of(clean), "notes", f"see {SECRET}", 3, 10)
     await store.save_draft("s", f"and {SECRET}", (attached,))
@@ -126,7 +135,9 @@ async def test_a_text_is_redacted_in_every_encoding_machines_use(store: Store) -
     ]
     message = f"Authorization: Basic {b64encode(odd.encode()).decode()} and key={quote_plus(odd)}"
     await store.commit(
-        "s", [recorded_at(1, UserSpoke(message, 3))], [make_content(data) for data in [*leaky, b"clean"]]
+        Commit(
+            "s", [recorded_at(1, UserSpoke(message, 3))], [make_content(data) for data in [*leaky, b"clean"]]
+        )
     )
     await store.redaction.redact(RedactionRequest(odd))
     assert (await store.totals()).entries == 1
@@ -138,14 +149,14 @@ async def test_a_text_is_redacted_in_every_encoding_machines_use(store: Store) -
 async def test_redacted_content_raises_and_does_not_come_back(store: Store) -> None:
     leaky = f"key={SECRET}\n".encode()
     digest = digest_of(leaky)
-    await store.commit("s", [output(1, leaky)], [make_content(leaky)])
+    await store.commit(Commit("s", [output(1, leaky)], [make_content(leaky)]))
     assert await store.redaction.redacted_at(digest) == 0
     await store.redaction.redact(RedactionRequest(SECRET))
     assert await store.redaction.redacted_at(digest) > START_MS
     for read in (store.get, store.entry):
         with pytest.raises(ContentRedacted, match="forgotten on the person's word on 2025-06-15"):
             await read(digest)
-    await store.commit("s", [output(2, leaky)], [make_content(leaky)], recalls=[digest])
+    await store.commit(Commit("s", [output(2, leaky)], [make_content(leaky)], recalls=[digest]))
     with pytest.raises(ContentRedacted):
         await store.get(digest)
     assert (await store.totals()).entries == 0
@@ -154,7 +165,7 @@ async def test_redacted_content_raises_and_does_not_come_back(store: Store) -> N
     assert not await store.redaction.lift(digest)
     with pytest.raises(ContentRedacted):
         await store.get(digest)
-    await store.commit("s", [output(3, leaky)], [make_content(leaky)])
+    await store.commit(Commit("s", [output(3, leaky)], [make_content(leaky)]))
     assert await store.get(digest) == leaky
     assert (await store.entry(digest)).references == 3
 
@@ -166,7 +177,7 @@ async def test_the_path_back_to_other_contents_stays_intact(store: Store) -> Non
     clean = f"head\n{digest_of(remote)} e1 shell".encode()
     log = [output(1, remote), fold(2, first), fold(3, second), fold(4, clean)]
     contents = [make_content(remote), *(make_content(data, kind="index") for data in (first, second, clean))]
-    await store.commit("s", log, contents)
+    await store.commit(Commit("s", log, contents))
     matches = await store.redaction.redact(RedactionRequest(SECRET))
     assert {index.digest for index in matches.indexes} == {digest_of(first), digest_of(second)}
     assert matches.contents == ()
@@ -194,7 +205,9 @@ async def test_the_path_back_to_other_contents_stays_intact(store: Store) -> Non
 async def test_json_with_the_text_stays_valid_json(store: Store) -> None:
     call = ToolCall("c", "shell", f'{{"command": "login {ESCAPED}", "n": 1}}')
     verbatim = {"content": [{"text": f"I use {SECRET}"}], SECRET: 1}
-    await store.commit("s", [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,), verbatim=verbatim))])
+    await store.commit(
+        Commit("s", [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,), verbatim=verbatim))])
+    )
     assert not (await store.redaction.redact(RedactionRequest(SECRET))).is_empty
     event = (await store.events("s"))[0].event
     assert isinstance(event, AssistantSpoke)
@@ -204,7 +217,7 @@ async def test_json_with_the_text_stays_valid_json(store: Store) -> None:
 
 async def test_a_text_that_spans_json_syntax_drops_the_json(store: Store) -> None:
     call = ToolCall("c", "shell", '{"command": "ls", "key": "abcdef"}')
-    await store.commit("s", [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,)))])
+    await store.commit(Commit("s", [recorded_at(1, AssistantSpoke("ok", "m", 3, (call,)))]))
     await store.redaction.redact(RedactionRequest('"ls", "key"'))
     event = (await store.events("s"))[0].event
     assert isinstance(event, AssistantSpoke)
@@ -224,7 +237,9 @@ async def test_a_selected_content_is_redacted_in_all_its_forms(store: Store) -> 
         recorded_at(5, AssistantSpoke("ok", "m", 3, (call,), verbatim={"a": large}, short=(short,))),
         recorded_at(6, UserSpoke("untouched", 1)),
     ]
-    await store.commit("s", log, [make_content(data), Content(argument, large.encode(), kind="argument")])
+    await store.commit(
+        Commit("s", log, [make_content(data), Content(argument, large.encode(), kind="argument")])
+    )
     matches = await store.redaction.redact(RedactionRequest(digests=(digest, argument)))
     assert [event.seq for event in matches.events] == [1, 2, 3, 4, 5]
     events = await store.events("s")
@@ -249,7 +264,7 @@ async def test_a_request_without_targets_is_refused(store: Store) -> None:
 
 
 async def test_a_text_without_matches_changes_nothing(store: Store) -> None:
-    await store.commit("s", [output(1, b"one")], [make_content(b"one")])
+    await store.commit(Commit("s", [output(1, b"one")], [make_content(b"one")]))
     assert (await store.redaction.redact(RedactionRequest("nowhere at all"))).is_empty
     assert await store.events("s") == [output(1, b"one")]
 
@@ -257,7 +272,7 @@ async def test_a_text_without_matches_changes_nothing(store: Store) -> None:
 async def test_ids_and_hashes_are_left_alone(store: Store) -> None:
     data = b"one"
     part = digest_of(data)[10:20]
-    await store.commit("s", [output(1, data, f"part {part} of it")], [make_content(data)])
+    await store.commit(Commit("s", [output(1, data, f"part {part} of it")], [make_content(data)]))
     await store.redaction.redact(RedactionRequest(part))
     answer = (await store.events("s"))[0].event
     assert isinstance(answer, ToolAnswered)

@@ -12,6 +12,7 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import Attachment
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import DAY_MS, ContentReference, RetentionRule
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -63,9 +64,9 @@ async def collect_all(store: Store) -> tuple[str, ...]:
 async def test_references_can_be_read_from_both_sides(store: Store) -> None:
     first, two = make_content(b"one"), make_content(b"two")
     await store.commit(
-        "s", [tool_answer_event(1, b"one"), tool_answer_event(2, b"two", first.digest)], [first, two]
+        Commit("s", [tool_answer_event(1, b"one"), tool_answer_event(2, b"two", first.digest)], [first, two])
     )
-    await store.commit("t", [user_message_event(1), tool_answer_event(2, b"two")])
+    await store.commit(Commit("t", [user_message_event(1), tool_answer_event(2, b"two")]))
     assert await store.retention.references(first.digest) == [
         ContentReference("s", 1),
         ContentReference("s", 2),
@@ -83,8 +84,8 @@ async def test_references_can_be_read_from_both_sides(store: Store) -> None:
 
 async def test_session_names_with_a_common_prefix_have_separate_references(store: Store) -> None:
     content = make_content(b"one")
-    await store.commit("s", [tool_answer_event(1, b"one")], [content])
-    await store.commit("s1", [user_message_event(1)])
+    await store.commit(Commit("s", [tool_answer_event(1, b"one")], [content]))
+    await store.commit(Commit("s1", [user_message_event(1)]))
     assert await store.retention.session_digests("s1") == []
 
 
@@ -92,12 +93,12 @@ async def test_only_unreferenced_content_is_collected_and_only_after_its_grace_p
     store: Store, clock: TickingClock
 ) -> None:
     free, referenced, pinned = make_content(b"free"), make_content(b"named"), make_content(b"pinned")
-    await store.commit("s", [tool_answer_event(1, b"named")], [free, referenced, pinned])
+    await store.commit(Commit("s", [tool_answer_event(1, b"named")], [free, referenced, pinned]))
     await store.retention.pin(pinned.digest, True)
     assert (await store.retention.plan(RetentionRule())).to_trash == ()
     clock.now += DAY_MS
     recent = make_content(b"young")
-    await store.commit("s", contents=[recent])
+    await store.commit(Commit("s", contents=[recent]))
     plan = await store.retention.plan(RetentionRule())
     assert [entry.digest for entry in plan.to_trash] == [free.digest]
     assert (plan.referenced.entries, plan.pinned.entries, plan.young.entries) == (1, 1, 1)
@@ -112,7 +113,7 @@ async def test_only_unreferenced_content_is_collected_and_only_after_its_grace_p
 
 async def test_content_referenced_by_a_draft_stays(store: Store, clock: TickingClock) -> None:
     content = make_content(b"one")
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     clock.now += 2 * DAY_MS
     await collect_all(store)
     await store.save_draft("s", "", (Attachment(content.digest, "lamp.png", "", 90, 3),))
@@ -129,7 +130,7 @@ async def test_content_referenced_by_a_draft_stays(store: Store, clock: TickingC
 
 async def test_trashed_content_can_be_read_and_restored_unchanged(store: Store, clock: TickingClock) -> None:
     content = make_content(b"one")
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     before = await store.entry(content.digest)
     clock.now += 2 * DAY_MS
     await collect_all(store)
@@ -148,15 +149,15 @@ async def test_trashed_content_can_be_read_and_restored_unchanged(store: Store, 
 @pytest.mark.parametrize("usage", ["put", "named", "recalled", "pinned"])
 async def test_use_restores_from_the_trash(store: Store, clock: TickingClock, usage: str) -> None:
     content = make_content(b"one")
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     clock.now += 2 * DAY_MS
     await collect_all(store)
     if usage == "put":
-        await store.commit("s", contents=[content])
+        await store.commit(Commit("s", contents=[content]))
     elif usage == "named":
-        await store.commit("s", [tool_answer_event(1, b"one")])
+        await store.commit(Commit("s", [tool_answer_event(1, b"one")]))
     elif usage == "recalled":
-        await store.commit("s", recalls=[content.digest])
+        await store.commit(Commit("s", recalls=[content.digest]))
     else:
         await store.retention.pin(content.digest, True)
     assert await listed_digests(store) == {content.digest}
@@ -168,9 +169,9 @@ async def test_old_content_that_is_put_again_gets_a_new_grace_period(
     store: Store, clock: TickingClock
 ) -> None:
     content = make_content(b"one")
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     clock.now += 2 * DAY_MS
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     assert (await store.retention.plan(RetentionRule())).to_trash == ()
 
 
@@ -178,7 +179,7 @@ async def test_emptying_the_trash_removes_entries_trashed_before_the_limit(
     store: Store, clock: TickingClock
 ) -> None:
     small, large = make_content(b"small"), make_content(bytes(range(256)) * 6000)
-    await store.commit("s", contents=[small, large])
+    await store.commit(Commit("s", contents=[small, large]))
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 2
     trashed_at = max(entry.trashed for entry in (await store.retention.trash()).entries)
@@ -188,7 +189,7 @@ async def test_emptying_the_trash_removes_entries_trashed_before_the_limit(
     assert (totals.entries, totals.size, totals.stored_size) == (0, 0, 0)
     with pytest.raises(DigestUnknown):
         await store.get(large.digest)
-    await store.commit("s", [tool_answer_event(1, large.data)], [large])
+    await store.commit(Commit("s", [tool_answer_event(1, large.data)], [large]))
     assert await store.get(large.digest) == large.data
 
 
@@ -199,7 +200,7 @@ async def test_a_quota_collects_the_least_recently_used_and_an_age_limit_the_old
     for number in range(4):
         clock.now += DAY_MS
         contents.append(make_content(f"{number} ".encode() * 400))
-        await store.commit("s", contents=[contents[-1]])
+        await store.commit(Commit("s", contents=[contents[-1]]))
     clock.now += 2 * DAY_MS
     digests = [content.digest for content in contents]
     sizes = [(await store.entry(digest)).stored_size for digest in digests]
@@ -216,7 +217,7 @@ async def test_a_quota_never_collects_referenced_content_and_reports_it(
     store: Store, clock: TickingClock
 ) -> None:
     referenced, free = make_content(b"n" * 3000), make_content(b"free")
-    await store.commit("s", [tool_answer_event(1, referenced.data)], [referenced, free])
+    await store.commit(Commit("s", [tool_answer_event(1, referenced.data)], [referenced, free]))
     clock.now += 2 * DAY_MS
     plan = await store.retention.plan(RetentionRule(quota=1))
     assert [entry.digest for entry in plan.to_trash] == [free.digest]
@@ -232,7 +233,7 @@ async def test_an_index_entry_that_stays_keeps_its_targets(store: Store, clock: 
         f"head\n{old_index.digest} before\n{near.digest} e2 read_file".encode(), kind="index"
     )
     other = make_content(b"other")
-    await store.commit("s", [handover_event(1, index.data)], [distant, near, old_index, index, other])
+    await store.commit(Commit("s", [handover_event(1, index.data)], [distant, near, old_index, index, other]))
     clock.now += 2 * DAY_MS
     plan = await store.retention.plan(RetentionRule())
     assert [entry.digest for entry in plan.to_trash] == [other.digest]
@@ -242,19 +243,19 @@ async def test_an_index_entry_that_stays_keeps_its_targets(store: Store, clock: 
 async def test_targets_of_an_index_entry_outlive_the_trash(store: Store, clock: TickingClock) -> None:
     distant = make_content(b"far")
     index = make_content(f"head\n{distant.digest} e1 read_file".encode(), kind="index")
-    await store.commit("s", contents=[distant, index])
+    await store.commit(Commit("s", contents=[distant, index]))
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 2
-    await store.commit("s", [handover_event(1, index.data)])
+    await store.commit(Commit("s", [handover_event(1, index.data)]))
     assert (await store.retention.empty_trash()).digests == ()
     assert await store.get(distant.digest) == b"far"
 
 
 async def test_a_clock_set_back_ages_nothing_in_the_trash(store: Store, clock: TickingClock) -> None:
     old, new = make_content(b"old"), make_content(b"new")
-    await store.commit("s", contents=[old], summary=make_summary("s"))
+    await store.commit(Commit("s", contents=[old], summary=make_summary("s")))
     clock.now += 300 * DAY_MS
-    await store.commit("t", contents=[new])
+    await store.commit(Commit("t", contents=[new]))
     clock.now -= 100 * DAY_MS
     assert await collect_all(store) == (old.digest,)
     assert await store.retention.trash_session("s") == ("s",)
@@ -269,7 +270,7 @@ async def test_the_whole_trash_can_be_emptied_after_the_clock_was_set_back(
     store: Store, clock: TickingClock
 ) -> None:
     content = make_content(b"one")
-    await store.commit("s", contents=[content], summary=make_summary("s"))
+    await store.commit(Commit("s", contents=[content], summary=make_summary("s")))
     clock.now += 2 * DAY_MS
     await collect_all(store)
     await store.retention.trash_session("s")
@@ -280,9 +281,11 @@ async def test_the_whole_trash_can_be_emptied_after_the_clock_was_set_back(
 
 async def test_a_deleted_session_is_hidden_with_its_subagents_and_can_be_restored(store: Store) -> None:
     child = msgspec.structs.replace(make_summary("child"), parent="s")
-    await store.commit("s", [tool_answer_event(1, b"one")], [make_content(b"one")], summary=make_summary("s"))
-    await store.commit("child", [user_message_event(1)], summary=child)
-    await store.commit("other", [user_message_event(1)], summary=make_summary("other"))
+    await store.commit(
+        Commit("s", [tool_answer_event(1, b"one")], [make_content(b"one")], summary=make_summary("s"))
+    )
+    await store.commit(Commit("child", [user_message_event(1)], summary=child))
+    await store.commit(Commit("other", [user_message_event(1)], summary=make_summary("other")))
     assert await store.retention.trash_session("s") == ("s", "child")
     assert await store.retention.trash_session("s") == ()
     assert [session.id for session in await store.sessions()] == ["other"]
@@ -298,9 +301,9 @@ async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
 ) -> None:
     single, shared = make_content(b"one"), make_content(b"both")
     log = [tool_answer_event(1, b"one"), tool_answer_event(2, b"both"), tool_answer_event(3, b"both")]
-    await store.commit("s", log, [single, shared], summary=make_summary("s"))
+    await store.commit(Commit("s", log, [single, shared], summary=make_summary("s")))
     await store.save_draft("s", "typed")
-    await store.commit("t", [tool_answer_event(1, b"both")], summary=make_summary("t"))
+    await store.commit(Commit("t", [tool_answer_event(1, b"both")], summary=make_summary("t")))
     clock.now += 2 * DAY_MS
     await store.retention.trash_session("s")
     assert (await store.retention.plan(RetentionRule())).to_trash == ()
@@ -311,14 +314,14 @@ async def test_a_deleted_session_keeps_its_contents_until_the_trash_is_emptied(
     assert (await store.entry(shared.digest)).references == 1
     assert await store.retention.references(shared.digest) == [ContentReference("t", 1)]
     assert await collect_all(store) == (single.digest,)
-    await store.commit("s", [user_message_event(1)], summary=make_summary("s"))
+    await store.commit(Commit("s", [user_message_event(1)], summary=make_summary("s")))
     assert await store.events("s") == [user_message_event(1)]
 
 
 async def test_continuing_a_deleted_session_restores_it(store: Store) -> None:
-    await store.commit("s", [user_message_event(1)], summary=make_summary("s"))
+    await store.commit(Commit("s", [user_message_event(1)], summary=make_summary("s")))
     await store.retention.trash_session("s")
-    await store.commit("s", [user_message_event(2)], summary=make_summary("s", 2))
+    await store.commit(Commit("s", [user_message_event(2)], summary=make_summary("s", 2)))
     assert [session.id for session in await store.sessions()] == ["s"]
     assert (await store.retention.empty_trash()).sessions == ()
     assert len(await store.events("s")) == 2
@@ -326,7 +329,7 @@ async def test_continuing_a_deleted_session_restores_it(store: Store) -> None:
 
 async def test_pins_are_part_of_the_entry(store: Store) -> None:
     content = make_content(b"one")
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     await store.retention.pin(content.digest, True)
     entry: CacheEntry = (await store.page()).entries[0]
     assert entry.pinned
@@ -340,7 +343,7 @@ async def test_pins_are_part_of_the_entry(store: Store) -> None:
 async def test_pages_skip_entries_in_the_trash(store: Store, clock: TickingClock) -> None:
     contents = [make_content(f"{number}".encode()) for number in range(6)]
     for content in contents:
-        await store.commit("s", contents=[content])
+        await store.commit(Commit("s", contents=[content]))
     clock.now += 2 * DAY_MS
     await store.retention.collect([contents[0].digest, contents[3].digest])
     first = await store.page(limit=3)
@@ -351,7 +354,7 @@ async def test_pages_skip_entries_in_the_trash(store: Store, clock: TickingClock
 
 async def test_thousands_are_collected_in_batches(store: Store, clock: TickingClock) -> None:
     contents = [make_content(f"{number}".encode()) for number in range(450)]
-    await store.commit("s", contents=contents)
+    await store.commit(Commit("s", contents=contents))
     clock.now += 2 * DAY_MS
     assert len(await collect_all(store)) == 450
     assert len((await store.retention.empty_trash()).digests) == 450

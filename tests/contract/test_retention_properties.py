@@ -16,6 +16,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
 from helix_desktop.domain.events.session import digests_in
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.domain.store.retention import DAY_MS, HOUR_MS, RetentionRule, indexed_digests
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -78,7 +79,7 @@ async def do(store: Store, step: Step, clock: TickingClock) -> object:
     digests = [digest_of(BODIES[body]) for body in step.bodies]
     match step.action:
         case "put":
-            await store.commit(step.session, contents=[_content(body) for body in step.bodies])
+            await store.commit(Commit(step.session, contents=[_content(body) for body in step.bodies]))
         case "name":
             await name(store, step)
         case "wait":
@@ -109,13 +110,13 @@ async def name(store: Store, step: Step) -> None:
     ]
     parent = "s" if step.session == "child of s" else ""
     line = msgspec.structs.replace(make_summary(step.session, last), parent=parent)
-    await store.commit(step.session, log, [_content(body) for body in step.bodies], summary=line)
+    await store.commit(Commit(step.session, log, [_content(body) for body in step.bodies], summary=line))
 
 
 async def use(store: Store, step: Step, stored: list[str]) -> None:
     """Recall, pin or unpin stored contents."""
     if step.action == "recall":
-        await store.commit(step.session, recalls=stored)
+        await store.commit(Commit(step.session, recalls=stored))
     elif stored:
         await store.retention.pin(stored[0], step.action == "pin")
 

@@ -14,6 +14,7 @@ from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import ContentTooLarge, DigestUnknown, StoreClosed
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, RecordedEvent, UserSpoke
 from helix_desktop.domain.image import Image
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content, EntryOrder
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.leveldb_store import LevelDbStore
@@ -77,7 +78,7 @@ async def test_an_empty_store_returns_nothing(store: Store) -> None:
 async def test_bytes_come_back_exactly(store: Store, size: int) -> None:
     data = (bytes(range(256)) * (size // 256 + 1))[:size]
     content = make_content(data)
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     assert await store.get(content.digest) == data
     assert (await store.entry(content.digest)).size == size
     assert (await store.totals()).size == size
@@ -85,7 +86,7 @@ async def test_bytes_come_back_exactly(store: Store, size: int) -> None:
 
 async def test_an_entry_has_its_metadata_and_creation_time(store: Store) -> None:
     content = make_content(b"text")
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     entry = await store.entry(content.digest)
     assert (entry.tool, entry.target, entry.first_line, entry.tokens, entry.kind) == (
         "read_file",
@@ -100,9 +101,9 @@ async def test_an_entry_has_its_metadata_and_creation_time(store: Store) -> None
 
 async def test_identical_content_is_stored_once_and_keeps_its_first_record(store: Store) -> None:
     first, again = make_content(b"same", tool="grep"), make_content(b"same", tool="shell")
-    await store.commit("s", contents=[first, again])
+    await store.commit(Commit("s", contents=[first, again]))
     before = await store.entry(first.digest)
-    await store.commit("t", contents=[again])
+    await store.commit(Commit("t", contents=[again]))
     assert await store.entry(first.digest) == before
     assert before.tool == "grep"
     totals = await store.totals()
@@ -118,8 +119,8 @@ async def test_events_come_back_unchanged(store: Store) -> None:
         tool_answer_event(3, data),
         handover_event(4, b"index"),
     ]
-    await store.commit("s", log[:1])
-    await store.commit("s", log[1:], [make_content(data), make_content(b"index", kind="index")])
+    await store.commit(Commit("s", log[:1]))
+    await store.commit(Commit("s", log[1:], [make_content(data), make_content(b"index", kind="index")]))
     assert await store.events("s") == log
     assert await store.events("other") == []
 
@@ -129,7 +130,7 @@ async def test_a_commit_with_a_gap_in_the_log_is_refused_entirely(store: Store, 
     content = make_content(b"with it")
     with pytest.raises(ValueError, match="goes on with event"):
         await store.commit(
-            "s", [user_message_event(seq) for seq in seqs], [content], summary=make_summary("s")
+            Commit("s", [user_message_event(seq) for seq in seqs], [content], summary=make_summary("s"))
         )
     assert await store.events("s") == []
     assert await store.sessions() == []
@@ -139,30 +140,30 @@ async def test_a_commit_with_a_gap_in_the_log_is_refused_entirely(store: Store, 
 
 async def test_an_event_may_not_reference_missing_content(store: Store) -> None:
     with pytest.raises(ValueError, match="not stored"):
-        await store.commit("s", [tool_answer_event(1, b"nowhere")])
+        await store.commit(Commit("s", [tool_answer_event(1, b"nowhere")]))
     attached = UserSpoke("see", 1, (Attachment(digest_of(b"nowhere"), "a", "b", 1, 1),))
     with pytest.raises(ValueError, match="not stored"):
-        await store.commit("s", [RecordedEvent(1, START_MS, attached)])
+        await store.commit(Commit("s", [RecordedEvent(1, START_MS, attached)]))
     with pytest.raises(ValueError, match="not stored"):
-        await store.commit("s", recalls=[digest_of(b"nowhere")])
+        await store.commit(Commit("s", recalls=[digest_of(b"nowhere")]))
     assert await store.events("s") == []
 
 
 async def test_content_must_match_its_digest(store: Store) -> None:
     with pytest.raises(ValueError, match="another SHA-256"):
-        await store.commit("s", contents=[Content(digest_of(b"a"), b"b")])
+        await store.commit(Commit("s", contents=[Content(digest_of(b"a"), b"b")]))
     with pytest.raises(ValueError, match="another SHA-256"):
-        await store.commit("s", contents=[Content("short", b"b")])
+        await store.commit(Commit("s", contents=[Content("short", b"b")]))
     assert (await store.totals()).entries == 0
 
 
 async def test_references_and_recalls_are_counted(store: Store) -> None:
     content = make_content(b"named")
-    await store.commit("s", [tool_answer_event(1, b"named")], [content])
+    await store.commit(Commit("s", [tool_answer_event(1, b"named")], [content]))
     await store.commit(
-        "t", [tool_answer_event(1, b"named", recalled_digest=content.digest), user_message_event(2)]
+        Commit("t", [tool_answer_event(1, b"named", recalled_digest=content.digest), user_message_event(2)])
     )
-    await store.commit("t", [tool_answer_event(3, b"named")], recalls=[content.digest])
+    await store.commit(Commit("t", [tool_answer_event(3, b"named")], recalls=[content.digest]))
     entry = await store.entry(content.digest)
     assert (entry.references, entry.recalls) == (3, 1)
     assert (entry.created, entry.last_used) == (START_MS + 1000, START_MS + 3000)
@@ -171,7 +172,7 @@ async def test_references_and_recalls_are_counted(store: Store) -> None:
 
 async def test_an_unknown_digest_is_refused_with_near_matches(store: Store) -> None:
     content = make_content(b"known")
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     near = content.digest[:10] + "0" * 54
     with pytest.raises(DigestUnknown) as caught:
         await store.get(near)
@@ -186,7 +187,7 @@ async def test_an_unknown_digest_is_refused_with_near_matches(store: Store) -> N
 
 async def test_find_takes_prefixes_of_any_length(store: Store) -> None:
     contents = [make_content(b"%d" % number) for number in range(300)]
-    await store.commit("s", contents=contents)
+    await store.commit(Commit("s", contents=contents))
     digests = sorted(content.digest for content in contents)
     for prefix in ("0", "a", "f", digests[7][:3], digests[7][:4], digests[7]):
         expected = [digest for digest in digests if digest.startswith(prefix)]
@@ -202,7 +203,9 @@ async def test_find_takes_prefixes_of_any_length(store: Store) -> None:
 async def test_pages_show_each_entry_once_in_both_orders(store: Store, count: int) -> None:
     # Two contents in each commit: equal times must not lose or repeat an entry.
     for number in range(count):
-        await store.commit("s", contents=[make_content(b"a%d" % number), make_content(b"b%d" % number)])
+        await store.commit(
+            Commit("s", contents=[make_content(b"a%d" % number), make_content(b"b%d" % number)])
+        )
     newest = await walk(store, 3)
     assert len({entry.digest for entry in newest}) == 2 * count
     assert [entry.created for entry in newest] == sorted((entry.created for entry in newest), reverse=True)
@@ -213,7 +216,7 @@ async def test_pages_show_each_entry_once_in_both_orders(store: Store, count: in
 
 async def test_a_single_entry_is_on_the_first_page_of_both_orders(store: Store) -> None:
     content = make_content(b"alone")
-    await store.commit("s", contents=[content])
+    await store.commit(Commit("s", contents=[content]))
     for page in (await store.page(order="newest"), await store.page(order="oldest")):
         assert [entry.digest for entry in page.entries] == [content.digest]
         assert page.cursor == ""
@@ -221,9 +224,9 @@ async def test_a_single_entry_is_on_the_first_page_of_both_orders(store: Store) 
 
 async def test_new_entries_do_not_disturb_a_walk(store: Store) -> None:
     for number in range(4):
-        await store.commit("s", contents=[make_content(b"%d" % number)])
+        await store.commit(Commit("s", contents=[make_content(b"%d" % number)]))
     page = await store.page(limit=2)
-    await store.commit("s", contents=[make_content(b"newer")])
+    await store.commit(Commit("s", contents=[make_content(b"newer")]))
     rest = await store.page(page.cursor)
     assert [await store.get(entry.digest) for entry in page.entries + rest.entries] == [
         b"3",
@@ -234,7 +237,7 @@ async def test_new_entries_do_not_disturb_a_walk(store: Store) -> None:
 
 
 async def test_invalid_cursors_and_limits_are_refused(store: Store) -> None:
-    await store.commit("s", contents=[make_content(b"1"), make_content(b"2")])
+    await store.commit(Commit("s", contents=[make_content(b"1"), make_content(b"2")]))
     by_digest = digest_of(b"1")[0]
     for cursor in ("nonsense", "00", "ff" * 41):
         with pytest.raises(ValueError, match="cursor"):
@@ -247,8 +250,8 @@ async def test_invalid_cursors_and_limits_are_refused(store: Store) -> None:
 
 async def test_sessions_come_last_updated_first(store: Store) -> None:
     for session, updated in (("a", 5), ("b", 9), ("c", 7), ("d", 7)):
-        await store.commit(session, [user_message_event(1)], summary=make_summary(session, updated))
-    await store.commit("a", [user_message_event(2)], summary=make_summary("a", 8, "renamed"))
+        await store.commit(Commit(session, [user_message_event(1)], summary=make_summary(session, updated)))
+    await store.commit(Commit("a", [user_message_event(2)], summary=make_summary("a", 8, "renamed")))
     assert [(session.id, session.title) for session in await store.sessions()] == [
         ("b", "a title"),
         ("a", "renamed"),
@@ -260,7 +263,7 @@ async def test_sessions_come_last_updated_first(store: Store) -> None:
 
 async def test_session_names_with_a_common_prefix_stay_separate(store: Store) -> None:
     for session in ("s", "s1", "s1/x", "ß"):
-        await store.commit(session, [user_message_event(1, session)])
+        await store.commit(Commit(session, [user_message_event(1, session)]))
     for session in ("s", "s1", "s1/x", "ß"):
         assert await store.events(session) == [user_message_event(1, session)]
 
@@ -268,7 +271,7 @@ async def test_session_names_with_a_common_prefix_stay_separate(store: Store) ->
 @pytest.mark.parametrize("session", ["", "a\0b", "x" * 201])
 async def test_invalid_session_names_are_refused(store: Store, session: str) -> None:
     with pytest.raises(ValueError, match="session id"):
-        await store.commit(session, [user_message_event(1)])
+        await store.commit(Commit(session, [user_message_event(1)]))
     with pytest.raises(ValueError, match="session id"):
         await store.events(session)
     with pytest.raises(ValueError, match="session id"):
@@ -279,7 +282,7 @@ async def test_invalid_session_names_are_refused(store: Store, session: str) -> 
 
 async def test_a_summary_of_another_session_is_refused(store: Store) -> None:
     with pytest.raises(ValueError, match="summary"):
-        await store.commit("s", summary=make_summary("t"))
+        await store.commit(Commit("s", summary=make_summary("t")))
 
 
 async def test_drafts_are_stored_replaced_and_deleted(store: Store) -> None:
@@ -306,20 +309,23 @@ async def test_a_draft_comes_back_with_its_attachments(store: Store) -> None:
 async def test_content_over_the_cap_is_refused_clearly(store: Store) -> None:
     big = Content("0" * 64, bytes(MAX_CONTENT_BYTES + 1), "run_command")
     with pytest.raises(ContentTooLarge, match=r"gave 67,108,865 bytes.*at most 67,108,864 bytes"):
-        await store.commit("s", [user_message_event(1)], [big])
+        await store.commit(Commit("s", [user_message_event(1)], [big]))
     assert await store.events("s") == []
 
 
 async def test_concurrent_commits_keep_their_order(store: Store) -> None:
-    await asyncio.gather(*(store.commit("s", [user_message_event(seq)]) for seq in range(1, 201)))
+    await asyncio.gather(*(store.commit(Commit("s", [user_message_event(seq)])) for seq in range(1, 201)))
     assert await store.events("s") == [user_message_event(seq) for seq in range(1, 201)]
 
 
 async def test_a_refused_commit_does_not_fail_its_neighbors(store: Store) -> None:
-    good = [store.commit("s", [user_message_event(1)]), store.commit("s", [user_message_event(2)])]
+    good = [
+        store.commit(Commit("s", [user_message_event(1)])),
+        store.commit(Commit("s", [user_message_event(2)])),
+    ]
     results = await asyncio.gather(
-        good[0], store.commit("s", [user_message_event(7)]),
-        store.commit("t", [tool_answer_event(1, b"?")]), good[1],
+        good[0], store.commit(Commit("s", [user_message_event(7)])),
+        store.commit(Commit("t", [tool_answer_event(1, b"?")])), good[1],
         return_exceptions=True,
     )  # fmt: skip
     assert [type(result) for result in results] == [type(None), ValueError, ValueError, type(None)]
@@ -327,18 +333,18 @@ async def test_a_refused_commit_does_not_fail_its_neighbors(store: Store) -> Non
 
 
 async def test_content_may_be_referenced_by_the_next_commit_before_it_is_acknowledged(store: Store) -> None:
-    first = store.commit("s", contents=[make_content(b"early")])
-    second = store.commit("s", [tool_answer_event(1, b"early")])
+    first = store.commit(Commit("s", contents=[make_content(b"early")]))
+    second = store.commit(Commit("s", [tool_answer_event(1, b"early")]))
     await asyncio.gather(first, second)
     assert (await store.entry(digest_of(b"early"))).references == 1
 
 
 async def test_every_call_after_close_is_refused(store: Store) -> None:
-    await store.commit("s", [user_message_event(1)])
+    await store.commit(Commit("s", [user_message_event(1)]))
     await store.close()
     await store.close()
     calls = [
-        store.commit("s", [user_message_event(2)]),
+        store.commit(Commit("s", [user_message_event(2)])),
         store.events("s"),
         store.sessions(),
         store.get("0" * 64),
@@ -361,7 +367,9 @@ async def test_an_intact_store_passes_its_check_and_reports_no_damage(store: Sto
     for number in range(3):
         data = b"output %d" % number
         await store.commit(
-            "s", [tool_answer_event(number + 1, data)], [make_content(data)], summary=make_summary("s")
+            Commit(
+                "s", [tool_answer_event(number + 1, data)], [make_content(data)], summary=make_summary("s")
+            )
         )
         assert await store.get(digest_of(data)) == data
     problems = await store.health.check(lambda done, total: progress.append((done, total)))

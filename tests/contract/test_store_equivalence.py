@@ -14,6 +14,7 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
@@ -71,11 +72,13 @@ async def run(store: Store, step: Step, last: int) -> str:
     recalls = [digest_of(BODIES[recall]) for recall in step.recalls]
     try:
         await store.commit(
-            step.session,
-            log_of(step, last),
-            stored,
-            recalls,
-            make_summary(step.session, last) if step.summary else None,
+            Commit(
+                step.session,
+                log_of(step, last),
+                stored,
+                recalls,
+                make_summary(step.session, last) if step.summary else None,
+            )
         )
         if step.draft is not None:
             await store.save_draft(step.session, step.draft)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import InvalidInput, StoreClosed
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import (
     CacheEntry,
     Content,
@@ -112,9 +113,9 @@ async def test_the_session_that_stored_an_entry_first_stays(store: Store) -> Non
     again = sample_content(DATAS[0])
     before = await store.entry(again.digest)
     assert before.session == "s"
-    await store.commit("other", contents=[again])
+    await store.commit(Commit("other", contents=[again]))
     assert (await store.entry(again.digest)).session == "s"
-    await store.commit("other", contents=[sample_content(b"its own")])
+    await store.commit(Commit("other", contents=[sample_content(b"its own")]))
     assert [
         entry.digest for entry in await collect_entries(store, 5, entry_filter=EntryFilter(session="other"))
     ] == [digest_of(b"its own")]
@@ -161,7 +162,7 @@ async def test_writes_between_two_pages_move_nothing(store: Store, order: EntryO
     for number in range(100):
         page = await store.page(cursor, 7, order)
         entries += page.entries
-        await store.commit("s", contents=[sample_content(b"later %d" % number, number)])
+        await store.commit(Commit("s", contents=[sample_content(b"later %d" % number, number)]))
         cursor = page.cursor
         if not cursor or len(entries) > 3 * len(before):
             break
@@ -174,7 +175,7 @@ async def test_writes_between_two_pages_move_nothing(store: Store, order: EntryO
 async def test_a_page_sees_earlier_commits(store: Store) -> None:
     for number in range(20):
         content = sample_content(b"fresh %d %s" % (number, b"y" * 9000), number)
-        await store.commit("s", contents=[content], recalls=[content.digest])
+        await store.commit(Commit("s", contents=[content], recalls=[content.digest]))
         (entry,) = (
             await store.page(
                 limit=1, order=EntrySort("created", True), entry_filter=EntryFilter(min_size=9000)
@@ -245,7 +246,7 @@ async def test_a_query_without_words_is_refused(store: Store) -> None:
 async def test_large_and_binary_contents_are_found(store: Store) -> None:
     large = b"a line of it\n" * 100_000 + b"the Needle\n"
     binary = b"\0\1\2 Needle \0"
-    await store.commit("s", contents=[sample_content(large), sample_content(binary, 1)])
+    await store.commit(Commit("s", contents=[sample_content(large), sample_content(binary, 1)]))
     await store.indexed()
     assert await search_digests(store, "needle") == sorted([digest_of(large), digest_of(binary)])
     assert (await store.search('"the needle"')).hits[0].sighting.best[0].line == 100_001
@@ -254,7 +255,7 @@ async def test_large_and_binary_contents_are_found(store: Store) -> None:
 async def test_nul_and_astral_characters_are_found(store: Store) -> None:
     odd = 'a\0b 🌊🌊🌊 \ufffe\uffff "quoted" it\'s 100%_\n'.encode() * 700
     data = b"x" * 8192 + odd
-    await store.commit("s", contents=[sample_content(data)])
+    await store.commit(Commit("s", contents=[sample_content(data)]))
     for query in ("🌊🌊🌊", "\ufffe\uffff", "it's", "100%_", "a\0b"):
         assert await search_digests(store, query) == [digest_of(data)], query
 
@@ -290,12 +291,14 @@ async def test_the_tools_are_listed(store: Store) -> None:
 
 async def test_handovers_are_found_newest_first(store: Store) -> None:
     await store.commit(
-        "h",
-        [
-            handover_with_bullets(1, "The Tide gauge is broken."),
-            handover_with_bullets(2, "All is well.", ledger="src/tide.py w"),
-        ],
-        [Content(digest_of(b"index"), b"index", kind="index")],
+        Commit(
+            "h",
+            [
+                handover_with_bullets(1, "The Tide gauge is broken."),
+                handover_with_bullets(2, "All is well.", ledger="src/tide.py w"),
+            ],
+            [Content(digest_of(b"index"), b"index", kind="index")],
+        )
     )
     hits = await store.search_handovers("tide")
     assert [(hit.session, hit.seq) for hit in hits] == [("h", 2), ("h", 1)]

@@ -13,6 +13,7 @@ import pytest
 
 from helix_desktop.cli.main import main
 from helix_desktop.domain.events.session import RecordedEvent, SessionStarted, TurnEnded
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.cli_rig import ROOT, Cli, CommandResult, wait_for_exit
@@ -142,7 +143,7 @@ def test_a_prefix_that_fits_several_wants_more_digits(
         store = await LevelDbStore.open(cli.store, cli.store.parent.name)
         for name in ("zz1", "zz2"):
             started = RecordedEvent(1, 5, SessionStarted(name))
-            await store.commit(name, [started], summary=SessionSummary(name, name, 5, 5))
+            await store.commit(Commit(name, [started], summary=SessionSummary(name, name, 5, 5)))
         await store.close()
 
     asyncio.run(add_two())

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.cli_rig import Cli
@@ -44,7 +45,9 @@ async def litter(cli: Cli) -> list[str]:
     form = msgspec.json.decode((cli.store / "format").read_bytes())
     store = await LevelDbStore.open(cli.store, form["workspace"], TickingClock())
     made = [make_content(f"litter {number}".encode() * 200) for number in range(3)]
-    await store.commit("old", [user_message_event(1)], made, summary=make_summary("old", title="An old one"))
+    await store.commit(
+        Commit("old", [user_message_event(1)], made, summary=make_summary("old", title="An old one"))
+    )
     await store.retention.trash_session("old")
     await store.close()
     return [one.digest for one in made]
@@ -124,7 +127,9 @@ async def test_names_that_steer_a_terminal_are_shown_as_codes(cli: Cli) -> None:
     store = await LevelDbStore.open(cli.store, form["workspace"], TickingClock())
     steering = "a\x1b[31m\nb\u202e"
     made = [msgspec.structs.replace(make_content(data), target=steering) for data in (b"one", b"two")]
-    await store.commit("old", [user_message_event(1)], made, summary=make_summary("old", title=steering))
+    await store.commit(
+        Commit("old", [user_message_event(1)], made, summary=make_summary("old", title=steering))
+    )
     await store.retention.trash_session("old")
     await store.close()
     here = ("--workspace", "ws")

@@ -16,6 +16,7 @@ import pytest
 from helix_desktop.cli.main import main
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli
@@ -62,7 +63,9 @@ def here(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Here:
     async def fill() -> None:
         store = await SharedStore.open(registry.store_folder(record.id), record.id, TickingClock())
         await store.commit(
-            "s", [tool_answer_event(1, ONE.data)], [ONE, make_content(b"2")], summary=make_summary("s")
+            Commit(
+                "s", [tool_answer_event(1, ONE.data)], [ONE, make_content(b"2")], summary=make_summary("s")
+            )
         )
         await store.close()
 
@@ -133,7 +136,7 @@ async def test_all_of_it_is_done_beside_an_owner(tmp_path: Path) -> None:
     record = registry.add(cli.project)
     owner = await SharedStore.open(registry.store_folder(record.id), record.id)
     owner.set_open_sessions(lambda session: session == "open")
-    await owner.commit("open", [tool_answer_event(1, ONE.data)], [ONE], summary=make_summary("open"))
+    await owner.commit(Commit("open", [tool_answer_event(1, ONE.data)], [ONE], summary=make_summary("open")))
     refused = await cli.run("And here", "--session", "open")
     assert refused.code == 1
     assert "is open in the window" in refused.err

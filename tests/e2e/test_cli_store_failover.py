@@ -8,6 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.remote.shared_store import SharedStore
 from tests.support.cli_rig import Cli, wait_for_exit
 from tests.support.model_servers.chat_server import (
@@ -60,7 +61,7 @@ async def test_commands_that_come_and_go_at_once_all_end_well(cli: Cli) -> None:
     async with ChatServer(replies_in_order(text_reply("Hello."))) as server:
         assert (await cli.run_with_server(server.base_url, "Hi.")).code == 0
     store = await owned(cli)
-    await store.commit("s", contents=[make_content(bytes([n]) * 200_000) for n in range(200)])
+    await store.commit(Commit("s", contents=[make_content(bytes([n]) * 200_000) for n in range(200)]))
     await store.close()
     here = ("--workspace", "ws", "--json")
     assert (await cli("cache", "export", "all.helix", *here)).code == 0

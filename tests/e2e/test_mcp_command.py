@@ -19,6 +19,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.services.app_services import now_ms
 from helix_desktop.store.remote.open_store import open_as_owner
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -53,7 +54,7 @@ async def cli(tmp_path: Path) -> Cli:
     registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), now_ms)
     record = registry.add(cli.project)
     store = await open_as_owner(registry.store_folder(record.id), record.id)
-    await store.commit("s1", contents=[ONE])
+    await store.commit(Commit("s1", contents=[ONE]))
     await store.close()
     return cli
 

@@ -22,6 +22,7 @@ from helix_desktop.config.data_dir_pointer import POINTER_FILE
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import DataDirUnavailable, InvalidInput, StoreLocked
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.services.sample_workspaces import SAMPLES, add_sample
 from helix_desktop.store.remote.shared_store import SharedStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -48,7 +49,7 @@ def data(tmp_path: Path) -> DataDir:
 
     async def fill() -> None:
         store = await SharedStore.open(registry.store_folder(record.id), record.id, TickingClock())
-        await store.commit("s", [tool_answer_event(1, ONE.data)], [ONE], summary=make_summary("s"))
+        await store.commit(Commit("s", [tool_answer_event(1, ONE.data)], [ONE], summary=make_summary("s")))
         await store.close()
 
     asyncio.run(fill())

@@ -12,6 +12,7 @@ from helix_desktop.config.settings import Settings, SettingsFile
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.context.policy import ContextPolicy
 from helix_desktop.domain.errors import DataDirUnavailable, HelixError, StoreWriteFailed
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.workspaces.registry import WorkspaceRegistry
@@ -94,7 +95,7 @@ async def test_a_folder_that_takes_no_writes_is_named_and_left_as_it_is(disk: Pa
     registry = WorkspaceRegistry(data / "workspaces", TomlFiles(), lambda: 1)
     known = registry.add(project)
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
-    await store.commit("s", [user_message_event(1)])
+    await store.commit(Commit("s", [user_message_event(1)]))
     await store.close()
     before = files_in(data)
     remount(disk, "ro")
@@ -116,7 +117,9 @@ async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None
     index = b"an index of what was"
     log = [user_message_event(1), tool_answer_event(2, b"found"), handover_event(3, index)]
     await store.commit(
-        "s", log, [make_content(b"found"), make_content(index, kind="index")], summary=make_summary("s")
+        Commit(
+            "s", log, [make_content(b"found"), make_content(index, kind="index")], summary=make_summary("s")
+        )
     )
     await store.save_draft("s", "typed")
     ballast = disk / "ballast"
@@ -124,14 +127,14 @@ async def test_events_handovers_and_drafts_stay_as_they_were(disk: Path) -> None
     late = handover_event(4, b"later index")
     large = make_content(random.Random(1).randbytes(100_000))  # more than is left of the last page of a file
     with pytest.raises(StoreWriteFailed):
-        await store.commit("s", [late], [large, make_content(b"later index")])
+        await store.commit(Commit("s", [late], [large, make_content(b"later index")]))
     with pytest.raises(StoreWriteFailed):
         await store.save_draft("s", "not kept")
     assert await store.events("s") == log
     assert (await store.draft("s")).text == "typed"
     assert [one.id for one in await store.sessions()] == ["s"]
     ballast.unlink()
-    await store.commit("s", [late], [make_content(b"later index")])
+    await store.commit(Commit("s", [late], [make_content(b"later index")]))
     await store.close()
     store = await LevelDbStore.open(disk / "store", WORKSPACE)
     assert await store.events("s") == [*log, late]

@@ -36,6 +36,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.redaction.redaction import RedactionMatches
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.domain.store.retention import CleanupPlan, CleanupResult, TrashContents
@@ -236,7 +237,7 @@ async def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
     shutil.copytree(STORE, commands.workspace / "store")
     store = await LevelDbStore.open(commands.workspace / "store", WORKSPACE, TickingClock(START_MS))
     litter = [Content(digest_of(data), data, "read_file", "notes.md") for data in (b"litter", b"more litter")]
-    await store.commit("old", [user_message_event(1)], litter, summary=make_summary("old"))
+    await store.commit(Commit("old", [user_message_event(1)], litter, summary=make_summary("old")))
     await store.retention.trash_session("old")
     await store.close()
     return commands

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -18,10 +17,10 @@ from helix_desktop.agent.session_updates import Update
 from helix_desktop.config.prompts import load_prompts
 from helix_desktop.context.policy import PROFILES, ContextPolicy
 from helix_desktop.domain.errors import HelixError, StoreWriteFailed, ToolError
-from helix_desktop.domain.events.session import Event, RecordedEvent
+from helix_desktop.domain.events.session import Event
 from helix_desktop.domain.messages import ToolCall, ToolSpec
 from helix_desktop.domain.permissions.rules import suggest_command_rules, suggest_edit_rules
-from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.tools import (
     ApprovalRequest,
     OutputCallback,
@@ -155,16 +154,9 @@ class GatedStore(MemoryStore):
         self.gated_event_types: tuple[type[Event], ...] = ()  # writes with such an event wait for the gate
         self.gate_reached, self.gate = asyncio.Event(), asyncio.Event()
 
-    async def commit(
-        self,
-        session: str,
-        events: Sequence[RecordedEvent] = (),
-        contents: Sequence[Content] = (),
-        recalls: Sequence[str] = (),
-        summary: SessionSummary | None = None,
-    ) -> None:
+    async def commit(self, commit: Commit) -> None:
         """Commit, late or not at all as the test wants it."""
-        if any(isinstance(one.event, self.gated_event_types) for one in events):
+        if any(isinstance(one.event, self.gated_event_types) for one in commit.events):
             self.gate_reached.set()
             await self.gate.wait()
         for _ in range(self.yields_per_write):
@@ -172,7 +164,7 @@ class GatedStore(MemoryStore):
         self.write_count += 1
         if self.write_count >= self.first_failing_write:
             raise StoreWriteFailed("The disk is full.", "Nothing was stored.", "Make room.")
-        await super().commit(session, events, contents, recalls, summary)
+        await super().commit(commit)
 
 
 class ConfiguredByLabel(dict[str, ScriptedModel]):

@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.core import row_codec
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.database import Database, ReadView, create_db
@@ -125,7 +126,7 @@ async def _store_round(folder: Path, rnd: random.Random) -> None:
     async def write() -> None:
         for seq in range(1, 10_000):
             data = b"%d " % seq * rnd.choice((50, 4000, _SHARED // 2))
-            await store.commit("s", [tool_answer_event(seq, data)], [make_content(data)])
+            await store.commit(Commit("s", [tool_answer_event(seq, data)], [make_content(data)]))
             held.append(data)
 
     async def read() -> None:

@@ -22,6 +22,7 @@ _RG_S = 20.0
 async def store() -> str:
     """Check a round trip through a real LevelDB that is closed and opened again in between."""
     from helix_desktop.domain.digest import digest_of
+    from helix_desktop.domain.store.commit import Commit
     from helix_desktop.domain.store.entries import Content
     from helix_desktop.store.leveldb_store import LevelDbStore
 
@@ -29,7 +30,7 @@ async def store() -> str:
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(2):
             database = await LevelDbStore.open(Path(folder) / "store", workspace_id)
-            await database.commit("self-check", contents=[Content(digest_of(data), data)])
+            await database.commit(Commit("self-check", contents=[Content(digest_of(data), data)]))
             read_back = await database.get(digest_of(data))
             await database.close()
             if read_back != data:

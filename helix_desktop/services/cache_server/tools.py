@@ -5,6 +5,7 @@ from __future__ import annotations
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.errors import DigestUnknown, StoreClosed, StoreWriteFailed
 from helix_desktop.domain.messages import ToolCall, ToolSpec
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.tools import CountTokens, ToolResult
 from helix_desktop.services.cache_server.lazy_store import AnyStore, LazyStore
 from helix_desktop.tools.workspace_tools import cache_tool_specs, create_cache_tools
@@ -49,6 +50,6 @@ async def _count_recall(store: AnyStore, result: ToolResult) -> None:
     if not result.recalled:
         return
     try:
-        await store.commit(CACHE_SERVER_SESSION, recalls=[result.recalled])
+        await store.commit(Commit(CACHE_SERVER_SESSION, recalls=[result.recalled]))
     except (StoreWriteFailed, DigestUnknown):
         return

@@ -1,22 +1,19 @@
-"""One commit and the rules it must keep; the same for both stores."""
+"""The rules a commit must keep; the same for both stores."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
 
-import msgspec
-
 from helix_desktop.domain.digest import digest_of, is_digest
 from helix_desktop.domain.events.session import RecordedEvent
-from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 
 Clock = Callable[[], int]
 """Milliseconds since 1970."""
-
-_EVENT_BYTES = 512  # size in bytes assumed for an event when queued work is bounded
 
 
 def now_ms() -> int:
@@ -24,38 +21,18 @@ def now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-class Commit(msgspec.Struct, frozen=True):
-    """Everything that one call of `commit` stores, at the time `at_ms` (ms since 1970)."""
-
-    session: str
-    at_ms: int
-    events: Sequence[RecordedEvent] = ()
-    contents: Sequence[Content] = ()
-    recalls: Sequence[str] = ()
-    summary: SessionSummary | None = None
-
-    @property
-    def size(self) -> int:
-        """Return the approximate size in memory, in bytes."""
-        return _EVENT_BYTES * (1 + len(self.events)) + sum(len(content.data) for content in self.contents)
-
-    @property
-    def is_empty(self) -> bool:
-        """Return True if there is nothing to store."""
-        return not (self.events or self.contents or self.recalls or self.summary)
-
-    def validate(self) -> None:
-        """Check the rules that do not depend on stored rows. Raise ValueError, ContentTooLarge."""
-        keys.session_bytes(self.session)
-        if self.summary is not None and self.summary.id != self.session:
-            raise ValueError(f"the summary is of session {self.summary.id!r}, the commit of {self.session!r}")
-        for content in self.contents:
-            if len(content.data) > MAX_CONTENT_BYTES:
-                raise store_errors.content_too_large(content)
-            if not is_digest(content.digest):
-                check_digest(content, digest_of(content.data))
-        for digest in self.recalls:
-            keys.digest_bytes(digest)
+def check_commit(commit: Commit) -> None:
+    """Check the rules that do not depend on stored rows. Raise ValueError, ContentTooLarge."""
+    keys.session_bytes(commit.session)
+    if commit.summary is not None and commit.summary.id != commit.session:
+        raise ValueError(f"the summary is of session {commit.summary.id!r}, the commit of {commit.session!r}")
+    for content in commit.contents:
+        if len(content.data) > MAX_CONTENT_BYTES:
+            raise store_errors.content_too_large(content)
+        if not is_digest(content.digest):
+            check_digest(content, digest_of(content.data))
+    for digest in commit.recalls:
+        keys.digest_bytes(digest)
 
 
 def check_digest(content: Content, actual_digest: str) -> None:

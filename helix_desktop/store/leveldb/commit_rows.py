@@ -8,9 +8,10 @@ import msgspec
 
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.store.core import keys
-from helix_desktop.store.core.commit import Commit, check_sequence, check_stored
+from helix_desktop.store.core.commit import check_sequence, check_stored
 from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.compression import ContentEncoding
 from helix_desktop.store.leveldb.contents import ContentStore
@@ -19,18 +20,22 @@ from helix_desktop.store.leveldb.rows import ROWS, delete_reference, put_referen
 
 
 def stage_commit(
-    batch: WriteBatch, contents: ContentStore, commit: Commit, encodings: Sequence[ContentEncoding]
+    batch: WriteBatch,
+    contents: ContentStore,
+    commit: Commit,
+    at_ms: int,
+    encodings: Sequence[ContentEncoding],
 ) -> None:
-    """Put everything of a commit, with the encodings of its contents, into the batch.
+    """Put everything of a commit, made at `at_ms` (ms since 1970), into the batch.
 
     Raise ValueError if the stored rows do not allow it.
     """
     for encoding in encodings:
-        contents.stage_encoded(batch, encoding, commit.at_ms, commit.session)
+        contents.stage_encoded(batch, encoding, at_ms, commit.session)
     stage_events(batch, commit.session, commit.events)
     for digest in commit.recalls:
         check_stored(digest, _is_referable(batch, digest), "a recall")
-        ROWS.record.change(batch, digest, lambda record: _with_recall(record, commit.at_ms))
+        ROWS.record.change(batch, digest, lambda record: _with_recall(record, at_ms))
     if commit.summary is not None:
         stage_summary(batch, commit.summary)
 

@@ -11,10 +11,18 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry, Content, SessionSummary, StoreTotals
 from helix_desktop.domain.store.retention import must_revive
 from helix_desktop.store.core import keys, store_errors
-from helix_desktop.store.core.commit import Clock, Commit, check_digest, check_sequence, check_stored, now_ms
+from helix_desktop.store.core.commit import (
+    Clock,
+    check_commit,
+    check_digest,
+    check_sequence,
+    check_stored,
+    now_ms,
+)
 from helix_desktop.store.core.tombstone import Tombstone
 from helix_desktop.store.memory.health import MemoryHealth
 from helix_desktop.store.memory.redaction import MemoryRedaction
@@ -40,21 +48,14 @@ class MemoryStore(MemorySearch):
         self.retention = MemoryRetention(data, clock, self._check_open)
         self.redaction = MemoryRedaction(data, clock, self._check_open)
 
-    async def commit(
-        self,
-        session: str,
-        events: Sequence[RecordedEvent] = (),
-        contents: Sequence[Content] = (),
-        recalls: Sequence[str] = (),
-        summary: SessionSummary | None = None,
-    ) -> None:
+    async def commit(self, commit: Commit) -> None:
         """Store all or nothing. Raise ContentTooLarge, StoreClosed, ValueError as LevelDbStore does."""
         self._check_open()
-        commit = Commit(session, self._clock(), tuple(events), tuple(contents), tuple(recalls), summary)
-        commit.validate()
-        self._check_commit(commit)
+        session, at_ms = commit.session, self._clock()
+        check_commit(commit)
+        self._check_against_stored(commit)
         for content in commit.contents:
-            await self._store_content(content, commit.at_ms, session)
+            await self._store_content(content, at_ms, session)
         for recorded in commit.events:
             self._logs.setdefault(session, []).append(recorded)
             for digest in digests_in(recorded.event):
@@ -63,9 +64,9 @@ class MemoryStore(MemorySearch):
         for digest in commit.recalls:
             if digest in self._entries:
                 recall_count = self._entries[digest].recalls + 1
-                self._update_entry(digest, recalls=recall_count, last_used=commit.at_ms, trashed=0)
-        if summary is not None:
-            self._summaries[session] = summary
+                self._update_entry(digest, recalls=recall_count, last_used=at_ms, trashed=0)
+        if commit.summary is not None:
+            self._summaries[session] = commit.summary
 
     async def events(self, session: str) -> list[RecordedEvent]:
         """Return a session's full log, in order; empty if there is none."""
@@ -135,7 +136,7 @@ class MemoryStore(MemorySearch):
         if self._closed:
             raise store_errors.store_closed()
 
-    def _check_commit(self, commit: Commit) -> None:
+    def _check_against_stored(self, commit: Commit) -> None:
         """Refuse the commit before anything is changed."""
         for content in commit.contents:
             check_digest(content, digest_of(content.data))

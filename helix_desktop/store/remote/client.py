@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult, Progress, no_progress
-from helix_desktop.domain.store.entries import CacheEntry, Content, SessionSummary, StoreTotals
+from helix_desktop.domain.store.commit import Commit
+from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals
 from helix_desktop.store.core import store_errors
-from helix_desktop.store.core.commit import Commit, now_ms
+from helix_desktop.store.core.commit import check_commit, now_ms
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.remote import rpc_methods
 from helix_desktop.store.remote.client_maintenance import RemoteHealth, RemoteRedaction, RemoteRetention
@@ -52,31 +55,22 @@ class RemoteStore(RemoteSearch):
         """Continue with `reopen`, which opens the store again, when its owner ends."""
         self._channel.reopen = reopen
 
-    async def commit(
-        self,
-        session: str,
-        events: Sequence[RecordedEvent] = (),
-        contents: Sequence[Content] = (),
-        recalls: Sequence[str] = (),
-        summary: SessionSummary | None = None,
-    ) -> None:
+    async def commit(self, commit: Commit) -> None:
         """Store all of it, or nothing, durably. Raise as LevelDbStore does; StoreLocked if another process
         writes this session.
 
         Contents that do not fit one message are sent before the rest, each as a whole.
         """
         self._check_open()
-        commit = Commit(session, 0, tuple(events), tuple(contents), tuple(recalls), summary)
-        commit.validate()
+        check_commit(commit)
         if commit.size > MAX_CONTENT_BYTES and len(commit.contents) > 1:
             for content in commit.contents:
-                await self._call(rpc_methods.COMMIT, session, (), (content,))
-            commit = Commit(session, 0, commit.events, (), commit.recalls, summary)
+                await self._call(rpc_methods.COMMIT, Commit(commit.session, contents=(content,)))
+            commit = msgspec.structs.replace(commit, contents=())
         if not commit.is_empty:
-            args = (commit.events, commit.contents, commit.recalls, summary)
-            request = self._encode_request(rpc_methods.COMMIT, session, *args)
+            request = self._encode_request(rpc_methods.COMMIT, commit)
             async with self._backpressure.slot(len(request.payload)):
-                await self._channel.commit(request, session, commit.events)
+                await self._channel.commit(request, commit.session, commit.events)
 
     async def events(self, session: str) -> list[RecordedEvent]:
         """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypeVar, get_type_hints
 
 import msgspec
 
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.open.health import LevelDbHealth
@@ -87,7 +88,22 @@ class RpcMethod(Generic[T]):
         return result
 
 
-COMMIT = RpcMethod("commit", LevelDbStore.commit)
+class _CommitMethod(RpcMethod[None]):
+    """The call that commits: the fields of the commit cross the wire as its arguments."""
+
+    def __init__(self) -> None:
+        super().__init__("commit", LevelDbStore.commit)
+        self._args_type = Commit
+
+    def request(self, *args: object, wants_progress: bool = False) -> Frame:
+        (commit,) = args
+        return encode_frame((self.name, commit))
+
+    def decode_args(self, request: RpcRequest, json: bool) -> tuple[Any, ...]:
+        return (Frame(bytes(request.args), json).decode(Commit),)
+
+
+COMMIT = _CommitMethod()
 EVENTS = RpcMethod("events", LevelDbStore.events)
 SESSIONS = RpcMethod("sessions", LevelDbStore.sessions)
 GET = RpcMethod("get", LevelDbStore.get)

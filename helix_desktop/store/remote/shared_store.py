@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Self
 
-from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult, Progress, no_progress
-from helix_desktop.domain.store.entries import Content, SessionSummary
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.archive.transfer import export_store, import_store
 from helix_desktop.store.core.commit import Clock, now_ms
 from helix_desktop.store.leveldb_store import INDEX_AFTER_S, LevelDbStore
@@ -81,20 +80,13 @@ class SharedStore(LevelDbStore):
         """Call `listener` when a client changes the session list, with the session's id; "" means any."""
         self._external_change_listener = listener
 
-    async def commit(
-        self,
-        session: str,
-        events: Sequence[RecordedEvent] = (),
-        contents: Sequence[Content] = (),
-        recalls: Sequence[str] = (),
-        summary: SessionSummary | None = None,
-    ) -> None:
+    async def commit(self, commit: Commit) -> None:
         """Store as LevelDbStore does. Raise StoreLocked while another process writes the session."""
-        if events:
-            self._leases.acquire_own(session)
-        elif summary:
-            self._leases.check_not_leased(session)
-        await super().commit(session, events, contents, recalls, summary)
+        if commit.events:
+            self._leases.acquire_own(commit.session)
+        elif commit.summary:
+            self._leases.check_not_leased(commit.session)
+        await super().commit(commit)
 
     async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
         """Write the store to a file, from a snapshot. Raise as `export_store` does."""
@@ -117,8 +109,8 @@ class SharedStore(LevelDbStore):
         """Run a client's request. Raise what the method raises; StoreLocked for another's session."""
         result = await self._run_method(client, method, args, on_progress)
         if self._external_change_listener is not None:
-            if method is COMMIT and (args[1] or args[4]):
-                self._external_change_listener(args[0])
+            if method is COMMIT and args[0].changes_session:
+                self._external_change_listener(args[0].session)
             elif method in _CHANGES_SESSION_LIST:
                 self._external_change_listener("")
         return result
@@ -139,10 +131,10 @@ class SharedStore(LevelDbStore):
         if method is not COMMIT:
             progress_args = {method.progress_param: on_progress} if method.progress_param else {}
             return await attrgetter(method.path)(self)(*args, **progress_args)
-        session, events, _, _, summary = args
-        if events or summary:
-            self._leases.acquire(session, client)
-        return await super().commit(*args)
+        commit: Commit = args[0]
+        if commit.changes_session:
+            self._leases.acquire(commit.session, client)
+        return await super().commit(commit)
 
     def client_disconnected(self, client: object) -> None:
         """Release the sessions that a client wrote."""

@@ -12,6 +12,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import TextContent
 
 from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.cache_server.config_snippets import SharingState
 from helix_desktop.workspaces.record import WorkspaceRecord
@@ -36,7 +37,7 @@ async def record(desk: AppServices, tmp_path: Path) -> WorkspaceRecord:
     (tmp_path / "ws").mkdir()
     record = desk.registry.add(tmp_path / "ws")
     room = await desk.open_workspace(record.id)
-    await room.store.commit("s1", contents=[ONE])
+    await room.store.commit(Commit("s1", contents=[ONE]))
     return record
 
 

@@ -13,6 +13,7 @@ from mcp import Client, MCPError
 from mcp_types import CallToolResult, ImageContent, TextContent
 
 from helix_desktop.domain.messages import ToolCall
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.mcp.server.cache_server import SERVER_NAME, cache_server
 from helix_desktop.services.cache_server.lazy_store import LazyStore
@@ -50,7 +51,7 @@ async def served(folder: Path, idle_s: float = 0.0) -> AsyncIterator[Client]:
 
 async def stored(folder: Path, *contents: Content) -> None:
     async with opened(folder) as store:
-        await store.commit("s1", contents=contents)
+        await store.commit(Commit("s1", contents=contents))
 
 
 def said(result: CallToolResult) -> str:
@@ -144,7 +145,7 @@ async def test_another_workspaces_content_cannot_be_read(tmp_path: Path) -> None
     await stored(tmp_path / "store", make_content(b"mine"))
     foreign = make_content(b"theirs")
     async with opened(tmp_path / "other", OTHER_WORKSPACE) as store:
-        await store.commit("s9", contents=[foreign])
+        await store.commit(Commit("s9", contents=[foreign]))
     async with served(tmp_path / "store") as client:
         result = await client.call_tool("recall_cached_content", {"hash": foreign.digest})
     assert result.is_error

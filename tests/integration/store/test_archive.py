@@ -24,6 +24,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ArchiveWriteFailed, HelixError, InvalidArchive, StoreClosed
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_report import ArchiveTotals
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.store.archive.archive_format import ArchiveManifest, SessionHeader
 from helix_desktop.store.archive.reader import Stopped, check_archive
@@ -80,7 +81,9 @@ async def speak(store: LevelDbStore, one: Said) -> None:
     )
     stored = [make_content(BODIES[body]) for body in one.named]
     recalls = [digest_of(BODIES[one.named[0]])] if one.named and one.recalled else []
-    await store.commit(session, log, stored, recalls, make_summary(session, last) if one.summary else None)
+    await store.commit(
+        Commit(session, log, stored, recalls, make_summary(session, last) if one.summary else None)
+    )
     along = [Attachment(digest_of(BODIES[body]), "along", "", 1, 1) for body in one.named]
     await store.save_draft(session, one.draft, along)
 
@@ -140,13 +143,15 @@ async def pair(tmp_path: Path) -> tuple[LevelDbStore, Path]:
     """A store with two sessions and three contents, and its archive."""
     store = await opened(tmp_path / "store")
     await store.commit(
-        "s",
-        [tool_answer_event(1, b"one"), user_message_event(2)],
-        [make_content(b"one")],
-        summary=make_summary("s"),
+        Commit(
+            "s",
+            [tool_answer_event(1, b"one"), user_message_event(2)],
+            [make_content(b"one")],
+            summary=make_summary("s"),
+        )
     )
     await store.commit(
-        "t", [tool_answer_event(1, BODIES[3])], [make_content(BODIES[3]), make_content(b"loose")]
+        Commit("t", [tool_answer_event(1, BODIES[3])], [make_content(BODIES[3]), make_content(b"loose")])
     )
     await export_store(store, str(tmp_path / "a.helix"), "Name", START_MS)
     return store, tmp_path / "a.helix"
@@ -200,9 +205,9 @@ async def test_sessions_are_extended_left_or_put_apart(
     store, archive = pair
     other = await opened(tmp_path / "other", OTHER_WORKSPACE)
     await import_store(other, str(archive))
-    await other.commit("s", [user_message_event(3, "went on there")])
-    await other.commit("t", [user_message_event(2, "one way")])
-    await store.commit("t", [user_message_event(2, "another way")])
+    await other.commit(Commit("s", [user_message_event(3, "went on there")]))
+    await other.commit(Commit("t", [user_message_event(2, "one way")]))
+    await store.commit(Commit("t", [user_message_event(2, "another way")]))
     await export_store(other, str(archive), "Name", START_MS)
     taken = await import_store(store, str(archive))
     assert (taken.new, taken.extended, taken.unchanged) == ((), ("s",), ())
@@ -222,10 +227,12 @@ async def test_a_session_that_is_open_is_left_as_it_is(
     pair: tuple[LevelDbStore, Path], tmp_path: Path
 ) -> None:
     store, archive = pair
-    await store.commit("s", [user_message_event(3)])
+    await store.commit(Commit("s", [user_message_event(3)]))
     await export_store(store, str(archive), "Name", START_MS)
     other = await opened(tmp_path / "other", OTHER_WORKSPACE)
-    await other.commit("s", [tool_answer_event(1, b"one"), user_message_event(2)], [make_content(b"one")])
+    await other.commit(
+        Commit("s", [tool_answer_event(1, b"one"), user_message_event(2)], [make_content(b"one")])
+    )
     taken = await import_store(other, str(archive), is_writable=lambda session: session != "s")
     assert (taken.busy, taken.new) == (("s",), ("t",))
     assert len(await other.events("s")) == 2
@@ -236,12 +243,14 @@ async def test_a_session_that_is_open_is_left_as_it_is(
 async def test_it_can_be_exported_while_it_is_written(tmp_path: Path) -> None:
     store = await opened(tmp_path / "store")
     for number in range(1, 40):
-        await store.commit("s", [tool_answer_event(number, b"%d" % number)], [make_content(b"%d" % number)])
+        await store.commit(
+            Commit("s", [tool_answer_event(number, b"%d" % number)], [make_content(b"%d" % number)])
+        )
 
     async def write_on() -> None:
         for number in range(40, 120):
             await store.commit(
-                "s", [tool_answer_event(number, b"%d" % number)], [make_content(b"%d" % number)]
+                Commit("s", [tool_answer_event(number, b"%d" % number)], [make_content(b"%d" % number)])
             )
 
     done, _ = await asyncio.gather(export_store(store, str(tmp_path / "a.helix"), "", START_MS), write_on())
@@ -257,7 +266,7 @@ async def test_it_can_be_exported_while_it_is_written(tmp_path: Path) -> None:
 
 async def test_closing_ends_an_export_and_leaves_no_file(tmp_path: Path) -> None:
     store = await opened(tmp_path / "store")
-    await store.commit("s", contents=[make_content(b"%d" % number) for number in range(50)])
+    await store.commit(Commit("s", contents=[make_content(b"%d" % number) for number in range(50)]))
     begun = threading.Event()
     going_on = threading.Event()
 
@@ -284,7 +293,7 @@ async def test_a_damaged_content_is_told_and_its_log_still_moves(tmp_path: Path)
     blob = blobs[-1]
     store = await opened(tmp_path / "store")
     await store.commit(
-        "s", [tool_answer_event(1, blob), user_message_event(2)], [make_content(one) for one in blobs]
+        Commit("s", [tool_answer_event(1, blob), user_message_event(2)], [make_content(one) for one in blobs])
     )
     await store.close()
     compact_tables(tmp_path / "store")

@@ -11,6 +11,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, StoreClosed
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event, user_message_event
 from tests.torture.threads import torture
@@ -24,9 +25,12 @@ async def test_closing_writes_what_is_queued_and_answers_what_was_asked(tmp_path
     for round_ in range(20):
         store = await LevelDbStore.open(tmp_path / str(round_), WORKSPACE)
         data = random.Random(round_).randbytes(20_000)
-        await store.commit("s", contents=[make_content(data)])
+        await store.commit(Commit("s", contents=[make_content(data)]))
         async with asyncio.TaskGroup() as group:
-            writes = [group.create_task(store.commit("s", [user_message_event(seq)])) for seq in range(1, 51)]
+            writes = [
+                group.create_task(store.commit(Commit("s", [user_message_event(seq)])))
+                for seq in range(1, 51)
+            ]
             reads = [group.create_task(store.get(digest_of(data))) for _ in range(50)]
             pages = [group.create_task(store.page()) for _ in range(10)]
             await asyncio.sleep(0)  # let all of them start; then the store is closed under them
@@ -49,7 +53,7 @@ async def test_calls_that_race_with_close_end_well_or_say_closed(tmp_path: Path)
             nonlocal acknowledged
             for seq in range(1, 10_000):
                 data = b"%d" % seq * 2000
-                await store.commit("s", [tool_answer_event(seq, data)], [make_content(data)])
+                await store.commit(Commit("s", [tool_answer_event(seq, data)], [make_content(data)]))
                 acknowledged = seq
 
         async def read(store: LevelDbStore = store) -> None:
@@ -74,14 +78,16 @@ async def test_a_cancelled_commit_is_there_as_a_whole_or_not_at_all(tmp_path: Pa
     for number in range(200):
         session, data = f"s{number}", b"%d " % number * 500
         task = asyncio.ensure_future(  # noqa: TID251 - a test owns its tasks
-            store.commit(session, [tool_answer_event(1, data), user_message_event(2)], [make_content(data)])
+            store.commit(
+                Commit(session, [tool_answer_event(1, data), user_message_event(2)], [make_content(data)])
+            )
         )
         for _ in range(number % 4):
             await asyncio.sleep(0)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         # Written in order: once this is acknowledged, the cancelled one was written or dropped.
-        await store.commit("other", recalls=[])
+        await store.commit(Commit("other", recalls=[]))
         await store.save_draft("other", str(number))
         events = await store.events(session)
         if events:
@@ -110,7 +116,7 @@ async def test_many_large_writes_wait_without_stopping_the_event_loop(tmp_path: 
             beats += 1
 
     heart = asyncio.ensure_future(beat())  # noqa: TID251 - a test owns its tasks
-    await asyncio.gather(*(store.commit("s", contents=[one]) for one in contents))
+    await asyncio.gather(*(store.commit(Commit("s", contents=[one])) for one in contents))
     heart.cancel()
     assert beats > 20
     for one in contents:
@@ -135,7 +141,7 @@ async def test_an_opening_that_is_cancelled_leaves_nothing_open(tmp_path: Path) 
 async def test_twenty_workspaces_are_open_at_once_and_end_all_their_threads(tmp_path: Path) -> None:
     stores = [await LevelDbStore.open(tmp_path / str(number), WORKSPACE) for number in range(20)]
     await asyncio.gather(
-        *(store.commit("s", contents=[make_content(b"%d" % n)]) for n, store in enumerate(stores))
+        *(store.commit(Commit("s", contents=[make_content(b"%d" % n)])) for n, store in enumerate(stores))
     )
     for number, store in enumerate(stores):
         assert await store.get(digest_of(b"%d" % number)) == b"%d" % number

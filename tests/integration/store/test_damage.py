@@ -14,6 +14,7 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, StoreDamaged, StoreUnreadable
 from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.repair_report import RepairReport, TruncatedSession
 from helix_desktop.store.core import keys
 from helix_desktop.store.core.write_batch import WriteBatch
@@ -40,7 +41,7 @@ async def stored(folder: Path, *bodies: bytes) -> None:
     store = await LevelDbStore.open(folder, WORKSPACE)
     for seq, data in enumerate(bodies, 1):
         await store.commit(
-            "s", [tool_answer_event(seq, data)], [make_content(data)], summary=make_summary("s")
+            Commit("s", [tool_answer_event(seq, data)], [make_content(data)], summary=make_summary("s"))
         )
     await store.close()
     compact_tables(folder)
@@ -62,7 +63,7 @@ async def test_a_flipped_bit_is_reported_kept_aside_and_healed(tmp_path: Path) -
         assert await store.get(digest_of(NEIGHBOUR)) == NEIGHBOUR
         before = await store.entry(digest)
 
-        await store.commit("s", contents=[make_content(BODY)])
+        await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest) == BODY
         assert await store.entry(digest) == before
         assert (await store.totals()).entries == 2
@@ -90,7 +91,7 @@ async def test_what_is_read_while_it_is_healed_is_not_kept_aside_again(
         with pytest.raises(ContentDamaged):
             await store.get(digest)
         monkeypatch.setattr(Database, "write", read_then_write)
-        await store.commit("s", contents=[make_content(BODY)])
+        await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest) == BODY
         assert not (tmp_path / "quarantine" / f"{digest}.row").exists()
     finally:
@@ -114,7 +115,7 @@ async def test_each_damage_is_told_once_until_it_is_healed(tmp_path: Path) -> No
         assert digest_of(BODY) in heard[0]
         aside = tmp_path / "quarantine" / f"{digest_of(BODY)}.row"
         assert aside.stat().st_size > len(BODY)
-        await store.commit("s", contents=[make_content(BODY)])
+        await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest_of(BODY)) == BODY
         assert not aside.exists()
     finally:
@@ -146,7 +147,7 @@ async def test_what_could_not_be_kept_aside_is_healed_as_well(tmp_path: Path) ->
     try:
         with pytest.raises(ContentDamaged):
             await store.get(digest)
-        await store.commit("s", contents=[make_content(BODY)])
+        await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest) == BODY
     finally:
         await store.close()
@@ -157,7 +158,7 @@ async def test_storing_again_heals_damage_that_nobody_has_read_yet(tmp_path: Pat
     assert flip_bit_near(tmp_path, BODY[100:120]) == 1
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     try:
-        await store.commit("s", contents=[make_content(BODY)])
+        await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert await store.get(digest_of(BODY)) == BODY
         assert len((await store.page()).entries) == 1
     finally:
@@ -174,7 +175,7 @@ async def test_a_damaged_chunk_is_reported_and_healed(tmp_path: Path, place: int
         with pytest.raises(ContentDamaged):
             await store.get(digest_of(large))
         assert await store.get(digest_of(BODY)) == BODY
-        await store.commit("s", contents=[make_content(large)])
+        await store.commit(Commit("s", contents=[make_content(large)]))
         assert await store.get(digest_of(large)) == large
     finally:
         await store.close()
@@ -192,7 +193,7 @@ async def test_missing_bytes_are_damage_and_not_an_unknown_digest(tmp_path: Path
     try:
         with pytest.raises(ContentDamaged, match="missing"):
             await store.get(digest)
-        await store.commit("s", contents=[make_content(large)])
+        await store.commit(Commit("s", contents=[make_content(large)]))
         assert await store.get(digest) == large
         assert (await store.totals()).entries == 1
     finally:
@@ -217,8 +218,8 @@ async def test_a_damaged_record_hides_neither_its_content_nor_the_others(
         assert [one.digest for one in (await store.page(prefix=digest[:8])).entries] == []
         assert digest in caplog.text
         # Naming it goes on; storing it again rebuilds the record where it was, with its references counted.
-        await store.commit("s", [tool_answer_event(3, BODY)])
-        await store.commit("s", contents=[make_content(BODY)])
+        await store.commit(Commit("s", [tool_answer_event(3, BODY)]))
+        await store.commit(Commit("s", contents=[make_content(BODY)]))
         assert (await store.entry(digest)).references == 2
         assert len((await store.page()).entries) == 2
         assert (await store.totals()).entries == 2
@@ -257,7 +258,7 @@ async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_p
         assert "ends at event 1 of 3" in str(store.health.report.notice)
         assert await store.events("s") == events[:1]
         assert lines_aside(store.health.report) == events[2:]
-        await store.commit("s", [tool_answer_event(2, BODY)])
+        await store.commit(Commit("s", [tool_answer_event(2, BODY)]))
         assert (await store.entry(digest_of(BODY))).references == 2
     finally:
         await store.close()
@@ -348,7 +349,7 @@ async def test_a_creation_that_was_cut_off_is_taken_up(tmp_path: Path) -> None:
     # Cut off before the new LevelDB got its name.
     (tmp_path / "db").rename(tmp_path / "db.new")
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    await store.commit("s", [user_message_event(1)])
+    await store.commit(Commit("s", [user_message_event(1)]))
     await store.close()
     # Cut off while the new LevelDB was made.
     early = tmp_path / "early"
@@ -362,12 +363,12 @@ async def test_a_creation_that_was_cut_off_is_taken_up(tmp_path: Path) -> None:
 async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     for seq in range(1, 6):
-        await store.commit("s", [user_message_event(seq)])
+        await store.commit(Commit("s", [user_message_event(seq)]))
     await store.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     assert store.health.report is None
     for seq in range(6, 9):
-        await store.commit("s", [user_message_event(seq)])
+        await store.commit(Commit("s", [user_message_event(seq)]))
     await store.close()
     for path in (tmp_path / "db").glob("*.log"):
         path.unlink()
@@ -389,14 +390,14 @@ async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: 
     # LevelDB passes over zeros in silence when the next write begins with a block.
     while not first or log.stat().st_size % BLOCK_BYTES:
         before = log.stat().st_size
-        await store.commit("s", contents=[make_content(rnd.randbytes(6000))])
+        await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000))]))
         first = log.stat().st_size
         grown, room = first - before, BLOCK_BYTES - first % BLOCK_BYTES
         if grown < room < 2 * grown:
-            await store.commit("s", contents=[make_content(rnd.randbytes(6000 + room - grown))])
+            await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000 + room - grown))]))
     lost = log.stat().st_size - first
     for _ in range(3):
-        await store.commit("s", contents=[make_content(rnd.randbytes(6000))])
+        await store.commit(Commit("s", contents=[make_content(rnd.randbytes(6000))]))
     entries = (await store.totals()).entries
     await store.close()
     with log.open("r+b") as file:
@@ -439,7 +440,7 @@ async def test_keys_that_are_none_are_told_in_plain_signs_and_mended(tmp_path: P
 
 async def test_an_event_with_a_problem_is_named_by_its_number(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
-    await store.commit("s", [user_message_event(seq) for seq in range(1, 30)])
+    await store.commit(Commit("s", [user_message_event(seq) for seq in range(1, 30)]))
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     db.delete(keys.event("s", 28))

@@ -15,6 +15,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.small_disk import mount_small_disk
 from tests.support.store.builders import WORKSPACE, make_content, tool_answer_event, user_message_event
@@ -45,7 +46,7 @@ async def fill(store: LevelDbStore, seq: int) -> int:
     while True:
         data = body(seq + 1)
         try:
-            await store.commit("s", [tool_answer_event(seq + 1, data)], [make_content(data)])
+            await store.commit(Commit("s", [tool_answer_event(seq + 1, data)], [make_content(data)]))
         except StoreWriteFailed as error:
             check_words(error)
             return seq
@@ -75,7 +76,7 @@ async def test_a_full_disk_loses_nothing_and_writing_resumes(small_disk: Path) -
     ballast.unlink()
     await store.save_draft("s", "typed")
     data = body(last + 1)
-    await store.commit("s", [tool_answer_event(last + 1, data)], [make_content(data)])
+    await store.commit(Commit("s", [tool_answer_event(last + 1, data)], [make_content(data)]))
     await check(store, last + 1)
     # A second time, and closed while it is full.
     last = await fill(store, last + 1)
@@ -97,23 +98,24 @@ LIMITED = """
 import asyncio, resource, signal, sys
 from pathlib import Path
 from helix_desktop.domain.errors import StoreWriteFailed
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import user_message_event
 
 async def run():
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     store = await LevelDbStore.open(Path(sys.argv[1]), sys.argv[2])
-    await store.commit("s", [user_message_event(1)])
+    await store.commit(Commit("s", [user_message_event(1)]))
     resource.setrlimit(resource.RLIMIT_FSIZE, (0, resource.RLIM_INFINITY))
     for _ in range(3):
         try:
-            await store.commit("s", [user_message_event(2)])
+            await store.commit(Commit("s", [user_message_event(2)]))
         except StoreWriteFailed:
             assert await store.events("s") == [user_message_event(1)]
         else:
             raise SystemExit("a write passed that the system refused")
     resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-    await store.commit("s", [user_message_event(2)])
+    await store.commit(Commit("s", [user_message_event(2)]))
     assert await store.events("s") == [user_message_event(1), user_message_event(2)]
     await store.close()
 
@@ -161,6 +163,7 @@ UNSYNCED = """
 import asyncio, os, sys
 from pathlib import Path
 from helix_desktop.domain.errors import DigestUnknown, StoreUnreadable, StoreWriteFailed
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import make_content, tool_answer_event, user_message_event
 
@@ -174,13 +177,13 @@ async def refused(call):
 async def run():
     flag = Path(os.environ["HELIX_TEST_SYNC_FAILS"])
     store = await LevelDbStore.open(Path(sys.argv[1]), sys.argv[2])
-    await store.commit("s", [user_message_event(1)])
+    await store.commit(Commit("s", [user_message_event(1)]))
     one = make_content(bytes(range(256)) * 20)
     flag.touch()
-    await refused(store.commit("s", [tool_answer_event(2, one.data)], [one]))
+    await refused(store.commit(Commit("s", [tool_answer_event(2, one.data)], [one])))
     assert await store.events("s") == [user_message_event(1)]
     # The next write reopens the files, which fails too and leaves them closed.
-    await refused(store.commit("s", [user_message_event(2)]))
+    await refused(store.commit(Commit("s", [user_message_event(2)])))
     await refused(store.save_draft("s", "typed"))
     try:
         await store.events("s")
@@ -195,7 +198,7 @@ async def run():
         pass
     else:
         raise SystemExit("refused content came back")
-    await store.commit("s", [user_message_event(2)])
+    await store.commit(Commit("s", [user_message_event(2)]))
     assert (await store.totals()).entries == 0
     await store.close()
 

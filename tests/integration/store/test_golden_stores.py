@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, user_message_event
 
@@ -57,7 +58,7 @@ async def test_a_golden_store_says_what_it_said(golden: Path, tmp_path: Path) ->
             data = await store.get(entry["digest"])
             assert (digest_of(data), len(data)) == (entry["digest"], entry["size"])
         session = expected["sessions"][0]["id"]
-        await store.commit(session, [user_message_event(len(expected["events"][session]) + 1)])
+        await store.commit(Commit(session, [user_message_event(len(expected["events"][session]) + 1)]))
     finally:
         await store.close()
 

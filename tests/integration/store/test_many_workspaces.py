@@ -12,6 +12,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import DigestUnknown, StoreLocked
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
@@ -43,7 +44,7 @@ def body(number: int) -> bytes:
 async def fill(store: LevelDbStore, number: int) -> None:
     data = body(number)
     title = make_summary("s", title=f"of {number}")
-    await store.commit("s", [tool_answer_event(1, data)], [make_content(data)], summary=title)
+    await store.commit(Commit("s", [tool_answer_event(1, data)], [make_content(data)], summary=title))
     await store.save_draft("s", f"typed in {number}")
 
 

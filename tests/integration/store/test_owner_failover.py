@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import StoreClosed
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.endpoint_file import ENDPOINT_FILE, read_endpoint
 from helix_desktop.store.remote.open_store import connect, open_store
@@ -24,7 +25,7 @@ async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -
     async with owner_process(tmp_path) as owner:
         store = await open_store(tmp_path, WORKSPACE)
         assert isinstance(store, RemoteStore)
-        await store.commit("s", [user_message_event(1)])
+        await store.commit(Commit("s", [user_message_event(1)]))
         left = read_endpoint(tmp_path)
         if how:
             owner.send_signal(how)
@@ -32,7 +33,7 @@ async def test_an_owner_that_ends_is_followed(tmp_path: Path, how: int | None) -
         else:
             await owner.communicate(b"")
         assert await store.events("s") == [user_message_event(1)]
-        await store.commit("s", [user_message_event(2)])
+        await store.commit(Commit("s", [user_message_event(2)]))
         assert left is not None
         assert not left.path or not Path(left.path).parent.exists()
         async with asyncio.timeout(60):
@@ -60,7 +61,7 @@ async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_or
     enough = asyncio.Event()
 
     async def say(seq: int) -> None:
-        await store.commit("s", [user_message_event(seq)])
+        await store.commit(Commit("s", [user_message_event(seq)]))
         if seq == ended_after:
             enough.set()
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.errors import DataDirUnavailable, StoreLocked
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.remote.server import StoreServer
 from helix_desktop.store.remote.shared_store import SharedStore
@@ -60,7 +61,7 @@ async def test_a_second_opening_in_this_process_is_refused_and_harms_nothing(tmp
         subprocess.run, command, cwd=CHECKOUT, capture_output=True, text=True, check=False
     )
     assert f"process {os.getpid()}" in done.stderr
-    await store.commit("s", [user_message_event(1)])
+    await store.commit(Commit("s", [user_message_event(1)]))
     await store.close()
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     assert await store.events("s") == [user_message_event(1)]

@@ -15,6 +15,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted, StoreDamaged, StoreWriteFailed
 from helix_desktop.domain.events.session import RecordedEvent, UserSpoke
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.core import keys, row_codec
 from helix_desktop.store.files.store_files import StoreFiles
@@ -60,11 +61,13 @@ async def filled(folder: Path) -> LevelDbStore:
         data = holding(size, seq)
         fact = RecordedEvent(2 * seq - 1, START_MS, UserSpoke(f"see {SECRET}", 1))
         line = make_summary("s", seq, f"about {SECRET}")
-        await store.commit("s", [fact, tool_answer_event(2 * seq, data)], [make_content(data)], summary=line)
+        await store.commit(
+            Commit("s", [fact, tool_answer_event(2 * seq, data)], [make_content(data)], summary=line)
+        )
     for typed in (SECRET[:10], SECRET, ""):
         await store.save_draft("s", typed)
     await store.commit(
-        "gone", [RecordedEvent(1, START_MS, UserSpoke(SECRET, 1))], summary=make_summary("gone")
+        Commit("gone", [RecordedEvent(1, START_MS, UserSpoke(SECRET, 1))], summary=make_summary("gone"))
     )
     await store.retention.trash_session("gone")
     await store.retention.empty_trash()
@@ -76,11 +79,11 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
     try:
         noise = [make_content(random.Random(n).randbytes(400_000)) for n in range(60)]  # enough for tables
         for one in noise:
-            await store.commit("t", contents=[one])
+            await store.commit(Commit("t", contents=[one]))
         packed = row_codec.compress(compressible())
         assert packed is not None
         assert SECRET.encode() not in packed
-        await store.commit("t", contents=[make_content(compressible())])
+        await store.commit(Commit("t", contents=[make_content(compressible())]))
         assert files_with(tmp_path) != []
         assert files_with(tmp_path, packed) != []
         await store.redaction.redact(RedactionRequest(SECRET))
@@ -89,7 +92,7 @@ async def test_no_file_holds_it_any_more(tmp_path: Path) -> None:
         assert (await store.totals()).entries == len(noise)
         for one in noise:
             assert await store.get(one.digest) == one.data
-        await store.commit("s", [user_message_event(7)])
+        await store.commit(Commit("s", [user_message_event(7)]))
         assert len(await store.events("s")) == 7
     finally:
         await store.close()
@@ -108,7 +111,7 @@ async def test_the_search_index_does_not_remember_it(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     labelled = msgspec.structs.replace(make_content(b"clean"), target=f"login {SECRET}", first_line="clean")
     try:
-        await store.commit("s", contents=[labelled, make_content(holding(200, 3))])
+        await store.commit(Commit("s", contents=[labelled, make_content(holding(200, 3))]))
         await store.indexed()
         assert [one for one in files_with(tmp_path) if one.startswith("search.db")] != []
         await store.redaction.redact(RedactionRequest(SECRET))
@@ -183,7 +186,7 @@ async def test_a_content_that_has_other_bytes_does_not_keep_a_secret_from_being_
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     try:
         await store.commit(
-            "s", [RecordedEvent(1, START_MS, UserSpoke(SECRET, 1))], [make_content(holding(900, 2))]
+            Commit("s", [RecordedEvent(1, START_MS, UserSpoke(SECRET, 1))], [make_content(holding(900, 2))])
         )
         finds = await store.redaction.redact(RedactionRequest(SECRET))
         assert (len(finds.contents), len(finds.events)) == (1, 1)
@@ -243,7 +246,7 @@ async def test_a_description_that_cannot_be_read_is_told(tmp_path: Path) -> None
 async def _stored(folder: Path, one: Content) -> None:
     """A closed store that holds one content."""
     store = await LevelDbStore.open(folder, WORKSPACE, TickingClock())
-    await store.commit("s", contents=[one])
+    await store.commit(Commit("s", contents=[one]))
     await store.close()
 
 
@@ -290,7 +293,7 @@ async def test_the_index_is_clean_before_the_last_note_of_it_goes(
 ) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     named = msgspec.structs.replace(make_content(b"a"), first_line=f"key {SECRET}")
-    await store.commit("s", contents=[named])
+    await store.commit(Commit("s", contents=[named]))
     await store.indexed()
     seen: list[list[str]] = []
 
@@ -310,7 +313,7 @@ async def test_the_index_is_clean_before_the_last_note_of_it_goes(
 async def test_what_a_write_left_that_was_cut_off_goes_too(tmp_path: Path) -> None:
     store = await LevelDbStore.open(tmp_path, WORKSPACE, TickingClock())
     whole, cut = make_content(holding(2_000_000, 1)[::-1]), make_content(holding(2_000_000, 2))
-    await store.commit("s", contents=[whole, cut])
+    await store.commit(Commit("s", contents=[whole, cut]))
     await store.close()
     db = plyvel.DB(str(tmp_path / "db"), compression=None)
     created = next(one for one, _ in db.iterator(prefix=b"t") if one.endswith(keys.digest_bytes(cut.digest)))
@@ -363,7 +366,7 @@ async def test_a_crash_after_it_is_no_damage(tmp_path: Path) -> None:
 async def test_readers_and_writers_go_on_meanwhile(tmp_path: Path) -> None:
     store = await filled(tmp_path)
     kept = make_content(random.Random(1).randbytes(100_000))
-    await store.commit("t", contents=[kept])
+    await store.commit(Commit("t", contents=[kept]))
     done = asyncio.Event()
 
     async def read() -> int:
@@ -377,7 +380,7 @@ async def test_readers_and_writers_go_on_meanwhile(tmp_path: Path) -> None:
         seq = 0
         while not done.is_set():
             seq += 1
-            await store.commit("w", [user_message_event(seq)])
+            await store.commit(Commit("w", [user_message_event(seq)]))
         return seq
 
     try:

@@ -13,6 +13,7 @@ import pytest
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentRedacted
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.store.builders import WORKSPACE, make_content, make_summary, tool_answer_event
@@ -176,7 +177,7 @@ async def test_a_sound_store_is_checked_with_progress_while_others_write(
     heard: list[tuple[int, int]] = []
     try:
         writing = asyncio.gather(
-            *(store.commit("new", contents=[make_content(b"%d" % number)]) for number in range(50))
+            *(store.commit(Commit("new", contents=[make_content(b"%d" % number)])) for number in range(50))
         )
         found = await store.health.check(lambda *done: heard.append(done))
         await writing
@@ -217,7 +218,7 @@ async def test_what_was_forgotten_or_removed_stays_away_when_a_store_is_mended(t
     store = await LevelDbStore.open(folder, WORKSPACE)
     for session, data in (("s", secret), ("gone", b"x"), ("s2", kept)):
         await store.commit(
-            session, [tool_answer_event(1, data)], [make_content(data)], summary=make_summary(session)
+            Commit(session, [tool_answer_event(1, data)], [make_content(data)], summary=make_summary(session))
         )
     await store.close()
     store = await LevelDbStore.open(folder, WORKSPACE)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (
@@ -67,7 +68,7 @@ async def test_a_put_in_the_moment_of_its_removal_wins(tmp_path: Path, size: int
     data = random.Random(size).randbytes(size)
     one = make_content(data)
     try:
-        await store.commit("s", contents=[one])
+        await store.commit(Commit("s", contents=[one]))
         for seq in range(1, 8):
             session = f"s{seq}"
             clock.now += 2 * DAY_MS
@@ -75,7 +76,9 @@ async def test_a_put_in_the_moment_of_its_removal_wins(tmp_path: Path, size: int
             assert [entry.digest for entry in (await store.retention.trash()).entries] == [one.digest]
             doing = [
                 store.retention.empty_trash(),
-                store.commit(session, [tool_answer_event(1, data)], [one], summary=make_summary(session)),
+                store.commit(
+                    Commit(session, [tool_answer_event(1, data)], [one], summary=make_summary(session))
+                ),
                 store.retention.empty_trash(),
             ]
             random.Random(seq).shuffle(doing)

@@ -12,6 +12,7 @@ import pytest
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import EntryFilter, EntrySort
 from helix_desktop.domain.store.entry_order import matches_filter
 from helix_desktop.store.files.quarantine import Quarantine
@@ -136,7 +137,7 @@ async def test_an_index_that_knows_the_last_write_is_kept(tmp_path: Path) -> Non
     last = asked(tmp_path, "SELECT max(id) FROM entries")
     store = await open_store(tmp_path)
     assert await answers(store) == expected
-    await store.commit("s", contents=[sample_content(b"one more tide")])
+    await store.commit(Commit("s", contents=[sample_content(b"one more tide")]))
     await store.close()
     assert asked(tmp_path, "SELECT max(id) FROM entries") == last + 1
     assert asked(tmp_path, "SELECT count(*) FROM entries WHERE text = 0") == 1
@@ -221,7 +222,7 @@ async def test_an_older_and_a_newer_index_are_brought_into_line(tmp_path: Path) 
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     store = await open_store(tmp_path / "a")
     more = [sample_content(b"later tide %d" % number, number) for number in range(30)]
-    await store.commit("s", contents=more, recalls=[digest_of(DATAS[5])] * 3)
+    await store.commit(Commit("s", contents=more, recalls=[digest_of(DATAS[5])] * 3))
     await store.indexed()
     expected = await answers(store)
     await store.close()
@@ -260,7 +261,7 @@ async def test_a_store_is_found_whole_while_its_index_is_made(
     try:
         for number in range(30):
             for one in (store, twin):
-                await one.commit("t", contents=[sample_content(b"meanwhile %d" % number, number)])
+                await one.commit(Commit("t", contents=[sample_content(b"meanwhile %d" % number, number)]))
             assert await store.digests(EntrySort("size")) == await twin.digests(EntrySort("size"))
         await store.indexed()
         assert await store.digests(EntrySort("line")) == await twin.digests(EntrySort("line"))
@@ -298,7 +299,9 @@ async def test_what_is_forgotten_leaves_the_index_too(tmp_path: Path) -> None:
     store = await open_store(tmp_path)
     await fill_store(store, DATAS[:9])
     await store.commit(
-        "s", contents=[sample_content(b"the key is xylophone-42 here"), sample_content(b"nothing of it")]
+        Commit(
+            "s", contents=[sample_content(b"the key is xylophone-42 here"), sample_content(b"nothing of it")]
+        )
     )
     await store.indexed()
     assert len(await search_digests(store, "xylophone")) == 1

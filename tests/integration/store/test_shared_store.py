@@ -31,6 +31,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.remote import client
 from helix_desktop.store.remote.client import RemoteStore
@@ -77,6 +78,7 @@ COMER = """
 import asyncio, sys
 from pathlib import Path
 from helix_desktop.domain.store.archive_report import Progress
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import StoreClosed
@@ -85,7 +87,7 @@ from helix_desktop.store.remote.open_store import open_store
 async def store_one(data):
     store = await open_store(Path(sys.argv[1]), sys.argv[2], timeout_s=20)
     try:
-        await store.commit("s", contents=[Content(digest_of(data), data)])
+        await store.commit(Commit("s", contents=[Content(digest_of(data), data)]))
     except StoreClosed:
         return False
     finally:
@@ -107,10 +109,10 @@ async def test_a_store_is_read_and_written_through_its_owner(tmp_path: Path) -> 
         store = await open_store(tmp_path, WORKSPACE)
         assert isinstance(store, RemoteStore)
         assert store.owner_pid == owner.pid
-        await store.commit("s", [user_message_event(1)], [one], summary=make_summary("s"))
+        await store.commit(Commit("s", [user_message_event(1)], [one], summary=make_summary("s")))
         with pytest.raises(StoreLocked, match="open in the window"):
-            await store.commit("open here", [user_message_event(1)])
-        await store.commit("open here", contents=[make_content(b"contents are welcome")])
+            await store.commit(Commit("open here", [user_message_event(1)]))
+        await store.commit(Commit("open here", contents=[make_content(b"contents are welcome")]))
         await store.close()
     store = await open_store(tmp_path, WORKSPACE)
     assert isinstance(store, SharedStore)
@@ -136,7 +138,7 @@ async def test_a_guest_hears_how_far_a_long_work_of_the_owner_is(tmp_path: Path)
         assert isinstance(store, RemoteStore)
         rnd = random.Random(3)
         for _ in range(4):
-            await store.commit("s", contents=[make_content(rnd.randbytes(700_000)) for _ in range(5)])
+            await store.commit(Commit("s", contents=[make_content(rnd.randbytes(700_000)) for _ in range(5)]))
         works: list[Callable[[Progress], Coroutine[Any, Any, object]]] = [
             lambda tell: store.export_to(archive, "name", tell),
             lambda tell: store.import_from(archive, tell),
@@ -226,19 +228,19 @@ async def test_a_session_has_one_writer(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     store.set_open_sessions(lambda session: session == "mine")
     first, second = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
-    await store.commit("mine", [user_message_event(1)])
+    await store.commit(Commit("mine", [user_message_event(1)]))
     with pytest.raises(StoreLocked, match="open in the window"):
-        await first.commit("mine", [user_message_event(2)])
-    await first.commit("theirs", [user_message_event(1)], summary=make_summary("theirs"))
+        await first.commit(Commit("mine", [user_message_event(2)]))
+    await first.commit(Commit("theirs", [user_message_event(1)], summary=make_summary("theirs")))
     for other in (second, store):
         with pytest.raises(StoreLocked, match="another process"):
-            await other.commit("theirs", [user_message_event(2)])
+            await other.commit(Commit("theirs", [user_message_event(2)]))
         assert await other.events("theirs") == [user_message_event(1)]
-        await other.commit("theirs", contents=[make_content(b"anybody's")])
+        await other.commit(Commit("theirs", contents=[make_content(b"anybody's")]))
     await first.close()
     while True:  # the owner hears of it a moment later
         try:
-            await store.commit("theirs", [user_message_event(2)])
+            await store.commit(Commit("theirs", [user_message_event(2)]))
             break
         except StoreLocked:
             await asyncio.sleep(0)
@@ -249,7 +251,7 @@ async def test_a_session_has_one_writer(tmp_path: Path) -> None:
 async def test_a_guest_that_dies_in_the_middle_harms_nobody(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     good, bad = await connect(tmp_path, WORKSPACE), await connect(tmp_path, WORKSPACE)
-    call = asyncio.gather(bad.commit("s", [user_message_event(1)], [make_content(bytes(3_000_000))]))
+    call = asyncio.gather(bad.commit(Commit("s", [user_message_event(1)], [make_content(bytes(3_000_000))])))
     await asyncio.sleep(0)
     assert isinstance(bad.backend, OwnerConnection)
     transport = bad.backend._transport
@@ -259,7 +261,7 @@ async def test_a_guest_that_dies_in_the_middle_harms_nobody(tmp_path: Path) -> N
         await call
     await bad.close()
     assert await good.events("s") in ([], [user_message_event(1)])
-    await good.commit("t", [tool_answer_event(1, b"x")], [make_content(b"x")])
+    await good.commit(Commit("t", [tool_answer_event(1, b"x")], [make_content(b"x")]))
     await good.close()
     await store.close()
 
@@ -272,7 +274,7 @@ async def test_more_than_one_message_holds_goes_in_parts(
     store = await SharedStore.open(tmp_path, WORKSPACE)
     guest = await connect(tmp_path, WORKSPACE)
     large = [make_content(random.Random(number).randbytes(90_000)) for number in range(3)]
-    await guest.commit("s", [tool_answer_event(1, large[1].data)], large)
+    await guest.commit(Commit("s", [tool_answer_event(1, large[1].data)], large))
     assert [await guest.get(one.digest) for one in large] == [one.data for one in large]
     assert await guest.events("s") == [tool_answer_event(1, large[1].data)]
     await guest.close()
@@ -282,7 +284,7 @@ async def test_more_than_one_message_holds_goes_in_parts(
 async def test_many_guests_ask_at_once_and_each_gets_its_own(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path, WORKSPACE)
     held = [make_content(b"%d " % number * number) for number in range(300)]
-    await store.commit("s", contents=held)
+    await store.commit(Commit("s", contents=held))
     guests = [await connect(tmp_path, WORKSPACE) for _ in range(8)]
 
     async def ask(guest: RemoteStore, place: int) -> None:
@@ -309,7 +311,7 @@ async def test_twenty_workspaces_at_once_leave_nothing_behind(tmp_path: Path) ->
             closing.push_async_callback(store.close)
             guest = await connect(tmp_path / identity, identity)
             closing.push_async_callback(guest.close)
-            await guest.commit("s", [user_message_event(1, identity)])
+            await guest.commit(Commit("s", [user_message_event(1, identity)]))
         for identity in identities:
             again = await connect(tmp_path / identity, identity)
             assert await again.events("s") == [user_message_event(1, identity)]
@@ -324,7 +326,7 @@ async def test_it_works_on_the_loop_of_the_window(qtbot: QtBot, tmp_path: Path) 
     store = await SharedStore.open(tmp_path, WORKSPACE)
     guest = await connect(tmp_path, WORKSPACE)
     one = make_content(bytes(2_000_000))
-    await guest.commit("s", [tool_answer_event(1, one.data)], [one])
+    await guest.commit(Commit("s", [tool_answer_event(1, one.data)], [one]))
     assert await guest.get(one.digest) == one.data
     await guest.close()
     await store.close()
@@ -361,7 +363,7 @@ async def speak_nonsense(folder: Path, said: list[tuple[bool, bool, bytes]]) -> 
     store = await SharedStore.open(folder, WORKSPACE)
     witness = await connect(folder, WORKSPACE)
     try:
-        await witness.commit("s", [user_message_event(1)])
+        await witness.commit(Commit("s", [user_message_event(1)]))
         for known, framed, payload in said:
             connection = await raw(folder, known)
             transport = connection._transport
@@ -410,7 +412,7 @@ def test_contents_that_are_too_large_are_refused_before_they_travel(tmp_path: Pa
         guest = await connect(tmp_path, WORKSPACE)
         long = [user_message_event(number, "x" * 8_000_000) for number in range(1, 10)]
         with pytest.raises(Exception, match=r"has 68\.\d MB"):
-            await guest.commit("s", long)
+            await guest.commit(Commit("s", long))
         assert await guest.events("s") == []
         await guest.close()
         await store.close()
@@ -422,7 +424,7 @@ async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_pa
     store = await SharedStore.open(tmp_path, WORKSPACE)
     guest = await connect(tmp_path, WORKSPACE)
     await store.commit(
-        "s", [tool_answer_event(1, b"secret")], [make_content(b"secret")], summary=make_summary("s")
+        Commit("s", [tool_answer_event(1, b"secret")], [make_content(b"secret")], summary=make_summary("s"))
     )
     wanted = RedactionRequest("secret")
     assert (await guest.redaction.preview(wanted)).contents
@@ -439,8 +441,10 @@ async def test_what_would_pull_the_rug_from_under_the_owner_is_left_to_it(tmp_pa
 async def test_the_owner_exports_and_imports_for_a_guest(tmp_path: Path) -> None:
     store = await SharedStore.open(tmp_path / "store", WORKSPACE)
     guest = await connect(tmp_path / "store", WORKSPACE)
-    await store.commit("s", [tool_answer_event(1, b"one")], [make_content(b"one")], summary=make_summary("s"))
-    await store.commit("t", [user_message_event(1)])
+    await store.commit(
+        Commit("s", [tool_answer_event(1, b"one")], [make_content(b"one")], summary=make_summary("s"))
+    )
+    await store.commit(Commit("t", [user_message_event(1)]))
     done = await guest.export_to(tmp_path / "a.helix", "Name")
     assert (done.totals.entries, done.totals.sessions) == (1, 2)
     with pytest.raises(ArchiveWriteFailed):
@@ -451,7 +455,7 @@ async def test_the_owner_exports_and_imports_for_a_guest(tmp_path: Path) -> None
     other = await SharedStore.open(tmp_path / "other", OTHER_WORKSPACE)
     visitor = await connect(tmp_path / "other", OTHER_WORKSPACE)
     assert set((await visitor.import_from(tmp_path / "a.helix")).new) == {"s", "t"}
-    await store.commit("s", [user_message_event(2)])
+    await store.commit(Commit("s", [user_message_event(2)]))
     await guest.export_to(tmp_path / "a.helix", "Name")
     other.set_open_sessions(lambda session: session == "s")
     again = await visitor.import_from(tmp_path / "a.helix")
@@ -463,7 +467,7 @@ async def test_the_owner_exports_and_imports_for_a_guest(tmp_path: Path) -> None
 
 def test_every_method_of_the_port_crosses_the_wire() -> None:
     """Whoever adds one to the port adds it here too: nothing else says so before a guest asks for it."""
-    methods = {f"{under}{name}" for kind, under in PORTS for name in vars(kind) if name[0] != "_"}
+    methods = {f"{under}{name}" for kind, under in PORTS for name in dir(kind) if name[0] != "_"}
     assert methods - {call.path for call in METHODS.values()} == AT_HOME | FOUND
 
 

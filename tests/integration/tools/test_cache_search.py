@@ -18,6 +18,7 @@ from helix_desktop.agent.ports import Store
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.domain.digest import digest_of, first_line
 from helix_desktop.domain.errors import StoreClosed, ToolError
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.content_reader import ContentReader
 from helix_desktop.domain.store.entries import Content, ContentKind
 from helix_desktop.providers.tiktoken_counter import TiktokenCounter
@@ -61,7 +62,7 @@ async def keep(
     for data in datas:
         line = first_line(data.decode(errors="replace"))
         one = Content(digest_of(data), data, tool, target, line, len(data) // 4, kind)
-        await store.commit("s", contents=[one])
+        await store.commit(Commit("s", contents=[one]))
     return [digest_of(data) for data in datas]
 
 
@@ -184,7 +185,7 @@ async def test_five_thousand_entries_are_searched_part_by_part(store: Store) -> 
     ]
     for part in range(0, 5000, 500):
         contents = [Content(digest_of(data), data, "read_file", "log") for data in datas[part : part + 500]]
-        await store.commit("s", contents=contents)
+        await store.commit(Commit("s", contents=contents))
     wanted = {digest_of(data) for data in datas if b"SURGE" in data}
 
     found, calls = await walk(store, "surge", SearchLimits(max_bytes=100_000, max_seconds=1e9))

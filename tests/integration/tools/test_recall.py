@@ -9,6 +9,7 @@ import pytest
 
 from helix_desktop.domain.errors import ToolError
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.tools import ToolResult
 from helix_desktop.store.memory.store import MemoryStore
 from tests.support.image_bytes import png
@@ -211,7 +212,7 @@ async def test_empty_content_is_stated(tmp_path: Path, cache: MemoryCache) -> No
 async def test_what_was_forgotten_says_so_and_since_when(tmp_path: Path) -> None:
     store = MemoryStore()
     one = make_content(b"the key is sk-live-1234")
-    await store.commit("s", contents=[one])
+    await store.commit(Commit("s", contents=[one]))
     await store.redaction.redact(RedactionRequest("sk-live-1234"))
     toolbox = make_tools(tmp_path, store)
     with pytest.raises(ToolError, match="was forgotten on the person's word on 20"):

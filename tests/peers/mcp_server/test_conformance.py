@@ -20,6 +20,7 @@ import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from helix_desktop.config.toml_file import TomlFiles
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.mcp.server.cache_server import cache_server
 from helix_desktop.mcp.server.http_server import guarded_app
 from helix_desktop.services.app_services import now_ms
@@ -73,7 +74,7 @@ class WithToken:
 async def address(tmp_path: Path) -> AsyncIterator[str]:
     """An endpoint on a real store."""
     async with opened(tmp_path / "store") as store:
-        await store.commit("s1", contents=[ONE])
+        await store.commit(Commit("s1", contents=[ONE]))
     held = LazyStore(lambda: opened(tmp_path / "store"), 0.0)
     listener = socket.create_server(("127.0.0.1", 0))
     port = listener.getsockname()[1]
@@ -118,7 +119,7 @@ async def test_the_inspector_lists_and_calls(tmp_path: Path) -> None:
     registry = WorkspaceRegistry(tmp_path / "data" / "workspaces", TomlFiles(), now_ms)
     record = registry.add(tmp_path / "ws")
     store = await SharedStore.open(registry.store_folder(record.id), record.id)
-    await store.commit("s1", contents=[ONE])
+    await store.commit(Commit("s1", contents=[ONE]))
     await store.close()
     inspector = PEERS.node / "node_modules" / ".bin" / "mcp-inspector"
     ours = (sys.executable, "-m", "helix_desktop", "mcp", "--data-dir", str(tmp_path / "data"))

@@ -9,6 +9,7 @@ from pathlib import Path
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged, DigestUnknown, StoreDamaged
 from helix_desktop.domain.events.session import RecordedEvent
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.repair_report import RepairReport
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import (
@@ -49,7 +50,7 @@ async def write_commits(
             [tool_answer_event(seq, data), handover_event(seq, data), user_message_event(seq, "words " * 20)]
         )
         line = make_summary(session, seq, f"title of {session}")
-        await store.commit(session, [made], [make_content(data)], [digest_of(data)], line)
+        await store.commit(Commit(session, [made], [make_content(data)], [digest_of(data)], line))
         log.append(made)
         expected.contents[digest_of(data)] = data
     await store.save_draft("one", f"typed {seed}")

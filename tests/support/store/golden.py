@@ -18,6 +18,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import RecordedEvent, digests_in
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, SessionSummary
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock
@@ -57,7 +58,7 @@ async def write_golden_store(folder: Path) -> None:
                 named = digests_in(one.event)
                 contents = [Content(digest, held[digest], "read_file", "src/app.py") for digest in named]
                 line = SessionSummary(session, f"session {session}", START_MS, one.at, events=one.seq)
-                await store.commit(session, [one], contents, recalls=named[:1], summary=line)
+                await store.commit(Commit(session, [one], contents, recalls=named[:1], summary=line))
         await store.save_draft("v1", f"typed in half {half}")
         answers = await _read_answers(store)
         await store.close()

@@ -16,6 +16,7 @@ import sys
 from pathlib import Path
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import WORKSPACE, tool_answer_event
 from tests.support.store.expected_state import ExpectedState, compare_store
@@ -124,7 +125,7 @@ async def check_after_power_loss(folder: Path, acknowledged: int, max_content_by
         for session in SESSIONS:
             seq = len(await store.events(session)) + 1
             await store.commit(
-                session, [tool_answer_event(seq, content_bytes(session, 1, max_content_bytes))]
+                Commit(session, [tool_answer_event(seq, content_bytes(session, 1, max_content_bytes))])
             )
     finally:
         await store.close()

@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 
@@ -33,7 +34,9 @@ async def main() -> None:
     async def write(session: str, seq: int) -> None:
         data = content_bytes(session, seq, int(largest))
         line = make_summary(session, seq)
-        await store.commit(session, [tool_answer_event(seq, data)], [make_content(data)], summary=line)
+        await store.commit(
+            Commit(session, [tool_answer_event(seq, data)], [make_content(data)], summary=line)
+        )
 
     seq = 0
     while sys.stdin.readline():

@@ -14,6 +14,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from helix_desktop.domain.redaction.redaction import RedactionRequest
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.retention import RetentionRule
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import TickingClock, make_content, make_summary, tool_answer_event
@@ -28,9 +29,11 @@ async def write_unreferenced(store: LevelDbStore, seed: str) -> None:
     while True:
         number += 1
         loose = [make_content(content_bytes(f"litter {seed}", number % 40 + n)) for n in range(8)]
-        await store.commit("litter", contents=loose)
+        await store.commit(Commit("litter", contents=loose))
         session = f"brief-{seed}-{number}"
-        await store.commit(session, [tool_answer_event(1, loose[0].data)], summary=make_summary(session))
+        await store.commit(
+            Commit(session, [tool_answer_event(1, loose[0].data)], summary=make_summary(session))
+        )
         await store.retention.trash_session(session)
 
 

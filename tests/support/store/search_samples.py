@@ -13,6 +13,7 @@ from helix_desktop.domain.digest import digest_of, first_line
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger
 from helix_desktop.domain.events.session import RecordedEvent
 from helix_desktop.domain.events.summary import Bullet, HandoverMade, Section
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import (
     CacheEntry,
     Content,
@@ -66,7 +67,7 @@ async def fill_store(store: Store, blobs: Sequence[bytes]) -> None:
         session = ("s", "ß", "t")[at % 3 if at % 2 else 0]
         seq = len(await store.events(session)) + 1
         named = [tool_answer_event(seq, blobs[at])] if at % 2 else []
-        await store.commit(session, named, part, [part[-1].digest] if at % 4 == 0 else [])
+        await store.commit(Commit(session, named, part, [part[-1].digest] if at % 4 == 0 else []))
 
 
 async def collect_entries(

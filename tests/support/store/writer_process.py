@@ -13,6 +13,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from tests.support.store.builders import make_content, make_summary, tool_answer_event
 
@@ -32,7 +33,7 @@ async def append_commits(store: LevelDbStore, session: str) -> None:
         data = content_bytes(session, seq)
         one = make_content(data)
         line = make_summary(session, seq)
-        await store.commit(session, [tool_answer_event(seq, data)], [one], [one.digest], line)
+        await store.commit(Commit(session, [tool_answer_event(seq, data)], [one], [one.digest], line))
         sys.stdout.write(f"{session} {seq} {one.digest} {len(data)}\n")
         sys.stdout.flush()
 

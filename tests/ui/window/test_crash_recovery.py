@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.domain.events.session import MessageQueued, RecordedEvent, UserSpoke
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.services.app_services import now_ms
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
 from tests.support.store.builders import make_summary
@@ -32,7 +33,7 @@ async def test_what_a_crash_left_is_found_before_and_after_its_session_is_opened
             RecordedEvent(1, began, UserSpoke("Go", 1)),
             RecordedEvent(2, began, MessageQueued("And then")),
         ]
-        await rig.workspace.store.commit("cut-off", log, summary=make_summary("cut-off", began))
+        await rig.workspace.store.commit(Commit("cut-off", log, summary=make_summary("cut-off", began)))
         await rig.workspace.store.save_draft("cut-off", "half a thought")
         run = LastRun(began, workspaces=(identity, "removed"))
         started = now_ms()

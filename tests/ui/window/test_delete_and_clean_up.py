@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.events.session import ToolAnswered, UserSpoke
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.domain.store.retention import DAY_MS, RetentionRule
 from helix_desktop.ui.cache.filter_options import state_option
@@ -193,7 +194,7 @@ def loose() -> list[Content]:
 
 async def old(rig: WindowRig, contents: list[Content]) -> None:
     """Store contents as if it had been long ago."""
-    await rig.workspace.store.commit("old", contents=contents)
+    await rig.workspace.store.commit(Commit("old", contents=contents))
     plan = await rig.workspace.store.retention.plan(RetentionRule(grace_ms=-DAY_MS))
     assert len(plan.to_trash) == len(contents)
 
@@ -231,7 +232,7 @@ async def test_an_entry_goes_to_the_trash_with_a_key_and_comes_back(
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
         await rig.open_folder("project")
-        await rig.workspace.store.commit("old", contents=loose)
+        await rig.workspace.store.commit(Commit("old", contents=loose))
         rig.window.show_page("cache")
         table = rig.views.cache.table
         await until(lambda: table.model().rowCount() == 3, "the entries")
@@ -256,7 +257,7 @@ async def test_an_entry_that_is_needed_stays_and_says_why(
     ):
         await leaked(rig, server)
         output = rig.events(ToolAnswered)[0]
-        await rig.workspace.store.commit("old", contents=loose[:1])
+        await rig.workspace.store.commit(Commit("old", contents=loose[:1]))
         await rig.workspace.store.retention.pin(loose[0].digest, True)
         table = rig.views.cache.table
         table.trash_requested.emit([output.digest])

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 
 from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ContentDamaged
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
 from helix_desktop.ui.design.dialogs import QuestionDialog
@@ -133,7 +134,7 @@ async def test_a_mended_store_and_damage_met_later_are_told_once(qapp: QApplicat
         await rig.run_turn("Look")
         folder = rig.wiring.services.registry.store_folder(identity)
         data = random.Random(1).randbytes(5000)
-        await rig.workspace.store.commit("s", contents=[make_content(data)])
+        await rig.workspace.store.commit(Commit("s", contents=[make_content(data)]))
     compact_tables(folder)
     (folder / "db" / "CURRENT").unlink()
 

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import TurnEnded
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.remote.open_store import connect
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, NoticeRow, ToolRow, UserRow
 from tests.support.model_servers.chat_server import (
@@ -210,7 +211,9 @@ async def test_sessions_of_another_process_appear_and_go_by_themselves(
         guest = await connect(rig.wiring.services.registry.store_folder(identity), identity)
         try:
             await guest.commit(
-                "of-a-guest", [user_message_event(1, "From outside")], summary=make_summary("of-a-guest")
+                Commit(
+                    "of-a-guest", [user_message_event(1, "From outside")], summary=make_summary("of-a-guest")
+                )
             )
             await until(lambda: "a title" in [one.title for one in listed.sessions()], "the session")
             await guest.retention.trash_session("of-a-guest")

@@ -18,6 +18,7 @@ from helix_desktop.domain.errors import CompactionRefused, OutputFormUnavailable
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import ToolAnswered
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.commit import Commit
 from tests.support.cli_rig import Cli
 from tests.support.model_servers.chat_server import (
     Call,
@@ -100,7 +101,7 @@ async def test_what_an_older_version_stored_is_counted_again(qapp: QApplication,
             stored = next(one for one in await rig.workspace.sessions() if one.id == session)
 
             old = msgspec.structs.replace(stored, used=31_000, count=None)
-            await rig.workspace.store.commit(session, summary=old)
+            await rig.workspace.store.commit(Commit(session, summary=old))
 
         async with open_window(qapp, tmp_path) as rig:
             await rig.wiring.workspace_controller.open_workspace(identity)

@@ -22,6 +22,7 @@ from helix_desktop.domain.events.session import (
     digests_in,
 )
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from tests.support.agent_rig import AgentRig, GatedStore
 from tests.support.message_linter import lint
@@ -68,8 +69,8 @@ async def cut_at(rig: AgentRig, length: int) -> GatedStore:
     log = rig.conversation.session.log[:length]
     store = GatedStore()
     for digest in {digest for one in log for digest in digests_in(one.event)}:
-        await store.commit("s", contents=[Content(digest, await rig.store.get(digest))])
-    await store.commit("s", log)
+        await store.commit(Commit("s", contents=[Content(digest, await rig.store.get(digest))]))
+    await store.commit(Commit("s", log))
     return store
 
 
@@ -100,7 +101,7 @@ async def test_the_list_keeps_its_figures_over_a_crash() -> None:
     (before,) = await rig.store.sessions()
     length = max(one.seq for one in rig.conversation.session.log if isinstance(one.event, AssistantSpoke))
     store = await cut_at(rig, length)
-    await store.commit("s", summary=msgspec.structs.replace(before, id="s"))
+    await store.commit(Commit("s", summary=msgspec.structs.replace(before, id="s")))
     talk = await rig.create_workspace(store, POLICY).open_session("s")
     (after,) = await store.sessions()
     assert (after.used, after.window, after.model) == (talk.measure()[1].used, before.window, before.model)

@@ -14,6 +14,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelUnreachable
 from helix_desktop.domain.events.session import AssistantSpoke, Attachment, TurnEnded, TurnRetried, UserSpoke
 from helix_desktop.domain.messages import ModelRequest, TextDelta
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import (
@@ -128,7 +129,7 @@ async def test_attachments_go_along_again() -> None:
     rig = AgentRig(ScriptedModel(replies_in_order(BROKEN)))
     talk = await rig.begin()
     content = Content(digest_of(b"notes"), b"notes")
-    await rig.store.commit(talk.session.id, contents=[content])
+    await rig.store.commit(Commit(talk.session.id, contents=[content]))
     await talk.send("Read it.", [Attachment(content.digest, "notes.md", "notes", 1, 5)])
     await rig.wait_until_idle()
     await talk.retry()

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from helix_desktop.domain.digest import digest_of
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.files import ansi_path
@@ -20,7 +21,7 @@ async def test_a_store_is_made_and_opened_again_wherever_a_person_keeps_it(tmp_p
     data = b"tide"
     for _ in range(2):
         store = await LevelDbStore.open(tmp_path / name / "store", WORKSPACE)
-        await store.commit("s", contents=[Content(digest_of(data), data)])
+        await store.commit(Commit("s", contents=[Content(digest_of(data), data)]))
         assert await store.get(digest_of(data)) == data
         await store.close()
     assert (tmp_path / name / "store" / "db" / "CURRENT").is_file()

@@ -13,6 +13,7 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.errors import ModelRequestRejected
 from helix_desktop.domain.events.session import AssistantSpoke, OutputHeld, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelInfo, ModelRequest, ModelResponse
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from tests.support.intake_rig import (
     POLICY,
@@ -246,9 +247,9 @@ async def test_a_crash_between_storing_and_choosing_loses_nothing() -> None:
         again = IntakeRig()
         again.output_tools.results = rig.output_tools.results
         for result in rig.output_tools.results.values():
-            await again.store.commit("s", contents=[await stored(rig, digest_of(result.content))])
-        await again.store.commit("s", contents=[await stored(rig, digest_of(b"ok c2"))])
-        await again.store.commit("s", log[:length])
+            await again.store.commit(Commit("s", contents=[await stored(rig, digest_of(result.content))]))
+        await again.store.commit(Commit("s", contents=[await stored(rig, digest_of(b"ok c2"))]))
+        await again.store.commit(Commit("s", log[:length]))
         opened = await again.open(again.store)
         for seq in held_at:
             if seq <= length:

@@ -24,6 +24,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, TurnOutcome
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import GatedStore
@@ -350,8 +351,8 @@ async def test_one_that_a_crash_cut_off_is_mended_when_opened() -> None:
     (listed,) = await family.workspace.sessions(family.conversation.session.id)
     for length in range(1, len(log) + 1):
         store = GatedStore()
-        await store.commit(child, contents=await contents_of(family, log))
-        await store.commit(child, log[:length], summary=listed)
+        await store.commit(Commit(child, contents=await contents_of(family, log)))
+        await store.commit(Commit(child, log[:length], summary=listed))
         room = family.create_workspace(store, SWEEPING)
         assert await room.sessions() == []
         assert [one.id for one in await room.sessions(family.conversation.session.id)] == [child]

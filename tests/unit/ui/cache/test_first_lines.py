@@ -6,6 +6,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.context.summaries.index_entry import HEAD
 from helix_desktop.domain.digest import FIRST_LINE_CAP, digest_of, ellipsize
 from helix_desktop.domain.events.summary import HandoverMade
+from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content, ContentKind
 from helix_desktop.ui.cache.source import WorkspaceCacheSource
 from tests.support.agent_rig import AgentRig
@@ -36,7 +37,9 @@ async def test_the_line_of_an_index_ends_with_an_ellipsis() -> None:
     for line, kind, wanted in kinds:
         data = kind.encode()
         old = digest_of(data)
-        await rig.store.commit(rig.conversation.session.id, (), [Content(old, data, "t", "", line, 1, kind)])
+        await rig.store.commit(
+            Commit(rig.conversation.session.id, (), [Content(old, data, "t", "", line, 1, kind)])
+        )
         assert await shown(rig, old) == wanted
 
 
