@@ -21,6 +21,7 @@ from helix_desktop.agent.session_updates import (
 )
 from helix_desktop.domain.events.session import ApprovalGiven, AssistantSpoke, RecordedEvent
 from helix_desktop.domain.tools import ApprovalRequest
+from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, model_name, rows_from_log
@@ -129,7 +130,7 @@ class ChatPresenter:
             case ErrorRaised() as trouble:
                 self._error_count += 1
                 key = RowKey(self._error_count, part="error")
-                actions = supported_remedies(trouble.remedies)
+                actions = tuple(map(ApplyRemedy, supported_remedies(trouble.remedies)))
                 self._put_row(NoticeRow(key, "error", trouble.what, trouble.why, trouble.fix, actions))
             case _:
                 pass
@@ -186,7 +187,8 @@ class ChatPresenter:
         def tell(left_s: int) -> None:
             when = f"in {left_s} s" if left_s else "now"
             what = f"Retrying {when} (attempt {update.attempt})"
-            actions = ("try_now", "stop") if left_s else ("stop",)
+            stop = ControlTurn("stop")
+            actions = (ControlTurn("try_now"), stop) if left_s else (stop,)
             why = f"{update.reason[:1].upper()}{update.reason[1:]}"
             self._put_row(NoticeRow(_RETRY_KEY, "warning", what, why, actions=actions))
 

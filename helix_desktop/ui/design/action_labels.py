@@ -16,6 +16,7 @@ def action_label(action: str) -> str:
     return text[:1].upper() + text[1:]
 
 
-def supported_remedies(remedies: Iterable[str]) -> tuple[str, ...]:
+def supported_remedies(remedies: Iterable[str]) -> tuple[Remedy, ...]:
     """Return the remedies that this version can do: a log may name those of a later one."""
-    return tuple(remedy for remedy in remedies if remedy in get_args(Remedy))
+    known: dict[str, Remedy] = {remedy: remedy for remedy in get_args(Remedy)}
+    return tuple(known[remedy] for remedy in remedies if remedy in known)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import msgspec
 from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.domain.tools import ApprovalReply, ApprovalRequest, PermissionRule
-from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.chat.actions import Answer, Decide, SessionAction
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.main_window import MainWindow
 
 
@@ -19,34 +18,28 @@ class ApprovalController(QObject):
     """Binds the questions in the chat to the conversation on screen."""
 
     def __init__(
-        self,
-        window: MainWindow,
-        view: ChatView,
-        async_actions: AsyncActions,
-        current_conversation: Callable[[], Conversation | None],
+        self, window: MainWindow, session_controller: SessionController, async_actions: AsyncActions
     ) -> None:
         super().__init__(window)
-        self._window, self._async_actions, self._current_conversation = (
+        self._window, self._session_controller, self._async_actions = (
             window,
+            session_controller,
             async_actions,
-            current_conversation,
         )
-        view.approval_decided.connect(self._decide)
+        session_controller.views.chat.view.action_triggered.connect(self._on_action)
 
-    def _decide(self, call_id: str, answer: str, offer: int) -> None:
-        """`answer` is what the user chose on the card, `offer` the rule chosen there."""
-        conversation = self._current_conversation()
-        ask = (
-            next((pending for pending in conversation.asks if pending.call_id == call_id), None)
-            if conversation
-            else None
-        )
-        if conversation is None or ask is None:
+    def _on_action(self, action: SessionAction) -> None:
+        conversation = self._session_controller.conversation
+        if conversation is None or not isinstance(action, Decide):
             return
-        if answer == "words":
+        ask = next((pending for pending in conversation.asks if pending.call_id == action.call_id), None)
+        if ask is None:
+            return
+        if action.answer == "words":
             self._async_actions.start(self._deny_with_reason(conversation, ask), "say why not")
             return
-        conversation.decide(call_id, _reply(answer, (ask.suggested_rules or (ask.rule,))[offer]))
+        rule = (ask.suggested_rules or (ask.rule,))[action.offer]
+        conversation.decide(ask.call_id, _reply(action.answer, rule))
 
     async def _deny_with_reason(self, conversation: Conversation, ask: ApprovalRequest) -> None:
         words = await dialogs.get_text(
@@ -59,7 +52,7 @@ class ApprovalController(QObject):
             conversation.decide(ask.call_id, ApprovalReply("deny", reason=words))
 
 
-def _reply(answer: str, rule: PermissionRule) -> ApprovalReply:
+def _reply(answer: Answer, rule: PermissionRule) -> ApprovalReply:
     match answer:
         case "session":
             return ApprovalReply("session", rule)

@@ -77,7 +77,7 @@ class SessionController(QObject):
     updated = Signal(object)
     """An update of the conversation on screen."""
     session_requested = Signal(str)
-    """The session that a subagent works for is to be shown."""
+    """Another session is to be shown: a subagent's, or the one that it works for."""
 
     def __init__(self, window: MainWindow, views: SessionViews, async_actions: AsyncActions) -> None:
         super().__init__(window)

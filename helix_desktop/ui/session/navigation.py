@@ -17,14 +17,21 @@ from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, Event, ToolAnswered, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
-from helix_desktop.ui.chat.row_key import RowKey, row_key_of_event
-from helix_desktop.ui.chat.rows.row_types import DividerRow
+from helix_desktop.ui.chat.actions import (
+    ApplyRemedy,
+    ControlTurn,
+    OpenCacheEntry,
+    Recall,
+    SessionAction,
+    ShowInChat,
+    ShowInTimeline,
+)
+from helix_desktop.ui.chat.row_key import row_key_of_event
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_save_file
 from helix_desktop.ui.inspector.from_window import request_text, row_text
 from helix_desktop.ui.inspector.rows import WindowRow
 from helix_desktop.ui.session.controller import CONTINUE, SessionController, SessionViews
-from helix_desktop.ui.session.rewrite_controller import RewriteController
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.rewrite_reasons import trigger_text
 
@@ -44,7 +51,6 @@ class SessionNavigation(QObject):
         window: MainWindow,
         views: SessionViews,
         session_controller: SessionController,
-        rewrites: RewriteController,
         async_actions: AsyncActions,
     ) -> None:
         super().__init__(window)
@@ -54,13 +60,11 @@ class SessionNavigation(QObject):
             session_controller,
             async_actions,
         )
-        self._rewrites = rewrites
         self._remedies: dict[str, Callable[[], object]] = {
             "compact": window.commands.compact_now.trigger,
             "new_session": window.commands.new_session.trigger,
             "undo_compaction": window.commands.undo_compaction.trigger,
             "set_budget": session_controller.budget.edit_budget,
-            "try_now": lambda: self._with_conversation(lambda conversation: conversation.retry_now()),
         }
         window.banners.action_clicked.connect(lambda _, action: self._apply_remedy(action))
         self._connect_chat()
@@ -89,8 +93,7 @@ class SessionNavigation(QObject):
 
     def _connect_chat(self) -> None:
         chat = self._views.chat.view
-        chat.action_triggered.connect(self._on_row_action)
-        chat.open_in_cache.connect(self.show_cache_entry)
+        chat.action_triggered.connect(self._on_chat_action)
         chat.link_activated.connect(lambda link: QDesktopServices.openUrl(QUrl(link)))
 
     def _connect_timeline(self) -> None:
@@ -107,22 +110,26 @@ class SessionNavigation(QObject):
         if self._session_controller.conversation is not None:
             action(self._session_controller.conversation)
 
-    def _on_row_action(self, key: RowKey, action: str) -> None:
-        """Do what a button of a row says."""
-        seq = key.seq
+    def _on_chat_action(self, action: SessionAction) -> None:
         match action:
-            case "undo" | "redo" | "compact_again" | "observe_again":
-                self._rewrites.run_action(action, seq)
-            case "view":
+            case OpenCacheEntry(digest=digest):
+                self.show_cache_entry(digest)
+            case Recall(digest=digest):
+                self._start(self.recall(digest, 0, 0), "recall")
+            case ShowInTimeline(seq=seq):
                 self._session_controller.reveal(seq)
-            case "show":
-                self.show_event(self._divider_target(key))
-            case _ if action in _TURN_ACTIONS:
+            case ShowInChat(seq=seq):
+                self.show_event(seq)
+            case ControlTurn(how="try_now"):
+                self._with_conversation(Conversation.retry_now)
+            case ControlTurn(how=how) | ApplyRemedy(remedy="send_without_images" as how):
                 self._with_conversation(
-                    lambda conversation: self._start(_TURN_ACTIONS[action](conversation), action)
+                    lambda conversation: self._start(_TURN_ACTIONS[how](conversation), how)
                 )
+            case ApplyRemedy(remedy=remedy):
+                self._apply_remedy(remedy)
             case _:
-                self._apply_remedy(action)
+                pass
 
     def _apply_remedy(self, action: str) -> None:
         """Do what helps against an error; other parts of the window do what is theirs."""
@@ -130,12 +137,6 @@ class SessionNavigation(QObject):
             self._remedies[action]()
         elif action in get_args(Remedy):
             self._window.remedy_requested.emit(action)
-
-    def _divider_target(self, key: RowKey) -> int:
-        model = self._views.chat.model
-        index = model.index_of(key)
-        row = model.row(index) if index is not None else None
-        return row.about_seq if isinstance(row, DividerRow) else 0
 
     async def recall(self, digest: str, first: int, last: int) -> None:
         """Let a content, or its lines `first` to `last` (0: all), go along with the next message."""

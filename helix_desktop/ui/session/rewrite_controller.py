@@ -12,6 +12,7 @@ from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.domain.events.rewrite import FormChosen, SweepMade
 from helix_desktop.domain.events.rewrite_kinds import ATTACHED_SWEEP_REASONS
+from helix_desktop.ui.chat.actions import Redo, RetrySummary, SessionAction, Undo
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.handover.presenter import HandoverPresenter
 from helix_desktop.ui.inspector.rows import WindowRow
@@ -42,6 +43,7 @@ class RewriteController(QObject):
         timeline.compact_requested.connect(self.compact)
         timeline.retry_requested.connect(self.retry)
         timeline.cancel_requested.connect(self._cancel_current)
+        views.chat.view.action_triggered.connect(self._on_chat_action)
         views.inspector.pin_toggled.connect(self.pin)
         actions.compact_now.triggered.connect(self.compact)
         actions.observe_now.triggered.connect(self.observe)
@@ -103,17 +105,16 @@ class RewriteController(QObject):
                 lambda conversation: self._start(self._run_handover(conversation), "hand over by hand")
             )
 
-    def run_action(self, action: str, seq: int) -> None:
-        """Do what the button of a chat row says; `seq` is the row's event."""
+    def _on_chat_action(self, action: SessionAction) -> None:
         match action:
-            case "undo":
+            case Undo(seq=seq):
                 self.undo(seq)
-            case "redo":
+            case Redo(seq=seq):
                 self.redo(seq)
-            case "compact_again":
-                self.retry("handover")
-            case "observe_again":
-                self.retry("observations")
+            case RetrySummary(kind=kind):
+                self.retry(kind)
+            case _:
+                pass
 
     def retry(self, attempt: str) -> None:
         """Try a handover or observations again."""

@@ -1,23 +1,30 @@
-"""User actions on a tool card: pin it, recall it, read the original, see what became of it."""
+"""User actions on a tool card: pin it, read the original, see what became of it."""
 
 from __future__ import annotations
 
 import asyncio
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject
 
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.window.message_states import MessageStates
 from helix_desktop.domain.errors import HelixError
-from helix_desktop.domain.events.rewrite import Form
-from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import HeadAndTail, OriginalOutput, ToolRow
+from helix_desktop.ui.chat.actions import (
+    ChooseForm,
+    OpenSubagent,
+    Pin,
+    ReadOriginal,
+    SessionAction,
+    ShowRewriteOf,
+    StopCall,
+    Unpin,
+)
+from helix_desktop.ui.chat.rows.row_types import HeadAndTail, OriginalOutput
 from helix_desktop.ui.chat.rows.tool_rows import head_and_tail
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import get_text
 from helix_desktop.ui.session.controller import SessionController
-from helix_desktop.ui.session.navigation import SessionNavigation
 
 _EXTRACT_TITLE = "What should the extract contain?"
 _EXTRACT_NOTE = "A model reads the whole output and keeps what you name. The original stays in the cache."
@@ -26,97 +33,55 @@ _EXTRACT_NOTE = "A model reads the whole output and keeps what you name. The ori
 class ToolCardController(QObject):
     """Binds the cards of the chat to the conversation on screen."""
 
-    session_requested = Signal(str)
-    """The session of a subagent is to be shown."""
-
-    def __init__(
-        self,
-        session_controller: SessionController,
-        navigation: SessionNavigation,
-        async_actions: AsyncActions,
-    ) -> None:
+    def __init__(self, session_controller: SessionController, async_actions: AsyncActions) -> None:
         super().__init__(session_controller)
-        self._session_controller, self._navigation, self._async_actions = (
-            session_controller,
-            navigation,
-            async_actions,
-        )
-        view = session_controller.views.chat.view
-        view.tool_action_triggered.connect(self._on_action)
-        view.content_requested.connect(
-            lambda key, is_full: async_actions.start(self._read_original(key, is_full), "read original")
-        )
+        self._session_controller, self._async_actions = session_controller, async_actions
+        session_controller.views.chat.view.action_triggered.connect(self._on_action)
 
-    def _row(self, key: RowKey) -> ToolRow | None:
-        model = self._session_controller.views.chat.model
-        index = model.index_of(key)
-        row = model.row(index) if index is not None else None
-        return row if isinstance(row, ToolRow) else None
-
-    def _on_action(self, key: RowKey, action: str) -> None:
-        row, conversation = self._row(key), self._session_controller.conversation
-        if row is None or conversation is None:
+    def _on_action(self, action: SessionAction) -> None:
+        conversation, start = self._session_controller.conversation, self._async_actions.start
+        if conversation is None:
             return
-        name, _, what = action.partition(":")
-        match name:
-            case "pin":
-                self._async_actions.start(conversation.pin(row.answer_seq), "pin")
-            case "unpin":
-                self._async_actions.start(conversation.unpin(row.answer_seq), "unpin")
-            case "recall":
-                self._async_actions.start(self._navigation.recall(row.digest, 0, 0), "recall")
-            case "cache" | "argument":
-                self._navigation.show_cache_entry(what or row.digest)
-            case "form":
-                self._async_actions.start(self._choose_form(conversation, row, what), "choose form")
-            case "stop":
-                conversation.running_calls.stop(row.call_id)
-            case "subagent":
-                self.session_requested.emit(row.subagent_session)
-            case "timeline":
-                self._session_controller.reveal(
-                    covering_rewrite(conversation.session.transcript, row.answer_seq)
-                )
+        match action:
+            case Pin(seq=seq):
+                start(conversation.pin(seq), "pin")
+            case Unpin(seq=seq):
+                start(conversation.unpin(seq), "unpin")
+            case ChooseForm():
+                start(self._choose_form(conversation, action), "choose form")
+            case ReadOriginal():
+                start(self._read_original(conversation, action), "read original")
+            case StopCall(call_id=call_id):
+                conversation.running_calls.stop(call_id)
+            case OpenSubagent(session_id=session_id):
+                self._session_controller.session_requested.emit(session_id)
+            case ShowRewriteOf(seq=seq):
+                self._session_controller.reveal(covering_rewrite(conversation.session.transcript, seq))
+            case _:
+                pass
 
-    async def _choose_form(self, conversation: Conversation, row: ToolRow, form_name: str) -> None:
+    async def _choose_form(self, conversation: Conversation, choice: ChooseForm) -> None:
         """Show the agent an output in another form; an extract takes the user's instructions."""
-        form: Form = "full" if form_name == "full" else "preview" if form_name == "preview" else "compact"
-        instructions = ""
-        if form == "compact":
-            answer = await get_text(
-                self._session_controller.views.chat,
-                _EXTRACT_TITLE,
-                row.instructions,
-                "Extract",
-                _EXTRACT_NOTE,
-            )
-            if answer is None:
-                return
-            instructions = answer
-        await conversation.choose_form(row.answer_seq, form, instructions)
+        instructions: str | None = ""
+        if choice.form == "compact":
+            chat = self._session_controller.views.chat
+            instructions = await get_text(chat, _EXTRACT_TITLE, choice.instructions, "Extract", _EXTRACT_NOTE)
+        if instructions is not None:
+            await conversation.choose_form(choice.seq, choice.form, instructions)
 
-    async def _read_original(self, key: RowKey, in_full: bool) -> None:
+    async def _read_original(self, conversation: Conversation, request: ReadOriginal) -> None:
         """Show the original of an output in its card: its ends, or all of it."""
-        row, workspace, conversation = (
-            self._row(key),
-            self._session_controller.workspace,
-            self._session_controller.conversation,
-        )
-        if row is None or workspace is None or conversation is None:
+        workspace = self._session_controller.workspace
+        if workspace is None:
             return
         try:
-            data = await workspace.store.get(row.digest)
-            tokens = (await workspace.store.entry(row.digest)).tokens
-            original = OriginalOutput(await asyncio.to_thread(_split_ends, data, in_full), tokens)
+            data = await workspace.store.get(request.digest)
+            tokens = (await workspace.store.entry(request.digest)).tokens
+            original = OriginalOutput(await asyncio.to_thread(_split_ends, data, request.in_full), tokens)
         except HelixError as error:
             original = OriginalOutput(problem=error.what)
-        self._show_original(conversation, key, original)
-
-    def _show_original(self, conversation: Conversation, key: RowKey, original: OriginalOutput) -> None:
-        if (
-            conversation is self._session_controller.conversation
-        ):  # else the user went on to another session meanwhile
-            self._session_controller.chat.show_original(key, original)
+        if conversation is self._session_controller.conversation:  # the user may have gone on meanwhile
+            self._session_controller.chat.show_original(request.key, original)
 
 
 def _split_ends(data: bytes, in_full: bool) -> HeadAndTail:

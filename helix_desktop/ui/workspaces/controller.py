@@ -62,15 +62,12 @@ class WorkspaceController(QObject):
         SpendApprovalBanners(window, self.session_controller)
         ViewStateKeeper(self.session_controller, services.view_states, async_actions)
         self.rewrites = RewriteController(window, views, self.session_controller, async_actions)
-        self.navigation = SessionNavigation(
-            window, views, self.session_controller, self.rewrites, async_actions
+        self.navigation = SessionNavigation(window, views, self.session_controller, async_actions)
+        ToolCardController(self.session_controller, async_actions)
+        ApprovalController(window, self.session_controller, async_actions)
+        self.session_controller.session_requested.connect(
+            lambda session: async_actions.start(self.open_session(session), "open session")
         )
-        cards = ToolCardController(self.session_controller, self.navigation, async_actions)
-        ApprovalController(
-            window, views.chat.view, async_actions, lambda: self.session_controller.conversation
-        )
-        for signal in (cards.session_requested, self.session_controller.session_requested):
-            signal.connect(lambda session: async_actions.start(self.open_session(session), "open session"))
         views.cache.handover_requested.connect(
             lambda session, seq: async_actions.start(self.show_handover(session, seq), "show handover")
         )

@@ -31,7 +31,7 @@ from helix_desktop.ui.shell.main_window import CenterPage
 from tests.support.galleries.chat_gallery import rows_of_all_kinds, rows_of_subagents
 from tests.support.galleries.panes_samples import long_timeline_state
 from tests.support.model_servers.chat_server import ChatServer, api_error
-from tests.support.window.chat_geometry import row_key
+from tests.support.window.chat_geometry import action_names, row_key
 from tests.support.window.window_rig import WindowRig, until
 
 _PAGES: tuple[SettingsPage, ...] = (
@@ -141,7 +141,9 @@ async def _running_turn(rig: WindowRig, stopped: bool = False) -> AsyncIterator[
         await rig.wiring.workspace_controller.session_controller.show_model()
         await until(rig.chat.key_strip.isVisible, "the notice that the key is missing")
         rig.type_message("Count to three")
-        await until(lambda: any("try_now" in row.actions for row in rig.rows(NoticeRow)), "the countdown")
+        await until(
+            lambda: any("try_now" in action_names(row) for row in rig.rows(NoticeRow)), "the countdown"
+        )
         for text in ("Then run the tests", "And tell me how it went"):
             rig.type_message(text)
         await until(lambda: len(rig.chat.next_messages.queue.waiting) > 1, "the messages that wait")

@@ -13,6 +13,7 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn, Redo, ShowInChat, ShowInTimeline, Undo
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
@@ -103,7 +104,10 @@ def turn_rows() -> list[Row]:
         AssistantRow(row_key("a1"), ANSWER, at, "Opus"),
         ToolRow(row_key("t1"), "c1", "bash", "git diff --stat", "ok", DIFFSTAT, "", 2, 120, 60, 100, 0),
         DividerRow(
-            row_key("d1"), "sweep", "6 outputs cached · 41.2k → 3.1k tokens", 12, False, ("view", "undo")
+            row_key("d1"),
+            "sweep",
+            "6 outputs cached · 41.2k → 3.1k tokens",
+            actions=(ShowInTimeline(12), Undo(12)),
         ),
         AssistantRow(
             row_key("a2"),
@@ -270,45 +274,39 @@ def rows_of_subagents() -> list[Row]:
 
 
 def _divider_rows() -> list[Row]:
-    back = ("view", "undo")
+    back = (ShowInTimeline(40), Undo(40))
     form = "You let the agent see run_command pytest -q tests/unit whole · 12.4k tokens"
     swept = "3 outputs and the arguments of 2 steps became markers · saved 4.4k tokens"
     placed = "12 observations took the place of 46 messages · saved 22k tokens"
     pinned = "You pinned read_file docs/DESIGN.md · it stays in the window"
     return [
-        DividerRow(row_key("d2"), "handover", "messages 12–148 handed over · 104k → 31k", 40, actions=back),
-        DividerRow(
-            row_key("d5"), "fold", "28 steps folded into a note · saved 9.1k tokens", 41, actions=back
-        ),
-        DividerRow(row_key("d6"), "sweep", swept, 42, actions=back, is_quiet=True),
+        DividerRow(row_key("d2"), "handover", "messages 12–148 handed over · 104k → 31k", actions=back),
+        DividerRow(row_key("d5"), "fold", "28 steps folded into a note · saved 9.1k tokens", actions=back),
+        DividerRow(row_key("d6"), "sweep", swept, actions=back, is_quiet=True),
         DividerRow(
             row_key("d7"),
             "observations",
             "12 observations prepared from 46 messages",
-            43,
-            False,
-            ("view",),
-            True,
+            actions=back[:1],
+            is_quiet=True,
         ),
-        DividerRow(row_key("d8"), "observations", placed, 44, actions=back),
+        DividerRow(row_key("d8"), "observations", placed, actions=back),
         DividerRow(
             row_key("d9"),
             "left out",
             "9 steps left out for want of room · saved 40k tokens",
-            45,
             actions=back,
         ),
-        DividerRow(row_key("d10"), "pin", pinned, 46, actions=("show",), is_quiet=True, about_seq=37),
-        DividerRow(row_key("d11"), "form", form, 47, actions=("show", "undo"), is_quiet=True, about_seq=31),
+        DividerRow(row_key("d10"), "pin", pinned, actions=(ShowInChat(37),), is_quiet=True),
+        DividerRow(row_key("d11"), "form", form, actions=(ShowInChat(31), back[1]), is_quiet=True),
         DividerRow(row_key("d3"), "interrupted", "Interrupted: the program was closed"),
-        DividerRow(row_key("d4"), "handover", "messages 2–11 handed over", 20, True, ("redo",)),
+        DividerRow(row_key("d4"), "handover", "messages 2–11 handed over", True, (Redo(20),)),
         DividerRow(
             row_key("d12"),
             "fold",
             "11 steps folded into a note · saved 3.1k tokens",
-            48,
             True,
-            ("view", "redo"),
+            (back[0], Redo(48)),
         ),
     ]
 
@@ -347,7 +345,7 @@ def _approval_and_notice_rows(at: int) -> list[Row]:
             "The provider refused the request (401).",
             "The key for Anthropic is not accepted any more.",
             "Paste a new key, or choose another model. Your text is kept.",
-            ("open_settings", "retry"),
+            (ApplyRemedy("provider_settings"), ControlTurn("retry")),
         ),
         NoticeRow(
             row_key("n2"),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, QPointF
 
+from helix_desktop.ui.chat.actions import SessionAction, button_name
 from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, ToolRow
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
+from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 
 
@@ -45,3 +48,23 @@ def text_point(view: ChatView, key: str, needle: str, after: bool = False) -> QP
             rect = text.line_rect(position)
             return widget.pos() + QPoint(6, 0) + QPointF(text.x + x, rect.center().y()).toPoint()
     raise AssertionError(f"{needle!r} is not shown")
+
+
+def action_names(row: DividerRow | NoticeRow) -> tuple[str, ...]:
+    """The names of a row's buttons, in their order."""
+    return tuple(map(button_name, row.actions))
+
+
+def press_action(view: ChatView, row: DividerRow | NoticeRow | ToolRow, name: str) -> None:
+    """Do what a button of a row does as it stands now, or an entry of a call's menu."""
+    model = view.chat_viewport.model
+    index = model.index_of(row.key)
+    assert index is not None
+    now = model.row(index)
+    assert isinstance(now, DividerRow | NoticeRow | ToolRow)
+    actions: dict[str, SessionAction] = (
+        {entry.name: entry.action for group in menu_groups(now) for entry in group}
+        if isinstance(now, ToolRow)
+        else {button_name(action): action for action in now.actions}
+    )
+    view.action_triggered.emit(actions[name])

@@ -33,6 +33,7 @@ from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.events.session import RecordedEvent, ToolAnswered
+from helix_desktop.ui.chat.actions import Answer, Decide
 from helix_desktop.ui.chat.composer.attachment_chips import AttachmentChip
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.page import ChatPage
@@ -180,11 +181,11 @@ class WindowRig:
         cards = [one for one in frames if one.property("role") == "banner" and not one.isHidden()]
         return "\n".join(card.accessibleName() for card in cards)
 
-    async def answer_approval(self, decision: str, rule_index: int = 0) -> ApprovalRow:
+    async def answer_approval(self, decision: Answer, rule_index: int = 0) -> ApprovalRow:
         """Wait for a question in the chat and answer it, with one of its rules; the question."""
         await until(lambda: self.rows(ApprovalRow), "a question")
         asked = self.rows(ApprovalRow)[0]
-        self.chat.view.approval_decided.emit(asked.call_id, decision, rule_index)
+        self.chat.view.action_triggered.emit(Decide(asked.call_id, decision, rule_index))
         await until(lambda: asked.key not in [row.key for row in self.rows(ApprovalRow)], "the question gone")
         return asked
 

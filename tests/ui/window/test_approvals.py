@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
 
 from helix_desktop.domain.events.session import ApprovalGiven, ToolAnswered
+from helix_desktop.ui.chat.actions import Decide
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow, ToolRow
 from helix_desktop.ui.design.dialogs import TextInputDialog
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
@@ -102,7 +103,7 @@ async def test_a_no_with_words_reaches_the_model(qapp: QApplication, tmp_path: P
         rig.type_message("Go")
         await until(lambda: rig.rows(ApprovalRow), "a question")
         asked = rig.rows(ApprovalRow)[0]
-        rig.chat.view.approval_decided.emit(asked.call_id, "words", 0)
+        rig.chat.view.action_triggered.emit(Decide(asked.call_id, "words"))
         await until(lambda: rig.window.findChildren(TextInputDialog), "the field")
         (field,) = rig.window.findChildren(TextInputDialog)
         QTest.keyClicks(field.field, "Write it to out.txt")

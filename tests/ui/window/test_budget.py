@@ -20,6 +20,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.design.form_field import FormField
 from tests.support.model_servers.chat_server import Call, ChatServer, Reply, StreamedReply, Text, TokenCounts
 from tests.support.window.buttons import press
+from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -78,11 +79,11 @@ async def test_a_budget_is_set_with_a_click_and_ends_a_turn(qapp: QApplication, 
         assert ended.cause == "budget"
         assert line.text() == "Session usage: 3k tokens sent and received · 100 % of budget (3k tokens)"
         (notice,) = rig.rows(NoticeRow)
-        assert (notice.level, notice.actions) == ("warning", ("set_budget", "retry"))
+        assert (notice.level, action_names(notice)) == ("warning", ("set_budget", "retry"))
         assert "3,000 of 3,000 tokens" in notice.why
-        rig.chat.view.action_triggered.emit(notice.key, "set_budget")
+        press_action(rig.chat.view, notice, "set_budget")
         await set_to(rig, "4,500")
-        rig.chat.view.action_triggered.emit(notice.key, "retry")
+        press_action(rig.chat.view, notice, "retry")
         await until(lambda: len(rig.events(TurnEnded)) == 2, "the end of the next turn")
         await rig.wait_for_turn_end()
         assert [row.level for row in rig.rows(NoticeRow)] == ["info", "warning"]

@@ -31,6 +31,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import press
+from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -226,13 +227,13 @@ async def test_a_refused_summary_is_kept_and_can_be_asked_for_again(
         (failed,) = rig.events(ObservationsFailed)
         assert (failed.problem, failed.refused) == (SummaryProblem.SHORT, model.observed)
         assert rig.events(ObservationsMade) == []
-        notice = next(row for row in rig.rows(NoticeRow) if row.actions == ("observe_again",))
+        notice = next(row for row in rig.rows(NoticeRow) if action_names(row) == ("observe_again",))
         rig.window.show_page("timeline")
         seq = notice.key.seq
         again = f"timeline-try-again-{seq}"
         await until(lambda: rig.window.findChild(QAbstractButton, again), "the button")
         model.observed = OBSERVED
-        rig.chat.view.action_triggered.emit(notice.key, "observe_again")
+        press_action(rig.chat.view, notice, "observe_again")
         await until(lambda: rig.events(ObservationsPlaced), "the observations in place")
         await until(lambda: not rig.window.findChild(QAbstractButton, again), "no button any more")
 
@@ -268,8 +269,8 @@ async def test_older_messages_are_observed_when_the_person_asks(qapp: QApplicati
         assert rig.events(ObservationsPlaced)[0].reason is PlacementReason.MANUAL
         assert rig.conversation.measure()[0].estimate < before.estimate
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "observations" and not row.is_quiet)
-        rig.chat.view.action_triggered.emit(divider.key, "view")
-        await until(lambda: rig.views.timeline.card_widget(divider.event_seq), "the card")
-        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        press_action(rig.chat.view, divider, "view")
+        await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the card")
+        press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.conversation.measure()[0] == before, "all as before")
         assert "observation" not in rig.window.jobs.job_ids()

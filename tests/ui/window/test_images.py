@@ -17,6 +17,7 @@ from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow, UserRow
 from tests.support.image_bytes import png
 from tests.support.model_servers.chat_server import ChatServer, api_error, replies_in_order, text_reply
 from tests.support.window.buttons import press
+from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -167,14 +168,14 @@ async def test_a_refused_image_is_named_and_left_out_with_a_click(qapp: QApplica
         await rig.wait_for_turn_end()
         (notice,) = rig.rows(NoticeRow)
         assert notice.what == "box refused an image: lamp.png."
-        assert notice.actions[0] == "send_without_images"
-        rig.chat.view.action_triggered.emit(notice.key, "send_without_images")
+        assert action_names(notice)[0] == "send_without_images"
+        press_action(rig.chat.view, notice, "send_without_images")
         await until(lambda: len(server.requests) == 2, "it was sent again")
         await rig.wait_for_turn_end()
         assert "Image left out: lamp.png" in server.requests[-1].json["messages"][-1]["content"]
         assert len(rig.rows(UserRow)) == 1
         (swept,) = [row for row in rig.rows(DividerRow) if row.kind == "sweep"]
-        assert "undo" in swept.actions
+        assert "undo" in action_names(swept)
 
 
 async def test_a_pasted_image_counts_in_the_cache_at_once(qapp: QApplication, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import press
+from tests.support.window.chat_geometry import press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -93,14 +94,14 @@ async def test_the_person_shows_all_of_it_and_takes_that_back(qapp: QApplication
         await _read(rig, server)
         before = rig.conversation.measure()[0]
         assert card(rig).form == "preview"
-        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:full")
+        press_action(rig.chat.view, card(rig), "form:full")
         await until(lambda: card(rig).form == "full", "all of it")
         assert card(rig).lines == 600
         assert card(rig).chosen_by == "user"
         assert rig.conversation.measure()[0].estimate > before.estimate + 3_000
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "form")
         assert "read_file long.txt" in divider.text
-        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        press_action(rig.chat.view, divider, "undo")
         await until(lambda: card(rig).form == "preview", "the preview again")
         assert rig.conversation.measure()[0] == before
 
@@ -109,7 +110,7 @@ async def test_the_person_asks_for_an_extract_in_their_own_words(qapp: QApplicat
     reader = Reader()
     async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
         await _read(rig, server)
-        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:compact")
+        press_action(rig.chat.view, card(rig), "form:compact")
         await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
         dialog = rig.window.findChildren(TextInputDialog)[0]
         dialog.field.setText("every tenth line")
@@ -125,7 +126,7 @@ async def test_leaving_the_question_changes_nothing(qapp: QApplication, tmp_path
     reader = Reader()
     async with ChatServer(reader) as server, open_window(qapp, tmp_path) as rig:
         await _read(rig, server)
-        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:compact")
+        press_action(rig.chat.view, card(rig), "form:compact")
         await until(lambda: rig.window.findChildren(TextInputDialog), "the question")
         dialog = rig.window.findChildren(TextInputDialog)[0]
         press(dialog, "cancel")
@@ -147,7 +148,7 @@ async def test_a_form_that_does_not_fit_is_refused_where_the_person_looks(
         await rig.use_server(server)
         await rig.change_policy(**LARGE)
         await rig.run_turn("Read it")
-        rig.chat.view.tool_action_triggered.emit(card(rig).key, "form:full")
+        press_action(rig.chat.view, card(rig), "form:full")
         await until(lambda: "does not fit" in rig.banner_text(), "the refusal")
         assert card(rig).form == "preview"
         answer = rig.events(ToolAnswered)[-1]

@@ -25,6 +25,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import press
+from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -168,8 +169,8 @@ async def test_a_turn_that_was_cut_off_goes_on_with_one_click(qapp: QApplication
             await rig.wiring.workspace_controller.restore_last()
             await until(lambda: len(rig.next_message_lines()) == 2, "both wait in sight")
             (cut,) = [row for row in rig.rows(DividerRow) if row.kind == "interrupted"]
-            assert cut.actions == ("continue", "retry")
-            rig.chat.view.action_triggered.emit(cut.key, "continue")
+            assert action_names(cut) == ("continue", "retry")
+            press_action(rig.chat.view, cut, "continue")
             await until(lambda: len(rig.events(TurnEnded)) == 3, "both turns ended")
             await rig.wait_for_turn_end()
             assert said(rig) == [

@@ -21,6 +21,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -64,10 +65,10 @@ async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp
         assert _badges(rig)["part7.txt"] == "in window"
         assert (await _states(rig))["part0.txt"] == "marker"
         divider = rig.rows(DividerRow)[0]
-        assert divider.actions == ("view", "undo")
+        assert action_names(divider) == ("view", "undo")
         assert f"{len(swept.masked)} output" in divider.text
 
-        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        press_action(rig.chat.view, divider, "undo")
         await until(lambda: rig.rows(DividerRow)[0].is_undone, "the sweep undone in the chat")
         await rig.wait_for_turn_end()
         assert _badges(rig)["part0.txt"] == "in window"
@@ -75,7 +76,7 @@ async def test_a_sweep_and_its_undo_show_on_every_screen(qapp: QApplication, tmp
         assert rig.conversation.measure()[0].estimate > sent.estimate
 
         rig.window.show_page("timeline")
-        rig.views.timeline.redo_requested.emit(divider.event_seq)
+        rig.views.timeline.redo_requested.emit(divider.key.seq)
         await until(lambda: not rig.rows(DividerRow)[0].is_undone, "the sweep holds again")
         await rig.wait_for_turn_end()
         assert _badges(rig)["part0.txt"] == "cached"
@@ -98,9 +99,9 @@ async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, t
         assert _badges(rig)["part0.txt"] == "handed over"
         assert (await _states(rig))["part0.txt"] == "handed over"
 
-        rig.chat.view.action_triggered.emit(divider.key, "view")
+        press_action(rig.chat.view, divider, "view")
         assert rig.window.page() == "timeline"
-        await until(lambda: rig.views.timeline.card_widget(divider.event_seq), "the handover's card")
+        await until(lambda: rig.views.timeline.card_widget(divider.key.seq), "the handover's card")
         source = next(
             s for part in rig.events(HandoverMade)[0].sections for b in part.bullets for s in b.sources
         )
@@ -112,7 +113,7 @@ async def test_a_handover_by_hand_its_undo_and_its_sources(qapp: QApplication, t
         await rig.wait_for_turn_end()
         assert rig.conversation.measure()[0] == before[0]
         assert _badges(rig)["part0.txt"] == "in window"
-        rig.wiring.workspace_controller.rewrites.redo(divider.event_seq)
+        rig.wiring.workspace_controller.rewrites.redo(divider.key.seq)
         await until(lambda: not any(row.is_undone for row in rig.rows(DividerRow)), "redone")
         assert rig.conversation.measure()[0] == after[0]
 

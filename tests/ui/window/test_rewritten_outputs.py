@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QApplication
 from helix_desktop.context.log.window_layout import PinnedCopy
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import ToolAnswered
+from helix_desktop.ui.chat.actions import ReadOriginal, ShowInChat
 from helix_desktop.ui.chat.rows.row_types import DividerRow, ToolRow
 from tests.support.model_servers.chat_server import (
     Call,
@@ -18,6 +19,7 @@ from tests.support.model_servers.chat_server import (
     replies_in_order,
     text_reply,
 )
+from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -62,14 +64,14 @@ async def test_a_fold_shows_and_its_undo_brings_the_steps_back(qapp: QApplicatio
         assert made
         divider = next(row for row in rig.rows(DividerRow) if row.kind == "fold")
         assert f"{made[0].steps} step" in divider.text
-        assert divider.actions == ("view", "undo")
+        assert action_names(divider) == ("view", "undo")
         assert card(rig, "part0.txt").badge == "folded"
         folded = rig.conversation.measure()[0]
 
-        rig.chat.view.action_triggered.emit(divider.key, "undo")
+        press_action(rig.chat.view, divider, "undo")
         await until(lambda: card(rig, "part0.txt").badge != "folded", "the steps back in the window")
         assert rig.conversation.measure()[0].estimate > folded.estimate
-        rig.chat.view.action_triggered.emit(divider.key, "redo")
+        press_action(rig.chat.view, divider, "redo")
         await until(lambda: card(rig, "part0.txt").badge == "folded", "the fold again")
         assert rig.conversation.measure()[0] == folded
 
@@ -77,16 +79,16 @@ async def test_a_fold_shows_and_its_undo_brings_the_steps_back(qapp: QApplicatio
 async def test_a_card_leads_to_what_became_of_it(qapp: QApplication, tmp_path: Path) -> None:
     async with works() as server, open_window(qapp, tmp_path) as rig:
         await _work(rig, server, **FOLDS)
-        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "timeline")
+        press_action(rig.chat.view, card(rig, "part0.txt"), "timeline")
         assert rig.window.page() == "timeline"
         seq = next(one.seq for one in rig.conversation.session.log if isinstance(one.event, FoldMade))
         await until(lambda: rig.views.timeline.card_widget(seq), "the fold's card")
 
-        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "cache")
+        press_action(rig.chat.view, card(rig, "part0.txt"), "cache")
         assert rig.window.page() == "cache"
         digest = card(rig, "part0.txt").digest
         await until(lambda: rig.views.cache.preview.digest == digest, "the preview")
-        rig.chat.view.tool_action_triggered.emit(card(rig, "part1.txt").key, "recall")
+        press_action(rig.chat.view, card(rig, "part1.txt"), "recall")
         await until(rig.attachment_labels, "the chip")
         assert "part1.txt" in rig.attachment_labels()[0]
 
@@ -97,19 +99,19 @@ async def test_a_pin_brings_a_folded_output_back_and_taking_it_off_lets_it_go(
     async with works() as server, open_window(qapp, tmp_path) as rig:
         await _work(rig, server, **FOLDS)
         before = rig.conversation.measure()[0]
-        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "pin")
+        press_action(rig.chat.view, card(rig, "part0.txt"), "pin")
         await until(lambda: card(rig, "part0.txt").badge == "pinned", "the pin on the card")
         copies = [
             one for one in rig.conversation.session.transcript.window_entries() if isinstance(one, PinnedCopy)
         ]
         assert [one.item.seq for one in copies] == [card(rig, "part0.txt").answer_seq]
         pinned = rig.rows(DividerRow)[-1]
-        assert (pinned.kind, pinned.about_seq) == ("pin", card(rig, "part0.txt").answer_seq)
+        assert (pinned.kind, pinned.actions) == ("pin", (ShowInChat(card(rig, "part0.txt").answer_seq),))
         rig.window.show_page("cache")
-        rig.chat.view.action_triggered.emit(pinned.key, "show")
+        press_action(rig.chat.view, pinned, "show")
         assert rig.window.page() == "chat"
 
-        rig.chat.view.tool_action_triggered.emit(card(rig, "part0.txt").key, "unpin")
+        press_action(rig.chat.view, card(rig, "part0.txt"), "unpin")
         await until(lambda: card(rig, "part0.txt").badge == "folded", "the pin gone")
         assert rig.conversation.measure()[0] == before
 
@@ -130,7 +132,7 @@ async def test_arguments_that_became_markers_show_on_their_call(qapp: QApplicati
         assert row.arguments_cached
         sweep = next(one for one in rig.rows(DividerRow) if "arguments" in one.text)
         assert sweep.kind == "sweep"
-        rig.chat.view.tool_action_triggered.emit(row.key, f"argument:{row.arguments[0]}")
+        press_action(rig.chat.view, row, f"argument:{row.arguments[0]}")
         await until(lambda: rig.views.cache.preview.digest == row.arguments[0], "the argument in the cache")
         assert (await rig.workspace.store.get(row.arguments[0])).decode() == BODY
 
@@ -148,7 +150,7 @@ async def test_an_output_shown_in_part_opens_onto_its_original(qapp: QApplicatio
         assert row.form == "preview"
         assert row.original is None
         rig.chat.view.jump_to(row.key)
-        rig.chat.view.content_requested.emit(row.key, False)
+        rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest))
         await until(lambda: card(rig, "part3.txt").original, "the original")
         original = card(rig, "part3.txt").original
         assert original is not None
@@ -157,7 +159,7 @@ async def test_an_output_shown_in_part_opens_onto_its_original(qapp: QApplicatio
         assert original.tokens > row.tokens
         assert card(rig, "part3.txt").head == row.head
 
-        rig.chat.view.content_requested.emit(row.key, True)
+        rig.chat.view.action_triggered.emit(ReadOriginal(row.key, row.digest, in_full=True))
         await until(lambda: not card(rig, "part3.txt").original.head_and_tail.hidden_lines, "all lines")  # type: ignore[union-attr]  # it is there
         answer = next(one for one in rig.events(ToolAnswered) if one.target == "part3.txt")
         whole = (await rig.workspace.store.get(answer.digest)).decode()

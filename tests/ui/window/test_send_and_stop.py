@@ -31,6 +31,7 @@ from tests.support.model_servers.chat_server import (
     text_reply,
 )
 from tests.support.window.buttons import find_buttons, press
+from tests.support.window.chat_geometry import action_names, press_action
 from tests.support.window.window_rig import WindowRig, open_window, until
 
 pytestmark = pytest.mark.qt_loop
@@ -197,8 +198,8 @@ async def test_retry_asks_the_same_turn_again(qapp: QApplication, tmp_path: Path
         await rig.use_server(server)
         await rig.run_turn("Anybody?")
         (notice,) = rig.rows(NoticeRow)
-        assert "retry" in notice.actions
-        rig.chat.view.action_triggered.emit(notice.key, "retry")
+        assert "retry" in action_names(notice)
+        press_action(rig.chat.view, notice, "retry")
         await until(lambda: len(rig.events(TurnEnded)) == 2, "the second attempt ended")
         await rig.wait_for_turn_end()
         assert rig.rows(AssistantRow)[-1].text == "Here"
@@ -221,11 +222,11 @@ async def test_a_server_that_is_down_is_waited_for(qapp: QApplication, tmp_path:
             port = server.port
         (notice,) = rig.rows(NoticeRow)
         assert notice.what.startswith("Retrying in ")
-        assert notice.actions == ("try_now", "stop")
-        rig.chat.view.action_triggered.emit(notice.key, "try_now")  # nobody is there yet
+        assert action_names(notice) == ("try_now", "stop")
+        press_action(rig.chat.view, notice, "try_now")  # nobody is there yet
         await until(lambda: any("attempt 3" in row.what for row in rig.rows(NoticeRow)), "another pause")
         async with ChatServer(replies_in_order(text_reply("Here")), port=port):
-            rig.chat.view.action_triggered.emit(notice.key, "try_now")
+            press_action(rig.chat.view, notice, "try_now")
             await rig.wait_for_turn_end()
         assert rig.rows(AssistantRow)[-1].text == "Here"
         assert [one.how for one in rig.events(TurnEnded)] == ["done"]
@@ -240,9 +241,9 @@ async def test_a_refused_key_leads_to_where_it_is_entered(qapp: QApplication, tm
         await rig.use_server(server)
         await rig.run_turn("Anybody?")
         (notice,) = rig.rows(NoticeRow)
-        assert notice.actions == ("provider_settings", "retry")
+        assert action_names(notice) == ("provider_settings", "retry")
         settings = rig.wiring.settings
-        rig.chat.view.action_triggered.emit(notice.key, "provider_settings")
+        press_action(rig.chat.view, notice, "provider_settings")
         await until(settings.dialog.isVisible, "the page of providers")
         settings.dialog.close()
         rig.window.banners.action_clicked.emit("any error", "policy_settings")
@@ -257,10 +258,10 @@ async def test_stop_ends_the_wait_for_a_server(qapp: QApplication, tmp_path: Pat
         await rig.use_server(server)
         rig.type_message("Anybody?")
         await until(lambda: rig.rows(NoticeRow), "the announcement")
-        rig.chat.view.action_triggered.emit(rig.rows(NoticeRow)[0].key, "stop")
+        press_action(rig.chat.view, rig.rows(NoticeRow)[0], "stop")
         await until(lambda: rig.events(TurnEnded), "the end")
         await rig.wait_for_turn_end()
-        assert [(row.text, row.actions) for row in rig.rows(DividerRow)] == [
+        assert [(row.text, action_names(row)) for row in rig.rows(DividerRow)] == [
             ("Stopped", ("continue", "retry"))
         ]
         assert not rig.rows(NoticeRow)

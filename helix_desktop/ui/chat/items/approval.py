@@ -7,12 +7,12 @@ from PySide6.QtGui import QPainter, QPen, QTextCharFormat, QTextCursor
 
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.messages import display_name
+from helix_desktop.ui.chat.actions import Answer, ChooseOffer, Decide, ToggleFold
 from helix_desktop.ui.chat.items.dividers_and_notices import paragraph_layout
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     BUTTON_HEIGHT,
     CHIP_HEIGHT,
-    ButtonStyle,
     ChipStyle,
     HitArea,
     PaintState,
@@ -24,14 +24,14 @@ from helix_desktop.ui.chat.items.painting import (
     paint_icon,
     paint_line,
 )
-from helix_desktop.ui.chat.rows.row_types import OFFER_GROUP, ApprovalRow
+from helix_desktop.ui.chat.rows.row_types import ApprovalRow
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SEMIBOLD, SMALL, UI
 from helix_desktop.ui.design.safe_text import escape_invisible
 
 _PAD = 16.0
 _ASKER = 32  # characters of a subagent's title
 _MARK = 22.0  # of an offer, with the gap behind it
-_LINES = (
+_LINES: tuple[tuple[tuple[Answer, str], ...], ...] = (
     (("once", "Allow once"), ("session", "For this session"), ("always", "Always in this workspace")),
     (("deny", "Deny"), ("words", "Deny, and say why…"), ("never", "Never in this workspace")),
 )
@@ -65,9 +65,7 @@ class ApprovalItem(RowItem):
     @property
     def _selected_offer(self) -> int:
         """Return which of the offers a longer answer would save."""
-        group = f"{OFFER_GROUP}:"
-        option = next((name for name in self.context.expanded if name.startswith(group)), f"{group}0")
-        return min(int(option.removeprefix(group)), len(self._offers) - 1)
+        return min(self.context.offer, len(self._offers) - 1)
 
     def _visible_detail(self) -> str:
         lines = escape_invisible(self._approval.detail).rstrip("\n").split("\n")
@@ -118,9 +116,8 @@ class ApprovalItem(RowItem):
         self._detail.x, self._detail.y = pad + style.px(12), y + style.px(9)
         if self._hidden_line_count():
             rect = QRectF(pad + 6, y + tall - 8, style.px(200), style.px(26))
-            self.hit_areas.append(
-                HitArea("open:detail", f"Show {self._hidden_line_count():,} more lines", rect, radius=6)
-            )
+            label = f"Show {self._hidden_line_count():,} more lines"
+            self.hit_areas.append(HitArea("open:detail", ToggleFold("detail"), label, rect, radius=6))
             tall += style.px(24)
         self._well = QRectF(pad, y, inner, tall)
         return self._well.bottom() + style.px(12)
@@ -138,19 +135,21 @@ class ApprovalItem(RowItem):
                 place = QRectF(pad - 4, y - style.px(3), inner + 8, tall + style.px(6))
                 state_text = "chosen" if number == self._selected_offer else "not chosen"
                 label = f"Rule: {self._approval.offers[number]}, {state_text}"
-                self.hit_areas.append(HitArea(f"{OFFER_GROUP}:{number}", label, place, radius=6))
+                self.hit_areas.append(HitArea(f"offer:{number}", ChooseOffer(number), label, place, radius=6))
             y += tall + style.px(7)
         return y + style.px(7)
 
-    def _arrange_buttons(self, line: tuple[tuple[str, str], ...], y: float, width: float) -> float:
+    def _arrange_buttons(self, line: tuple[tuple[Answer, str], ...], y: float, width: float) -> float:
         style = self.style
         x, tall = style.px(_PAD), style.px(BUTTON_HEIGHT)
-        for name, label in line:
+        for answer, label in line:
             wide = button_width(style, label)
             if x + wide > width - style.px(_PAD) and x > style.px(_PAD):
                 x, y = style.px(_PAD), y + tall + style.px(8)
+            action = Decide(self._approval.call_id, answer, self._selected_offer)
+            rect = QRectF(x, y, wide, tall)
             self.hit_areas.append(
-                HitArea(f"decide:{name}", label, QRectF(x, y, wide, tall), accepts_enter=False, radius=8)
+                HitArea(f"decide:{answer}", action, label, rect, accepts_enter=False, radius=8)
             )
             x += wide + style.px(8)
         return y + tall
@@ -227,13 +226,14 @@ class ApprovalItem(RowItem):
             painter.drawEllipse(mark.adjusted(inset, inset, -inset, -inset))
 
     def _paint_area(self, painter: QPainter, area: HitArea, state: PaintState) -> None:
-        chat_style, theme = self.style, self.style.theme
-        kind, _, name = area.name.partition(":")
-        if kind == "open":
-            rect = area.rect.adjusted(6, 0, 0, 0)
-            paint_line(
-                painter, chat_style, rect, area.label, chat_style.font(SMALL, MEDIUM), theme.accent_text
-            )
-        elif kind == "decide":
-            style: ButtonStyle = "danger" if name in ("deny", "words", "never") else "outline"
-            paint_button(painter, chat_style, area, state, style)
+        style, theme = self.style, self.style.theme
+        match area.action:
+            case ToggleFold():
+                rect = area.rect.adjusted(6, 0, 0, 0)
+                paint_line(painter, style, rect, area.label, style.font(SMALL, MEDIUM), theme.accent_text)
+            case Decide(answer="deny" | "words" | "never"):
+                paint_button(painter, style, area, state, "danger")
+            case Decide():
+                paint_button(painter, style, area, state)
+            case _:
+                pass

@@ -64,9 +64,7 @@ class BlockStack:
                 break
             part.paint(painter, state)
 
-    def copy_text(self, area_name: str) -> str | None:
-        """Return the source of the code whose Copy button has a name."""
-        for part in self.blocks:
-            if isinstance(part, CodeBlock) and any(place.name == area_name for place in part.hit_areas()):
-                return part.source
-        return None
+    def copy_text(self, number: int) -> str | None:
+        """Return the source of a text that is code, by its number; None when it is none."""
+        codes = (part for part in self.blocks if isinstance(part, CodeBlock))
+        return next((part.source for part in codes if part.text.number == number), None)

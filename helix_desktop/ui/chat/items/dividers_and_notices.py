@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
+from helix_desktop.ui.chat.actions import ButtonAction, RowAction, ToggleFold, button_name
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     BUTTON_HEIGHT,
@@ -25,13 +26,18 @@ from helix_desktop.ui.chat.style import BODY, SMALL, UI
 from helix_desktop.ui.design.action_labels import action_label
 
 _PAD = 16.0
-_DETAILS = "details"
 
 
 def paragraph_layout(text: str, tools: ItemTools, color: str, size: int, bold: bool = False) -> TextLayout:
     """Plain words as one paragraph, `size` in pixels."""
     leaf = Paragraph((Span(text, bold=bold),))
     return tools.writer.write_prose(Prose((leaf,)), color, size)
+
+
+def _button(action: ButtonAction) -> tuple[str, ButtonAction, str]:
+    """Return object name, action and label of a button."""
+    name = button_name(action)
+    return f"action:{name}", action, action_label(name)
 
 
 _DIVIDER_ICONS: dict[DividerKind, str] = {
@@ -61,7 +67,7 @@ class DividerItem(RowItem):
         self._chip = QRectF()
         self._middle = 0.0
         self._span = (0.0, 0.0)
-        self._is_expanded = _DETAILS in context.expanded
+        self._is_expanded = "details" in context.expanded
         if self._is_expanded:
             theme = self.style.theme
             self.texts = [paragraph_layout(text, tools, theme.muted, UI) for text in row.details]
@@ -82,7 +88,7 @@ class DividerItem(RowItem):
         tall = style.px(23)
         wide = min(width - 8, chip_width(style, self._text_rect, self._style()))
         buttons = self._buttons()
-        widths = [style.width(label, style.font(SMALL)) + style.px(16) for _, label in buttons]
+        widths = [style.width(label, style.font(SMALL)) + style.px(16) for _, _, label in buttons]
         buttons_width = sum(widths) + (style.px(6) if widths else 0)
         same_line = wide + buttons_width <= width - style.px(48)
         left = (width - wide - (buttons_width if same_line else 0)) / 2
@@ -91,18 +97,19 @@ class DividerItem(RowItem):
         x = self._chip.right() + style.px(6) if same_line else (width - buttons_width) / 2
         y = self._chip.y() if same_line else self._chip.bottom() + style.px(3)
         self.hit_areas = []
-        for (name, label), room in zip(buttons, widths, strict=True):
+        for (name, action, label), room in zip(buttons, widths, strict=True):
             rect = QRectF(x, y - 0.5, room, tall + 1)
-            self.hit_areas.append(HitArea(name, label, rect, radius=7))
+            self.hit_areas.append(HitArea(name, action, label, rect, radius=7))
             x += room
         self._span = (left, x if same_line else self._chip.right())
         return self._arrange_details(y + tall + style.px(5), width)
 
-    def _buttons(self) -> list[tuple[str, str]]:
-        """Name and label of each button."""
-        buttons = [(f"action:{name}", action_label(name)) for name in self._divider.actions]
+    def _buttons(self) -> list[tuple[str, RowAction, str]]:
+        """Return name, action and label of each button."""
+        buttons: list[tuple[str, RowAction, str]] = [_button(action) for action in self._divider.actions]
         if self._divider.details:
-            buttons.append((f"open:{_DETAILS}", "Hide" if self._is_expanded else "Show"))
+            label = "Hide" if self._is_expanded else "Show"
+            buttons.append(("open:details", ToggleFold("details"), label))
         return buttons
 
     def _arrange_details(self, y: float, width: float) -> float:
@@ -161,13 +168,11 @@ class NoticeItem(RowItem):
         self.hit_areas = []
         x, tall = left, style.px(BUTTON_HEIGHT)
         y += style.px(7) if self._notice.actions else 0
-        for name in self._notice.actions:
-            wide = button_width(style, action_label(name))
+        for name, action, label in map(_button, self._notice.actions):
+            wide = button_width(style, label)
             if x + wide > width - style.px(_PAD) and x > left:
                 x, y = left, y + tall + style.px(8)
-            self.hit_areas.append(
-                HitArea(f"action:{name}", action_label(name), QRectF(x, y, wide, tall), radius=8)
-            )
+            self.hit_areas.append(HitArea(name, action, label, QRectF(x, y, wide, tall), radius=8))
             x += wide + style.px(8)
         return y + (tall + style.px(14) if self._notice.actions else style.px(10))
 

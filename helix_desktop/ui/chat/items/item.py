@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.ui.chat.actions import Fold, RowAction
 from helix_desktop.ui.chat.items.lazy_layout import LazyLayout
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
@@ -22,10 +23,14 @@ from helix_desktop.ui.design.highlight import Highlighter
 
 @dataclass(frozen=True, slots=True)
 class ItemContext:
-    """View state of a row: `shows_header` shows the speaker, `expanded` names the open folds."""
+    """View state of a row: `shows_header` shows the speaker, `expanded` are its open folds.
+
+    `offer` is the chosen one of the rules that an answer may save.
+    """
 
     shows_header: bool = True
-    expanded: frozenset[str] = frozenset()
+    expanded: frozenset[Fold] = frozenset()
+    offer: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +116,12 @@ class RowItem(LazyLayout, ABC):
         return False
 
     def hit_area(self, name: str) -> HitArea | None:
-        """Return the place of a name, or None."""
+        """Return the place with an object name, or None."""
         return next((area for area in self.hit_areas if area.name == name), None)
+
+    def hit_area_for(self, kind: type[RowAction]) -> HitArea | None:
+        """Return the first place with an action of a kind, or None."""
+        return next((area for area in self.hit_areas if isinstance(area.action, kind)), None)
 
     def hit_area_at(self, x: float, y: float) -> HitArea | None:
         """Return the place at a point; of nested ones the later, which lies on top."""
@@ -141,13 +150,13 @@ class RowItem(LazyLayout, ABC):
             return text.number, 0
         return text.number, (text.length if below > 0 else text.position_at(x, y))
 
-    def copy_text(self, area_name: str) -> str | None:
-        """Return what a Copy button puts on the clipboard, or None when the place is no such button."""
+    def copy_text(self, number: int) -> str | None:
+        """Return the source of a text that is code, by its number; None when it is none."""
         return None
 
     @abstractmethod
     def _arrange(self, width: float) -> float:
-        """Place texts and hots for a width; the height."""
+        """Place texts and hit areas for a width; the height."""
 
     @abstractmethod
     def _paint(self, painter: QPainter, state: PaintState) -> None:

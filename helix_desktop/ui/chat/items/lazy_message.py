@@ -107,12 +107,11 @@ class LazyMessageItem(RowItem):
         """Return the parsed Markdown that a later item of the same row can reuse."""
         return self._lazy_text.lazy_markdown()
 
-    def copy_text(self, area_name: str) -> str | None:
-        """Return the source of a code block."""
-        number = area_name.partition(":")[0]
-        if number.isdigit() and int(number) < len(self._lazy_text) * TEXTS_PER_SECTION:
-            return self._lazy_text.copy_text(area_name)
-        return self._stack.copy_text(area_name)
+    def copy_text(self, number: int) -> str | None:
+        """Return the source of a code block, by the number of its text."""
+        if number < len(self._lazy_text) * TEXTS_PER_SECTION:
+            return self._lazy_text.copy_text(number)
+        return self._stack.copy_text(number)
 
     def _relayout(self, unchanged: int) -> None:
         """Place all but the first `unchanged` parts of the stack again after it changed."""

@@ -141,12 +141,9 @@ class LazyText:
                 if self.stack.is_ready(at) and lazy_section.top + top + part.height > state.clip.top():
                     part.paint(painter, state)
 
-    def copy_text(self, area_name: str) -> str | None:
-        """Return the source of the code whose Copy button has a name."""
-        number, _, action = area_name.partition(":")
-        if action != "copy" or not number.isdigit():
-            return None
-        at, part = divmod(int(number), TEXTS_PER_SECTION)
+    def copy_text(self, number: int) -> str | None:
+        """Return the source of a text that is code, by its number; None when it is none."""
+        at, part = divmod(number, TEXTS_PER_SECTION)
         section = self._sections[at].section
         if section.kind == "code":
             return self._markdown.text[section.fence[0] : section.fence[1]]

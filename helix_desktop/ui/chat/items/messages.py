@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.ui.chat.actions import ToggleFold
 from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.lazy_message import LazyMessageItem
@@ -61,9 +62,9 @@ class UserMessageItem(RowItem):
                 self._stack.add(block)
         self.texts = [part.text for part in self._stack.blocks]
 
-    def copy_text(self, area_name: str) -> str | None:
+    def copy_text(self, number: int) -> str | None:
         """Return the source of a code block."""
-        return self._stack.copy_text(area_name)
+        return self._stack.copy_text(number)
 
     def _arrange(self, width: float) -> float:
         style = self.style
@@ -86,7 +87,9 @@ class UserMessageItem(RowItem):
                 style.width(self._visible_text(), style.font(SMALL, MEDIUM)) + 16,
                 style.px(24),
             )
-            self.hit_areas.append(HitArea("open:more", self._visible_text(), rect, radius=6))
+            self.hit_areas.append(
+                HitArea("open:more", ToggleFold("more"), self._visible_text(), rect, radius=6)
+            )
             bottom = rect.bottom() - 2
         self._bubble = QRectF(left - pad, 0, widest + 2 * pad, bottom + style.px(12))
         return self._bubble.height() + (style.px(CHIP_HEIGHT + 8) if self._notes else 0)
@@ -98,7 +101,7 @@ class UserMessageItem(RowItem):
         chat_style, theme = self.style, self.style.theme
         paint_box(painter, self._bubble, chat_style.color(theme.user_bubble), None, 14)
         self._stack.paint(painter, state)
-        more = self.hit_area("open:more")
+        more = self.hit_area_for(ToggleFold)
         if more is not None:
             if more.name == state.hovered:
                 paint_box(painter, more.rect, chat_style.color(theme.hover), None, 6)

@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QPainter, QPainterPath, QPen
 
+from helix_desktop.ui.chat.actions import RowAction
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout, TextMark
 from helix_desktop.ui.chat.style import MEDIUM, REGULAR, SMALL, TINY, UI, ChatStyle
 
@@ -18,10 +19,12 @@ ButtonStyle: TypeAlias = Literal["outline", "danger", "ghost"]
 class HitArea(NamedTuple):
     """An area of an item that can be clicked, or focused with Tab.
 
-    `name` says what it does; `accepts_enter` is False where Enter must not trigger it, only Space or a click.
+    `name` is its object name, and its own in the item; `accepts_enter` is False where Enter must not
+    trigger it, only Space or a click.
     """
 
     name: str
+    action: RowAction
     label: str
     rect: QRectF
     accepts_enter: bool = True

@@ -7,6 +7,7 @@ import time
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.ui.chat.actions import StopCall
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.style import SMALL, ChatStyle
@@ -26,8 +27,8 @@ def format_elapsed(seconds: int) -> str:
 class RunningStrip:
     """Lines and a bar below a card's first line; sizes in pixels."""
 
-    def __init__(self, output: RunningOutput, name: str, style: ChatStyle) -> None:
-        self._output, self._name, self._style = output, name, style
+    def __init__(self, output: RunningOutput, call_id: str, name: str, style: ChatStyle) -> None:
+        self._output, self._call_id, self._name, self._style = output, call_id, name, style
         self._background_rect, self._bar_rect = QRectF(), QRectF()
         self.hit_areas: list[HitArea] = []
 
@@ -46,7 +47,9 @@ class RunningStrip:
             width - style.px(12) - wide, self._bar_rect.center().y() - style.px(13.5), wide, style.px(27)
         )
         tip = "End this call alone; the agent goes on with what it has put out until then"
-        self.hit_areas = [HitArea("stop:card", f"Stop {self._name}", place, radius=8, tip=tip)]
+        self.hit_areas = [
+            HitArea("stop:card", StopCall(self._call_id), f"Stop {self._name}", place, radius=8, tip=tip)
+        ]
         return self._bar_rect.bottom()
 
     def paint(self, painter: QPainter, state: PaintState) -> None:

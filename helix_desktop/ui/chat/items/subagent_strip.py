@@ -7,6 +7,7 @@ import time
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.ui.chat.actions import OpenSubagent
 from helix_desktop.ui.chat.items.painting import (
     HitArea,
     PaintState,
@@ -40,9 +41,9 @@ _PHASE_ICONS = {
 class SubagentStrip:
     """One line below a card's bar; sizes in pixels."""
 
-    def __init__(self, status: SubagentStatus | None, name: str, style: ChatStyle) -> None:
+    def __init__(self, status: SubagentStatus | None, session_id: str, name: str, style: ChatStyle) -> None:
         """`status` is None when only the session is known."""
-        self._status, self._name, self._style = status, name, style
+        self._status, self._session_id, self._name, self._style = status, session_id, name, style
         self._rect = QRectF()
         self.hit_areas: list[HitArea] = []
 
@@ -56,9 +57,8 @@ class SubagentStrip:
             width - style.px(_RIGHT) - wide, self._rect.center().y() - tall / 2 - style.px(3), wide, tall
         )
         label = f"Open the subagent's session: {self._name}"
-        self.hit_areas = [
-            HitArea("subagent:card", label, rect, radius=8, tip=f"{label}\nA double click does the same")
-        ]
+        action, tip = OpenSubagent(self._session_id), f"{label}\nA double click does the same"
+        self.hit_areas = [HitArea("subagent:card", action, label, rect, radius=8, tip=tip)]
         return self._rect.bottom()
 
     def paint(self, painter: QPainter, state: PaintState) -> None:

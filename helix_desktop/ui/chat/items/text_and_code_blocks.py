@@ -9,6 +9,7 @@ from typing import NamedTuple, Protocol
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QPainter, QTextCursor
 
+from helix_desktop.ui.chat.actions import CopyCode
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.parser import Block, Code, Prose, Table
@@ -35,7 +36,7 @@ class MessageBlock(Protocol):
         """Move the top left corner to a point of the item."""
 
     def hit_areas(self) -> Sequence[HitArea]:
-        """Return the places that can be clicked, their names begun with the text's number."""
+        """Return the places that can be clicked."""
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw at its place."""
@@ -135,7 +136,8 @@ class CodeBlock:
         style = self._style
         width = style.width("Copied", style.font(SMALL)) + style.px(34)
         rect = QRectF(self.frame.right() - width - 4, self.frame.y() + 3, width, style.px(HEADER_HEIGHT) - 6)
-        return (HitArea(f"{self.text.number}:copy", f"Copy code, {self.label}", rect, radius=6),)
+        number = self.text.number
+        return (HitArea(f"{number}:copy", CopyCode(number), f"Copy code, {self.label}", rect, radius=6),)
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw at its place."""

@@ -8,6 +8,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.todo import TodoItem, TodoStatus, current_item, progress_text
+from helix_desktop.ui.chat.actions import ToggleFold
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
@@ -64,7 +65,9 @@ class TodoCard(RowItem):
     def _arrange(self, width: float) -> float:
         style = self.style
         label = f"{'Hide' if self._is_open else 'Show'} the list, {progress_text(self._tool.todo)} done"
-        self.hit_areas = [HitArea("open:card", label, QRectF(0, 0, width, style.px(_LINE)), radius=10)]
+        self.hit_areas = [
+            HitArea("open:card", ToggleFold("card"), label, QRectF(0, 0, width, style.px(_LINE)), radius=10)
+        ]
         y = style.px(_LINE)
         for text in self.texts:
             text.x, text.y = style.px(_LEFT), y
@@ -74,7 +77,7 @@ class TodoCard(RowItem):
     def _paint(self, painter: QPainter, state: PaintState) -> None:
         style, theme = self.style, self.style.theme
         card = QRectF(0, 0, self.width, self.height)
-        hovered = state.hovered == "open:card" and not self._is_open
+        hovered = state.hovered == self.hit_areas[0].name and not self._is_open
         paint_box(
             painter,
             card,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.ui.chat.actions import OpenCacheEntry, ReadOriginal
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
 from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
@@ -138,8 +139,11 @@ class ToolBody:
             room = button_width(style, words)
             place = QRectF(rect.x() - style.px(8) - room, rect.y(), room, rect.height())
             if place.x() > section.gap.x() + style.px(60):
-                self.hit_areas.append(HitArea("whole:card", words, place, radius=8))
-        self.hit_areas.append(HitArea("cache:open", "Open in cache", rect, radius=8, tip=row.digest))
+                action = ReadOriginal(row.key, row.digest, in_full=True)
+                self.hit_areas.append(HitArea("whole:card", action, words, place, radius=8))
+        self.hit_areas.append(
+            HitArea("cache:open", OpenCacheEntry(row.digest), "Open in cache", rect, radius=8, tip=row.digest)
+        )
 
     def paint(self, painter: QPainter, state: PaintState) -> None:
         """Draw texts, titles, gaps and buttons."""
@@ -153,9 +157,8 @@ class ToolBody:
             if not section.gap.isNull():
                 self._paint_gap(painter, section)
         for area in self.hit_areas:
-            paint_button(
-                painter, style, area, state, "outline", "database" if area.name == "cache:open" else ""
-            )
+            glyph = "database" if isinstance(area.action, OpenCacheEntry) else ""
+            paint_button(painter, style, area, state, "outline", glyph)
 
     def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:
         style = self._style

@@ -9,6 +9,7 @@ from PySide6.QtGui import QPainter
 
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.messages import display_name
+from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
 from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
@@ -38,6 +39,7 @@ _MIN_TITLE_WIDTH = (
 )
 _MENU_WIDTH, _ARROW_WIDTH = 30.0, 36.0  # widths of the two places at the right end
 _HASH_DIGITS = 6
+_CACHE_CHIP = "cache"
 
 _ICONS = (
     ("mcp__", "server"),
@@ -89,7 +91,7 @@ class _PlacedChip(NamedTuple):
 
     text: str
     style: ChipStyle
-    area_name: str = ""
+    opens_cache: bool = False
     tip: str = ""
     rect: QRectF = QRectF()
 
@@ -149,13 +151,15 @@ class ToolCard(RowItem):
         self._bar_height = self._body_top = _LINE
         running = row.state == "running"
         self._running_strip = (
-            RunningStrip(row.running_output, self._description, self.style)
+            RunningStrip(row.running_output, row.call_id, self._description, self.style)
             if row.running_output and running
             else None
         )
         self._can_open = bool(row.head or row.tail or row.digest)
         self._subagent_strip = (
-            SubagentStrip(row.subagent_status, self._target, self.style) if row.subagent_session else None
+            SubagentStrip(row.subagent_status, row.subagent_session, self._target, self.style)
+            if row.subagent_session
+            else None
         )
         self._body: ToolBody | None = None
         if "card" in context.expanded and self._can_open:
@@ -226,7 +230,9 @@ class ToolCard(RowItem):
     def _expand_area(self, width: float) -> HitArea:
         """Return the bar, all of which opens the card."""
         label = f"{'Hide' if self._body else 'Show'} the output of {self._description}"
-        return HitArea("open:card", label, QRectF(0, 0, width, self._bar_height), radius=10)
+        return HitArea(
+            "open:card", ToggleFold("card"), label, QRectF(0, 0, width, self._bar_height), radius=10
+        )
 
     def _menu_area(self, width: float) -> HitArea:
         """Return the place at the right end that opens a menu."""
@@ -234,7 +240,8 @@ class ToolCard(RowItem):
         side = style.px(26)
         left = width - style.px(_ARROW_WIDTH if self._can_open else 10) - side
         rect = QRectF(left, style.px(_LINE) / 2 - side / 2, side, side)
-        return HitArea("menu:card", f"More for {self._description}", rect, radius=7, tip="More")
+        label = f"More for {self._description}"
+        return HitArea("menu:card", OpenMenu(), label, rect, radius=7, tip="More")
 
     def _chips(self) -> list[_PlacedChip]:
         """Return where things stand, from right to left."""
@@ -252,15 +259,15 @@ class ToolCard(RowItem):
             style = styles.get(row.badge, soft)._replace(icon=_BADGE_ICONS[row.badge])
             digits = "" if row.badge == "pinned" else row.digest[:_HASH_DIGITS]
             text = f"{row.badge} {digits}".strip()
-            chips.append(_PlacedChip(text, style, "cache" if row.digest else "", window_state_text(row)))
+            chips.append(_PlacedChip(text, style, bool(row.digest), window_state_text(row)))
         if row.is_choosing_form:
             chips.append(_PlacedChip("choosing a form", plain._replace(icon="loader-circle")))
         if row.form != "full":
             glyph = "minimize-2" if row.form == "compact" else "list-filter"
-            chips.append(_PlacedChip(row.form, plain._replace(icon=glyph), "", form_choice_text(row)))
+            chips.append(_PlacedChip(row.form, plain._replace(icon=glyph), tip=form_choice_text(row)))
         if row.arguments_cached:
             chips.append(
-                _PlacedChip("arguments cached", soft._replace(icon="braces"), "", window_state_text(row))
+                _PlacedChip("arguments cached", soft._replace(icon="braces"), tip=window_state_text(row))
             )
         return chips
 
@@ -269,10 +276,11 @@ class ToolCard(RowItem):
         wide, tall = chip_width(style, chip.text, chip.style), style.px(CHIP_HEIGHT)
         rect = QRectF(right - wide, middle - tall / 2, wide, tall)
         self._placed_chips.append(chip._replace(rect=rect))
-        if chip.area_name:
+        if chip.opens_cache:
             tip = f"{chip.tip}\nOpen in the cache: {self._tool.digest}".strip()
             label = f"Open {chip.text} in the cache"
-            self.hit_areas.append(HitArea(chip.area_name, label, rect, radius=rect.height() / 2, tip=tip))
+            action, radius = OpenCacheEntry(self._tool.digest), rect.height() / 2
+            self.hit_areas.append(HitArea(_CACHE_CHIP, action, label, rect, radius=radius, tip=tip))
         return right - wide - style.px(8)
 
     def _state_style(self) -> ChipStyle:
@@ -298,7 +306,8 @@ class ToolCard(RowItem):
             )
             painter.fillRect(QRectF(1, self._body_top - 1, self.width - 2, 1), chat_style.color(theme.border))
             self._body.paint(painter, state)
-        if state.hovered == "open:card":
+        bar = self.hit_area_for(ToggleFold)
+        if bar is not None and state.hovered == bar.name:
             inner = QRectF(1, 1, self.width - 2, self._bar_height - 2)
             is_bar_only = self._body is None and self._subagent_strip is None and self._running_strip is None
             paint_box(
@@ -323,7 +332,7 @@ class ToolCard(RowItem):
         for item in self._placed_chips:
             turn = state.tick * 30.0 if item.style.icon == "loader-circle" else 0.0
             style = item.style
-            if item.area_name and item.area_name == state.hovered:
+            if item.opens_cache and state.hovered == _CACHE_CHIP:
                 style = style._replace(border=theme.accent)
             paint_chip(painter, chat_style, item.rect, item.text, style, turn)
         self._paint_ends(painter, state)
@@ -331,7 +340,7 @@ class ToolCard(RowItem):
     def _paint_ends(self, painter: QPainter, state: PaintState) -> None:
         style, theme = self.style, self.style.theme
         side, line = style.px(15), style.px(_LINE)
-        menu = self.hit_area("menu:card")
+        menu = self.hit_area_for(OpenMenu)
         if menu is not None:
             active = menu.name in (state.hovered, state.pressed)
             if active:

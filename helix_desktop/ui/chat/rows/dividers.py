@@ -19,6 +19,7 @@ from helix_desktop.domain.events.session import (
 )
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade, ObservationsPlaced
 from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.ui.chat.actions import ButtonAction, Redo, ShowInChat, ShowInTimeline, Undo
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
 from helix_desktop.ui.design.number_format import format_tokens
@@ -51,16 +52,21 @@ class Dividers:
         for seq, row in self._rows.items():
             undone = transcript.rewrites.is_undoable(seq) and not transcript.rewrites.is_active(seq)
             if undone != row.is_undone:
-                way = ("undo",) if transcript.can_undo(seq) else ("redo",) if transcript.can_redo(seq) else ()
-                first = tuple(name for name in row.actions if name not in ("undo", "redo"))
-                self._rows[seq] = replace(row, is_undone=undone, actions=(*first, *way))
+                actions: list[ButtonAction] = [
+                    action for action in row.actions if not isinstance(action, Undo | Redo)
+                ]
+                if transcript.can_undo(seq):
+                    actions.append(Undo(seq))
+                elif transcript.can_redo(seq):
+                    actions.append(Redo(seq))
+                self._rows[seq] = replace(row, is_undone=undone, actions=tuple(actions))
                 rows.append(self._rows[seq])
         return rows
 
 
 def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | None:
-    seq, quiet, about = recorded.seq, False, 0
-    actions: tuple[str, ...] = ("view", "undo")
+    seq, quiet = recorded.seq, False
+    actions: tuple[ButtonAction, ...] = (ShowInTimeline(seq), Undo(seq))
     kind: DividerKind
     match recorded.event:
         case SweepMade() as sweep:
@@ -79,15 +85,16 @@ def _divider(recorded: RecordedEvent, transcript: Transcript) -> DividerRow | No
                 "observations",
                 observations_prepared_text(observations),
                 True,
-                ("view",),
+                (ShowInTimeline(seq),),
             )
         case FormChosen(target=about) as chosen:
-            kind, text, quiet, actions = "form", form_text(chosen, transcript), True, ("show", "undo")
+            kind, text, quiet = "form", form_text(chosen, transcript), True
+            actions = (ShowInChat(about), Undo(seq))
         case Pinned(target=about) | Unpinned(target=about) as pin:
-            kind, text, quiet, actions = "pin", pin_text(pin, transcript), True, ("show",)
+            kind, text, quiet, actions = "pin", pin_text(pin, transcript), True, (ShowInChat(about),)
         case _:
             return None
-    return DividerRow(RowKey(seq), kind, text, seq, actions=actions, is_quiet=quiet, about_seq=about)
+    return DividerRow(RowKey(seq), kind, text, actions=actions, is_quiet=quiet)
 
 
 def _setting_change(event: ModeChanged | ModelChosen | BudgetSet) -> tuple[DividerKind, str]:

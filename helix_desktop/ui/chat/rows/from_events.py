@@ -33,6 +33,7 @@ from helix_desktop.domain.events.summary import (
     ObservationsFailed,
     ObservationsPlaced,
 )
+from helix_desktop.ui.chat.actions import ApplyRemedy, RetrySummary
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.dividers import Dividers
 from helix_desktop.ui.chat.rows.row_types import (
@@ -158,7 +159,7 @@ def model_name(label: str, demo: bool) -> str:
 
 def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> NoticeRow:
     """Return what was tried and not made; a summary that was not used can be asked for again."""
-    again = "compact_again" if isinstance(event, HandoverFailed) else "observe_again"
+    again = RetrySummary("handover" if isinstance(event, HandoverFailed) else "observations")
     actions = (again,) if event.problem is not None else ()
     return NoticeRow(RowKey(seq), "warning", event.what, event.why, actions=actions)
 
@@ -167,4 +168,4 @@ def _budget_notice(recorded: RecordedEvent, event: BudgetNeared) -> NoticeRow:
     what = "Most of this session's budget is spent."
     budget = Budget(event.most_tokens, event.most_cost)
     why = f"{budget.usage_text(Spending(event.tokens, event.cost))}; at the end of it the turn ends."
-    return NoticeRow(RowKey(recorded.seq), "info", what, why, actions=("set_budget",))
+    return NoticeRow(RowKey(recorded.seq), "info", what, why, actions=(ApplyRemedy("set_budget"),))

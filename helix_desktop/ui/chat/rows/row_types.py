@@ -10,6 +10,7 @@ from helix_desktop.domain.events.rewrite import Form
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.todo import TodoItem, progress_text
 from helix_desktop.domain.tools import ApprovalKind
+from helix_desktop.ui.chat.actions import ButtonAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
@@ -34,8 +35,6 @@ DividerKind: TypeAlias = Literal[
     "mode",
     "model",
 ]
-OFFER_GROUP = "offer"
-"""The group of places in a question of which one is chosen: the rules that may be saved."""
 NoticeLevel: TypeAlias = Literal["error", "warning", "info"]
 
 
@@ -165,18 +164,16 @@ class ApprovalRow:
 class DividerRow:
     """A line across the flow where the window was rewritten or a turn broke off.
 
-    `is_quiet` is for what needs no attention; `about_seq` is the event it concerns, if it is another one.
+    `is_quiet` is for what needs no attention.
     `details` are paragraphs that are shown on demand; they came from the rows `replaces`.
     """
 
     key: RowKey
     kind: DividerKind
     text: str
-    event_seq: int = 0
     is_undone: bool = False
-    actions: tuple[str, ...] = ()
+    actions: tuple[ButtonAction, ...] = ()
     is_quiet: bool = False
-    about_seq: int = 0
     details: tuple[str, ...] = ()
     replaces: tuple[RowKey, ...] = ()
 
@@ -190,7 +187,7 @@ class NoticeRow:
     what: str
     why: str = ""
     fix: str = ""
-    actions: tuple[str, ...] = ()
+    actions: tuple[ButtonAction, ...] = ()
 
 
 Row: TypeAlias = UserRow | AssistantRow | ToolRow | ApprovalRow | DividerRow | NoticeRow

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from helix_desktop.domain.events.session import AssistantSpoke, RecordedEvent, TurnEnded, TurnRetried
 from helix_desktop.domain.messages import TurnOutcome
+from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row
 from helix_desktop.ui.design.action_labels import supported_remedies
@@ -50,7 +51,6 @@ class TurnEnds:
             RowKey(recorded.seq),
             "attempt",
             f"Attempt {self._attempts} {self._outcome}",
-            recorded.seq,
             is_quiet=True,
             details=tuple(text for text in details if text),
             replaces=tuple(attempt.key for attempt in gone),
@@ -69,12 +69,13 @@ class TurnEnds:
 def _end_row(recorded: RecordedEvent, ended: TurnEnded) -> DividerRow | NoticeRow | None:
     key = RowKey(recorded.seq)
     if ended.how in _ENDED_TEXTS:
-        actions = ("continue", "retry")
-        return DividerRow(key, "interrupted", _ENDED_TEXTS[ended.how], recorded.seq, actions=actions)
+        actions = (ControlTurn("continue"), ControlTurn("retry"))
+        return DividerRow(key, "interrupted", _ENDED_TEXTS[ended.how], actions=actions)
     if ended.how == "done":
         return None
     if ended.cause == "budget":
         fix = "Set a larger one, and retry."
-        return NoticeRow(key, "warning", ended.what, ended.why, fix, ("set_budget", "retry"))
-    remedies = supported_remedies(ended.remedies)
-    return NoticeRow(key, "error", ended.what, ended.why, ended.fix, (*remedies, "retry"))
+        budget = ApplyRemedy("set_budget")
+        return NoticeRow(key, "warning", ended.what, ended.why, fix, (budget, ControlTurn("retry")))
+    remedies = map(ApplyRemedy, supported_remedies(ended.remedies))
+    return NoticeRow(key, "error", ended.what, ended.why, ended.fix, (*remedies, ControlTurn("retry")))

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QObject
 
+from helix_desktop.ui.chat.actions import Decide, RowAction
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ApprovalRow
@@ -25,10 +26,10 @@ class ApprovalClickGuard(QObject):
         model.row_appended.connect(self._note_cards)
         model.row_removed.connect(self._note_cards)
 
-    def accepts(self, key: RowKey, area_name: str) -> bool:
+    def accepts(self, key: RowKey, action: RowAction) -> bool:
         """Return False for an answer to a card that came a moment ago."""
         settled = self._now() - self._shown_since.get(key, float("-inf")) >= SETTLE_S
-        return settled or not area_name.startswith("decide:")
+        return settled or not isinstance(action, Decide)
 
     def _reset(self) -> None:
         self._shown_since.clear()

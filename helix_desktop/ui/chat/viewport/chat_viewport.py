@@ -17,7 +17,7 @@ from helix_desktop.ui.chat.viewport.column import TextColumn
 from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilder, ViewportState
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
 from helix_desktop.ui.chat.viewport.row_widget import RowHost, RowWidget, RowWidgetPool
-from helix_desktop.ui.chat.viewport.scroll_layout import ScrollLayout
+from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
 
 _BOTTOM_PADDING = 18.0  # room below the last row, pixels
 _SPIN_MS = 90
@@ -146,7 +146,7 @@ class ChatViewport(QObject):
     def ensure_visible(self, index: int, area: HitArea) -> None:
         """Scroll as little as is needed to have a place of a row in sight."""
         room = self.column.height - _EDGE
-        placed = next((row for row in self.scroll_layout.placed if row.row_index == index), None)
+        placed = self.placed_row(index)
         if placed is None:
             self.show_row(index, room / 3 - area.rect.y())
             return
@@ -157,9 +157,9 @@ class ChatViewport(QObject):
 
     def relayout_in_place(self, index: int) -> None:
         """Lay out again with the top of a visible row staying where it is."""
-        top = next((row.y for row in self.scroll_layout.placed if row.row_index == index), None)
-        if top is not None:
-            self.scroll_layout.scroll_to_row(index, top)
+        placed = self.placed_row(index)
+        if placed is not None:
+            self.scroll_layout.scroll_to_row(index, placed.y)
         was, self.is_following = self.is_following, False
         self._layout()
         self.is_following = was
@@ -170,6 +170,10 @@ class ChatViewport(QObject):
         sheet = self.item_cache.get(index)
         sheet.layout(self.column.width)
         return sheet
+
+    def placed_row(self, index: int) -> PlacedRow | None:
+        """Return where a row stands; None when it is out of sight."""
+        return next((row for row in self.scroll_layout.placed if row.row_index == index), None)
 
     def hit_test(self, point: QPointF) -> HitResult | None:
         """Return the row at, or nearest to, a point of the viewport; None when there are no rows."""

@@ -7,14 +7,15 @@ from collections.abc import Iterator
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
+from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow, source_text
+from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, ToolRow, UserRow, source_text
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.match_counter import MatchCounter
 from helix_desktop.ui.chat.viewport.selection import TextPosition
 
 _SLICE_S = 0.008
-_FOLD_NAMES = ((ToolRow, "card"), (UserRow, "more"), (AssistantRow, "thoughts"))
+_FOLDS: dict[type[Row], Fold] = {ToolRow: "card", UserRow: "more", AssistantRow: "thoughts"}
 
 
 class ChatFinder(QObject):
@@ -145,8 +146,8 @@ class ChatFinder(QObject):
     def _expand_row(self, index: int) -> bool:
         """Open the fold of a row that may hide the words."""
         row = self._chat_viewport.model.raw_row(index)
-        fold = next((fold for kind, fold in _FOLD_NAMES if isinstance(row, kind)), "")
-        if not fold or self._chat_viewport.item_cache.is_open(row.key, fold):
+        fold = _FOLDS.get(type(row))
+        if fold is None or self._chat_viewport.item_cache.is_open(row.key, fold):
             return False
         self._chat_viewport.item_cache.toggle(row.key, fold)
         return True

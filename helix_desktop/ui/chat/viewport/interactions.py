@@ -5,11 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, QRectF, QTimer, Signal
 from PySide6.QtGui import QGuiApplication
 
+from helix_desktop.ui.chat.actions import ChooseOffer, CopyCode, Fold, OpenMenu, ReadOriginal, ToggleFold
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.painting import PaintState
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState
 from helix_desktop.ui.chat.markdown.text_layout import TextMark
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.row_types import OFFER_GROUP, ApprovalRow, ToolRow, needs_original
+from helix_desktop.ui.chat.rows.row_types import ToolRow, needs_original
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
@@ -24,13 +25,10 @@ _COPIED_MS = 1_600
 class RowInteractions(QObject):
     """The host of the rows' widgets."""
 
-    open_in_cache = Signal(str)
-    approval_decided = Signal(str, str, int)
-    """Call, answer, and which of the offered rules it is about."""
-    action_triggered = Signal(object, str)
-    content_requested = Signal(object, bool)
-    menu_requested = Signal(int)
-    tool_action_triggered = Signal(object, str)
+    action_triggered = Signal(object)
+    """What the session is to do, a `SessionAction`."""
+    menu_requested = Signal(int, object)
+    """Index of a row, and the place below which its menu opens."""
     focus_leave_requested = Signal(bool)
 
     def __init__(
@@ -65,41 +63,30 @@ class RowInteractions(QObject):
         paint.marks = self._marks(index, item)
         return paint
 
-    def activate(self, index: int, area_name: str) -> None:
+    def activate(self, index: int, area: HitArea) -> None:
         """Do what a place of a row does."""
-        row = self._chat_viewport.model.row(index)
-        kind, _, name = area_name.partition(":")
-        if kind == "open":
-            self._chat_viewport.item_cache.toggle(row.key, name)
-            self._chat_viewport.relayout_in_place(index)
-            if (
-                isinstance(row, ToolRow)
-                and needs_original(row)
-                and self._chat_viewport.item_cache.is_open(row.key, name)
-            ):
-                self.content_requested.emit(row.key, False)
-        elif kind == "whole":
-            self.content_requested.emit(row.key, True)
-        elif kind == "menu":
-            self.menu_requested.emit(index)
-        elif kind in ("subagent", "stop"):
-            self.tool_action_triggered.emit(row.key, kind)
-        elif kind == "cache" and isinstance(row, ToolRow):
-            self.open_in_cache.emit(row.digest)
-        elif kind == "decide" and isinstance(row, ApprovalRow):
-            self._decide(row, name)
-        elif kind == OFFER_GROUP:
-            self._chat_viewport.item_cache.select_option(row.key, kind, name)
-            self._chat_viewport.relayout_in_place(index)
-        elif kind == "action":
-            self.action_triggered.emit(row.key, name)
-        else:
-            self._copy_code(index, area_name)
+        key = self._chat_viewport.model.raw_row(index).key
+        match area.action:
+            case ToggleFold(fold=fold):
+                self._toggle(index, fold)
+            case ChooseOffer(offer=offer):
+                self._chat_viewport.item_cache.choose_offer(key, offer)
+                self._chat_viewport.relayout_in_place(index)
+            case OpenMenu():
+                self.menu_requested.emit(index, area)
+            case CopyCode(text_number=number):
+                self._copy_code(index, number, area)
+            case action if self._guard.accepts(key, action):
+                self.action_triggered.emit(action)
+            case _:
+                pass
 
-    def _decide(self, row: ApprovalRow, answer: str) -> None:
-        if self._guard.accepts(row.key, f"decide:{answer}"):
-            offer = int(self._chat_viewport.item_cache.selected_option(row.key, OFFER_GROUP) or 0)
-            self.approval_decided.emit(row.call_id, answer, offer)
+    def _toggle(self, index: int, fold: Fold) -> None:
+        row, items = self._chat_viewport.model.row(index), self._chat_viewport.item_cache
+        items.toggle(row.key, fold)
+        self._chat_viewport.relayout_in_place(index)
+        if isinstance(row, ToolRow) and needs_original(row) and items.is_open(row.key, fold):
+            self.action_triggered.emit(ReadOriginal(row.key, row.digest))
 
     def reset(self) -> None:
         """The rows are others: nothing is selected, sought or clicked any more."""
@@ -114,12 +101,12 @@ class RowInteractions(QObject):
             self.focus_leave_requested.emit(forward)
         return True
 
-    def _copy_code(self, index: int, area_name: str) -> None:
+    def _copy_code(self, index: int, number: int, area: HitArea) -> None:
         item = self._chat_viewport.item(index)
-        source = item.copy_text(area_name)
+        source = item.copy_text(number)
         if source is not None:
             QGuiApplication.clipboard().setText(source)
-            self._copied = (item.row.key, area_name)
+            self._copied = (item.row.key, area.name)
             self._copied_timer.start()
             self._chat_viewport.repaint()
 

@@ -1,9 +1,10 @@
-"""Sheets by row: made when a row comes into sight, kept while they are likely to be seen again."""
+"""Items by row: made when a row comes into sight, kept while they are likely to be seen again."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 
+from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.approval import ApprovalItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -41,13 +42,14 @@ HEIGHT_ESTIMATES: dict[type[Row], float] = {
 
 
 class ItemCache:
-    """Least recently used items, and which of their folds are open."""
+    """The items used last, and what is open or chosen in them."""
 
     def __init__(self, model: ChatModel, style: ChatStyle, highlighter: Highlighter) -> None:
         self._model = model
         self._tools = ItemTools(style, DocumentWriter(style), highlighter)
         self._items: OrderedDict[RowKey, RowItem] = OrderedDict()
-        self._expanded: dict[RowKey, frozenset[str]] = {}
+        self._expanded: dict[RowKey, frozenset[Fold]] = {}
+        self._offers: dict[RowKey, int] = {}
         self._markdown_by_key: dict[RowKey, LazyMarkdown] = {}  # of items in a former look
 
     def __len__(self) -> int:
@@ -69,10 +71,11 @@ class ItemCache:
         self._items.clear()
 
     def clear(self) -> None:
-        """Forget all items and open folds."""
+        """Forget all items, and what is open or chosen in them."""
         self._tools.highlighter.clear()
         self._items.clear()
         self._expanded.clear()
+        self._offers.clear()
         self._markdown_by_key.clear()
 
     def drop(self, key: RowKey) -> None:
@@ -86,7 +89,11 @@ class ItemCache:
     def get(self, index: int) -> RowItem:
         """Return the item of a row, created when needed; not laid out."""
         shape = self._model.raw_row(index)
-        setting = ItemContext(self._shows_header(index, shape), self._expanded.get(shape.key, frozenset()))
+        setting = ItemContext(
+            self._shows_header(index, shape),
+            self._expanded.get(shape.key, frozenset()),
+            self._offers.get(shape.key, 0),
+        )
         item = self._items.get(shape.key)
         if item is not None and item.context == setting and self._is_current(item, shape):
             self._items.move_to_end(shape.key)
@@ -99,24 +106,17 @@ class ItemCache:
             self._items.popitem(last=False)
         return item
 
-    def is_open(self, key: RowKey, fold: str) -> bool:
+    def is_open(self, key: RowKey, fold: Fold) -> bool:
         """Return True if a fold of a row is open."""
         return fold in self._expanded.get(key, frozenset())
 
-    def toggle(self, key: RowKey, fold: str) -> None:
+    def toggle(self, key: RowKey, fold: Fold) -> None:
         """Open or close a fold of a row."""
         self._expanded[key] = self._expanded.get(key, frozenset()) ^ {fold}
 
-    def select_option(self, key: RowKey, group: str, name: str) -> None:
-        """Choose one of a group in a row, in the place of the one that was chosen."""
-        others = {option for option in self._expanded.get(key, ()) if not option.startswith(f"{group}:")}
-        self._expanded[key] = frozenset({*others, f"{group}:{name}"})
-
-    def selected_option(self, key: RowKey, group: str) -> str:
-        """Return which of a group is chosen in a row; empty while nobody chose."""
-        begin = f"{group}:"
-        opened = self._expanded.get(key, frozenset())
-        return next((name.removeprefix(begin) for name in opened if name.startswith(begin)), "")
+    def choose_offer(self, key: RowKey, offer: int) -> None:
+        """Choose which of the offered rules a lasting answer to a question saves."""
+        self._offers[key] = offer
 
     def gap(self, index: int) -> float:
         """Room above a row, pixels."""

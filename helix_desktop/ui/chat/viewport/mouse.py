@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QPointF, Qt, QTimer, Signal
 from PySide6.QtGui import QCursor, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
+from helix_desktop.ui.chat.actions import OpenSubagent, ToggleFold
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.viewport.approval_click_guard import ApprovalClickGuard
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport, HitResult
@@ -22,7 +23,8 @@ _DOUBLE, _TRIPLE = 2, 3
 class MouseHandler(QObject):
     """Turns mouse events of the viewport into hovering, clicks and a selection."""
 
-    clicked = Signal(int, str)
+    clicked = Signal(int, object)
+    """Index of a row, and the place in it that was clicked."""
     link_activated = Signal(str)
     link_hovered = Signal(str)
     changed = Signal()
@@ -56,7 +58,7 @@ class MouseHandler(QObject):
             return
         self.last_index = located.row_index
         area = located.item.hit_area_at(located.x, located.y)
-        if area is not None and not self._guard.accepts(located.item.row.key, area.name):
+        if area is not None and not self._guard.accepts(located.item.row.key, area.action):
             return
         if area is not None:
             self.pressed = (located.item.row.key, area.name)
@@ -72,14 +74,14 @@ class MouseHandler(QObject):
         if located is None or event.button() != Qt.MouseButton.LeftButton:
             return False
         under = located.item.hit_area_at(located.x, located.y)
-        place = located.item.hit_area("subagent:card")
+        place = located.item.hit_area_for(OpenSubagent)
         if (
             place is None
             or located.y > place.rect.bottom()
-            or (under is not None and under.name != "open:card")
+            or (under is not None and not isinstance(under.action, ToggleFold))
         ):
             return False
-        self.clicked.emit(located.row_index, place.name)
+        self.clicked.emit(located.row_index, place)
         return True
 
     def move(self, event: QMouseEvent) -> None:
@@ -103,7 +105,7 @@ class MouseHandler(QObject):
             return
         area = located.item.hit_area_at(located.x, located.y)
         if area is not None and pressed == (located.item.row.key, area.name):
-            self.clicked.emit(located.row_index, area.name)
+            self.clicked.emit(located.row_index, area)
         elif link and not self._selection and _link_at(located) == link:
             self.link_activated.emit(link)
         self.changed.emit()

@@ -10,7 +10,7 @@ from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QPainter, QPaintE
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
 
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.painting import PaintState
+from helix_desktop.ui.chat.items.painting import HitArea, PaintState
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import accessible_name
 from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
@@ -25,7 +25,7 @@ class RowHost(Protocol):
     def paint_state(self, index: int, item: RowItem, widget: RowWidget) -> PaintState:
         """Return how a row looks at this moment."""
 
-    def activate(self, index: int, area_name: str) -> None:
+    def activate(self, index: int, area: HitArea) -> None:
         """Do what a place of a row does."""
 
     def step_focus(self, forward: bool) -> bool:
@@ -142,13 +142,15 @@ class RowWidget(QWidget):
         area = self.item.hit_area(self.focused_area) if self.item is not None else None
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if area is not None and (event.key() == Qt.Key.Key_Space or (enter and area.accepts_enter)):
-            self._host.activate(self.index, area.name)
+            self._host.activate(self.index, area)
         elif not enter:
             event.ignore()
 
-    def trigger(self, area_name: str) -> None:
-        """Do what a place of this row does."""
-        self._host.activate(self.index, area_name)
+    def trigger(self, name: str) -> None:
+        """Do what the place of a name does."""
+        area = self.item.hit_area(name) if self.item is not None else None
+        if area is not None:
+            self._host.activate(self.index, area)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab goes through the places of all rows."""

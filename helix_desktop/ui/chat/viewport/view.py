@@ -48,11 +48,7 @@ class ChatView(QAbstractScrollArea):
 
     link_activated = Signal(str)
     link_hovered = Signal(str)
-    open_in_cache = Signal(str)
-    approval_decided = Signal(str, str, int)
-    action_triggered = Signal(object, str)
-    tool_action_triggered = Signal(object, str)  # key of a tool's card, and what to do with it
-    content_requested = Signal(object, bool)  # key of a tool's card; whether all lines are wanted
+    action_triggered = Signal(object)  # a SessionAction
     follow_changed = Signal(bool)
     find_finished = Signal(bool)
     typed = Signal(str)  # signs that are meant for the composer
@@ -263,13 +259,9 @@ class ChatView(QAbstractScrollArea):
         pointer.link_activated.connect(self.link_activated)
         pointer.link_hovered.connect(self.link_hovered)
         pointer.changed.connect(viewport.repaint)
-        interactions.open_in_cache.connect(self.open_in_cache)
-        interactions.approval_decided.connect(self.approval_decided)
         interactions.action_triggered.connect(self.action_triggered)
-        interactions.content_requested.connect(self.content_requested)
         interactions.menu_requested.connect(self._tool_menu.open)
-        for signal in (self._tool_menu.action_triggered, interactions.tool_action_triggered):
-            signal.connect(self.tool_action_triggered)
+        self._tool_menu.action_triggered.connect(self.action_triggered)
         interactions.focus_leave_requested.connect(self._leave_conversation)
         self.finder.finished.connect(self.find_finished)
         self.finder.finished.connect(viewport.repaint)

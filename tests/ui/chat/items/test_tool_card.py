@@ -13,12 +13,12 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.chat.actions import Pin, ReadOriginal, Recall, SessionAction, ShowInTimeline, Undo
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import Badge, DividerRow, HeadAndTail, OriginalOutput, ToolRow
 from helix_desktop.ui.chat.viewport.row_widget import RowWidget
-from helix_desktop.ui.chat.viewport.tool_menu import actions_for
+from helix_desktop.ui.chat.viewport.tool_menu import menu_groups
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
@@ -78,10 +78,10 @@ def menus(view: ChatView) -> list[QMenu]:
     return [one for one in view.findChildren(QMenu) if one.isVisible()]
 
 
-def chosen_in(view: ChatView, menu: QMenu, name: str) -> list[tuple[RowKey, str]]:
+def chosen_in(view: ChatView, menu: QMenu, name: str) -> list[SessionAction]:
     """Choose an entry of a menu; what the view was told."""
-    told: list[tuple[RowKey, str]] = []
-    view.tool_action_triggered.connect(lambda *what: told.append(what))
+    told: list[SessionAction] = []
+    view.action_triggered.connect(told.append)
     trigger(menu, name)
     menu.close()
     return told
@@ -109,16 +109,16 @@ def test_every_standing_has_a_sentence_of_its_own(view: ChatView) -> None:
 
 def test_a_whole_output_in_the_window_needs_no_cache(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
-    with qtbot.assertNotEmitted(view.content_requested):
+    with qtbot.assertNotEmitted(view.action_triggered):
         press(view, "open:card")
     assert words(view) == "head line\ntail line"
 
 
 def test_a_card_shown_in_part_asks_for_its_original_once(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([PREVIEW])
-    with qtbot.waitSignal(view.content_requested) as wanted:
+    with qtbot.waitSignal(view.action_triggered) as wanted:
         press(view, "open:card")
-    assert wanted.args == [row_key("t"), False]
+    assert wanted.args == [ReadOriginal(row_key("t"), DIGEST)]
     view.chat_viewport.model.replace(row_key("t"), replace(PREVIEW, original=ORIGINAL))
     assert [line for line in words(view).split("\n") if line.endswith(("line", "all"))] == [
         "head line",
@@ -127,16 +127,16 @@ def test_a_card_shown_in_part_asks_for_its_original_once(qtbot: QtBot, view: Cha
         "last of all",
     ]
     press(view, "open:card")
-    with qtbot.assertNotEmitted(view.content_requested):
+    with qtbot.assertNotEmitted(view.action_triggered):
         press(view, "open:card")
 
 
 def test_all_lines_are_asked_for_where_they_fit(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset([CARD])
     press(view, "open:card")
-    with qtbot.waitSignal(view.content_requested) as wanted:
+    with qtbot.waitSignal(view.action_triggered) as wanted:
         press(view, "whole:card")
-    assert wanted.args == [row_key("t"), True]
+    assert wanted.args == [ReadOriginal(row_key("t"), DIGEST, in_full=True)]
     every = "\n".join(f"line {n}" for n in range(900))
     view.chat_viewport.model.replace(
         row_key("t"), replace(CARD, original=OriginalOutput(HeadAndTail(every, "", 900), 2_400))
@@ -185,25 +185,26 @@ def test_who_chose_a_form_and_what_was_asked_for_stand_in_the_card(view: ChatVie
 @pytest.mark.parametrize(
     ("row", "names"),
     [
-        (replace(CARD, size_bytes=900), ["pin", "", "recall", "cache"]),
-        (CARD, ["pin", "", "form:preview", "form:compact", "", "recall", "cache"]),
-        (replace(PREVIEW, badge="pinned"), ["unpin", "", "form:full", "form:compact", "", "recall", "cache"]),
+        (replace(CARD, size_bytes=900), "pin | recall cache"),
+        (CARD, "pin | form:preview form:compact | recall cache"),
+        (replace(PREVIEW, badge="pinned"), "unpin | form:full form:compact | recall cache"),
         (
             replace(CARD, badge="cached"),
-            ["pin", "", "form:full", "form:preview", "form:compact", "", "recall", "cache", "", "timeline"],
+            "pin | form:full form:preview form:compact | recall cache | timeline",
         ),
-        (replace(CARD, badge="folded"), ["pin", "", "recall", "cache", "", "timeline"]),
-        (replace(CARD, digest="", badge="", arguments=(ARGUMENT,)), [f"argument:{ARGUMENT}"]),
+        (replace(CARD, badge="folded"), "pin | recall cache | timeline"),
+        (replace(CARD, digest="", badge="", arguments=(ARGUMENT,)), f"argument:{ARGUMENT}"),
         (
             replace(CARD, badge="observed", arguments=(ARGUMENT, DIGEST)),
-            ["pin", "", "recall", "cache", f"argument:{ARGUMENT}", f"argument:{DIGEST}", "", "timeline"],
+            f"pin | recall cache argument:{ARGUMENT} argument:{DIGEST} | timeline",
         ),
-        (ToolRow(row_key("t"), "c", "delegate", "", "failed", subagent_session="child"), ["subagent"]),
-        (ToolRow(row_key("t"), "c", "bash", "ls", "denied"), []),
+        (ToolRow(row_key("t"), "c", "delegate", "", "failed", subagent_session="child"), "subagent"),
+        (ToolRow(row_key("t"), "c", "bash", "ls", "denied"), ""),
     ],
 )
-def test_the_menu_offers_what_can_be_done(row: ToolRow, names: list[str]) -> None:
-    assert [deed.name for deed in actions_for(row)] == names
+def test_the_menu_offers_what_can_be_done(row: ToolRow, names: str) -> None:
+    groups = ([entry.name for entry in group] for group in menu_groups(row))
+    assert " | ".join(" ".join(group) for group in groups) == names
 
 
 def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: ChatView) -> None:
@@ -217,13 +218,13 @@ def test_the_menu_opens_with_keys_and_with_a_right_click(qtbot: QtBot, view: Cha
     assert places == ["open:card"]
     QTest.keyClick(widget(view), Qt.Key.Key_Return)
     assert len(menus(view)) == 1
-    assert chosen_in(view, menus(view)[0], "pin") == [(row_key("t"), "pin")]
+    assert chosen_in(view, menus(view)[0], "pin") == [Pin(7)]
 
     at = sheet(view).hit_areas[0].rect.center().toPoint()
     point = widget(view).mapTo(view.viewport(), at)
     event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, point, view.viewport().mapToGlobal(point))
     view.contextMenuEvent(event)
-    assert chosen_in(view, menus(view)[0], "recall")[-1] == (row_key("t"), "recall")
+    assert chosen_in(view, menus(view)[0], "recall")[-1] == Recall(DIGEST)
 
 
 def test_a_card_without_output_has_no_menu(view: ChatView) -> None:
@@ -249,7 +250,10 @@ def test_nothing_on_the_bar_overlaps_however_narrow(view: ChatView, width: int) 
 
 def test_quiet_dividers_stand_back_in_both_themes(view: ChatView) -> None:
     loud = DividerRow(
-        row_key("e1"), "fold", "28 steps folded into a note · saved 9.1k tokens", 1, actions=("view", "undo")
+        row_key("e1"),
+        "fold",
+        "28 steps folded into a note · saved 9.1k tokens",
+        actions=(ShowInTimeline(1), Undo(1)),
     )
     view.chat_viewport.model.reset([loud, replace(loud, key=row_key("e2"), is_quiet=True)])
     for theme in (LIGHT, DARK):

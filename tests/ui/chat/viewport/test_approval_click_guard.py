@@ -57,7 +57,7 @@ def _question(key: str) -> ApprovalRow:
 def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: Seconds) -> None:
     """By mouse or keyboard: what was meant for something else must not approve a command."""
     decided: list[str] = []
-    view.approval_decided.connect(lambda call, *_: decided.append(call))
+    view.action_triggered.connect(lambda action: decided.append(action.call_id))
     view.chat_viewport.model.append(_question("p"))
     _click(view, "p", "decide:once")
     view.setFocus()
@@ -75,7 +75,7 @@ def test_a_card_takes_no_answer_in_the_moment_it_arrives(view: ChatView, clock: 
 def test_a_card_that_moves_under_the_pointer_takes_no_answer(view: ChatView, clock: Seconds) -> None:
     """A double click on the first of two cards answers the first alone."""
     decided: list[str] = []
-    view.approval_decided.connect(lambda call, *_: decided.append(call))
+    view.action_triggered.connect(lambda action: decided.append(action.call_id))
     view.chat_viewport.model.reset([_question("p"), _question("q")])
     clock.now += 1.0
     view.chat_viewport.model.remove(row_key("p"))

@@ -234,7 +234,7 @@ def test_copy_takes_the_whole_of_code_that_is_cut(qtbot: QtBot, view: ChatView) 
     code = "\n".join(f"line {n}" for n in range(500))
     view.chat_viewport.model.reset([AssistantRow(row_key("a"), f"```py\n{code}\n```")])
     view.chat_viewport.show_row(0)
-    assert view.chat_viewport.item(0).copy_text("0:copy") == code
+    assert view.chat_viewport.item(0).copy_text(0) == code
     hots = [hot for hot in view.chat_viewport.item(0).hit_areas if hot.name.endswith("copy")]
     assert len(hots) == 1
 
@@ -277,6 +277,6 @@ def test_tab_goes_to_every_copy_button_of_a_long_answer(qtbot: QtBot, view: Chat
     QTest.keyClick(view, Qt.Key.Key_Tab)
     while _widget(view, "a").has_keyboard():
         widget = _widget(view, "a")
-        copied.append(view.chat_viewport.item(1).copy_text(widget.focused_area))
+        copied.append(view.chat_viewport.item(1).copy_text(int(widget.focused_area.removesuffix(":copy"))))
         QTest.keyClick(widget, Qt.Key.Key_Tab)
     assert copied == [f"x = {n}" for n in range(6)]

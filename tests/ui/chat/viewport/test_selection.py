@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.chat.actions import ControlTurn
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import DividerRow, NoticeRow
 from helix_desktop.ui.chat.viewport.view import ChatView
@@ -16,7 +17,12 @@ from helix_desktop.ui.design.style.theme import LIGHT
 from tests.support.window.chat_geometry import row_key, row_widget, text_point
 
 NOTICE = NoticeRow(
-    row_key("n"), "error", "The provider refused.", "The key has expired.", "Set another key.", ("retry",)
+    row_key("n"),
+    "error",
+    "The provider refused.",
+    "The key has expired.",
+    "Set another key.",
+    (ControlTurn("retry"),),
 )
 
 
@@ -64,9 +70,7 @@ def test_the_selection_stands_in_the_text_it_was_made_in(
 
 def test_every_text_of_an_opened_attempt_can_be_selected(view: ChatView) -> None:
     details = ("I was saying", "It broke.", "The line was cut.")
-    view.chat_viewport.model.reset(
-        [DividerRow(row_key("n"), "attempt", "Attempt 1 failed", 9, details=details)]
-    )
+    view.chat_viewport.model.reset([DividerRow(row_key("n"), "attempt", "Attempt 1 failed", details=details)])
     view.chat_viewport.item_cache.toggle(row_key("n"), "details")
     view.chat_viewport.refresh()
     drag(view, "broke", "The line")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import count
+from typing import get_args
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
@@ -13,7 +14,15 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
-from helix_desktop.ui.chat.row_key import RowKey
+from helix_desktop.ui.chat.actions import (
+    Answer,
+    ControlTurn,
+    Decide,
+    OpenCacheEntry,
+    SessionAction,
+    ShowInTimeline,
+    Undo,
+)
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -246,9 +255,9 @@ def test_tool_card_opens_with_a_click_and_with_keys(qtbot: QtBot, view: ChatView
     _click(qtbot, view, "t", "open:card")
     words = [text.text() for text in _widget(view, "t").item.texts]  # type: ignore[union-attr]  # it is shown
     assert words[-2:] == ["head line", "tail line"]
-    with qtbot.waitSignal(view.open_in_cache) as asked:
+    with qtbot.waitSignal(view.action_triggered) as asked:
         _click(qtbot, view, "t", "cache:open")
-    assert asked.args == [DIGEST]
+    assert asked.args == [OpenCacheEntry(DIGEST)]
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "t")
@@ -265,8 +274,8 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [ApprovalRow(row_key("p"), "call", "bash", "Run it", "rm -rf \u202ex", ("bash: rm *",))]
     )
-    decided: list[tuple[str, str, int]] = []
-    view.approval_decided.connect(lambda *answer: decided.append(answer))
+    decided: list[SessionAction] = []
+    view.action_triggered.connect(decided.append)
     view.setFocus()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     widget = _widget(view, "p")
@@ -274,10 +283,10 @@ def test_enter_never_decides_an_approval(qtbot: QtBot, view: ChatView) -> None:
         QTest.keyClick(widget, Qt.Key.Key_Return)
         QTest.keyClick(widget, Qt.Key.Key_Tab)
     assert decided == []
-    answers = ("once", "session", "always", "deny", "words", "never")
+    answers = get_args(Answer)
     for name in answers:
         _click(qtbot, view, "p", f"decide:{name}")
-    assert decided == [("call", name, 0) for name in answers]
+    assert decided == [Decide("call", name) for name in answers]
     words = "\n".join(text.text() for text in widget.item.texts)  # type: ignore[union-attr]  # it is shown
     assert "\\u202e" in words
     assert "bash: rm *" in words
@@ -289,8 +298,8 @@ def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtB
         row_key("p"), "call", "run_command", "Run it", "git log -3", offers, "command", is_sandboxed=True
     )
     view.chat_viewport.model.reset([row])
-    decided: list[tuple[str, str, int]] = []
-    view.approval_decided.connect(lambda *answer: decided.append(answer))
+    decided: list[SessionAction] = []
+    view.action_triggered.connect(decided.append)
     _click(qtbot, view, "p", "offer:1")
     _click(qtbot, view, "p", "decide:always")
     view.setFocus()
@@ -302,21 +311,21 @@ def test_the_rule_that_an_answer_saves_is_chosen_by_mouse_or_keyboard(qtbot: QtB
         QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Tab)
     assert _widget(view, "p").focused_area == "decide:always"
     QTest.keyClick(_widget(view, "p"), Qt.Key.Key_Space)
-    assert decided == [("call", "always", 1), ("call", "always", 0)]
+    assert decided == [Decide("call", "always", 1), Decide("call", "always", 0)]
 
 
-def test_actions_name_their_row(qtbot: QtBot, view: ChatView) -> None:
+def test_actions_say_what_they_are_about(qtbot: QtBot, view: ChatView) -> None:
     view.chat_viewport.model.reset(
         [
-            DividerRow(row_key("d"), "handover", "12-148 handed over", actions=("view", "undo")),
-            NoticeRow(row_key("n"), "error", "It broke.", "Why", "Do this", ("retry",)),
+            DividerRow(row_key("d"), "handover", "12-148 handed over", actions=(ShowInTimeline(1), Undo(1))),
+            NoticeRow(row_key("n"), "error", "It broke.", "Why", "Do this", (ControlTurn("retry"),)),
         ]
     )
-    done: list[tuple[RowKey, str]] = []
-    view.action_triggered.connect(lambda key, action: done.append((key, action)))
+    done: list[SessionAction] = []
+    view.action_triggered.connect(done.append)
     _click(qtbot, view, "d", "action:undo")
     _click(qtbot, view, "n", "action:retry")
-    assert done == [(row_key("d"), "undo"), (row_key("n"), "retry")]
+    assert done == [Undo(1), ControlTurn("retry")]
 
 
 def test_copy_button_takes_the_code_as_it_was_written(qtbot: QtBot, view: ChatView) -> None:

@@ -33,6 +33,7 @@ from helix_desktop.domain.events.summary import (
 from helix_desktop.domain.messages import ToolSpec
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.ui.cache.source import content_states
+from helix_desktop.ui.chat.actions import ShowInChat
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.row_types import (
@@ -60,6 +61,7 @@ from helix_desktop.ui.timeline.sparkline import DROP_KINDS
 from helix_desktop.ui.timeline.usage_points import usage_points
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs
+from tests.support.window.chat_geometry import action_names
 
 
 @given(histories())
@@ -181,17 +183,18 @@ def test_the_cache_browser_says_of_each_content_what_shows_most_of_it(simulator:
 @given(histories() | histories_with_rewrites())
 def test_dividers_offer_exactly_what_can_be_done(simulator: SessionSimulator) -> None:
     known = simulator.transcript
-    dividers = {row.event_seq: row for row in rows_from_log(simulator.log)[1] if isinstance(row, DividerRow)}
+    dividers = {row.key.seq: row for row in rows_from_log(simulator.log)[1] if isinstance(row, DividerRow)}
     for seq in known.rewrites.by_seq:
         row = dividers[seq]
         assert row.is_undone == (not known.rewrites.is_active(seq))
-        assert ("undo" in row.actions) == known.can_undo(seq)
-        assert ("redo" in row.actions) == known.can_redo(seq)
+        assert ("undo" in action_names(row)) == known.can_undo(seq)
+        assert ("redo" in action_names(row)) == known.can_redo(seq)
     for one in simulator.log:
         if isinstance(one.event, ObservationsMade | Pinned | Unpinned):
             assert dividers[one.seq].is_quiet
-            assert not {"undo", "redo"} & set(dividers[one.seq].actions)
-            assert dividers[one.seq].about_seq == getattr(one.event, "target", 0)
+            assert not {"undo", "redo"} & set(action_names(dividers[one.seq]))
+            target = getattr(one.event, "target", 0)
+            assert (ShowInChat(target) in dividers[one.seq].actions) == bool(target)
 
 
 def test_what_the_person_chose_stands_on_the_card() -> None:

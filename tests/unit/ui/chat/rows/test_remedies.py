@@ -22,6 +22,7 @@ from helix_desktop.ui.chat.rows.row_types import NoticeRow
 from helix_desktop.ui.design.action_labels import action_label, supported_remedies
 from helix_desktop.ui.design.window_state import error_banner
 from tests.support.histories import SessionSimulator
+from tests.support.window.chat_geometry import action_names
 
 KINDS = [one for one in vars(errors).values() if isinstance(one, type) and issubclass(one, HelixError)]
 
@@ -56,7 +57,7 @@ def test_the_buttons_of_an_error(error: HelixError, labels: list[str]) -> None:
     simulator.record(TurnEnded("failed", error.what, remedies=(*error.remedies, "of a later version")))
     notice = rows_from_log(simulator.log)[1][-1]
     assert isinstance(notice, NoticeRow)
-    assert [action_label(one) for one in notice.actions] == [*labels, "Retry"]
+    assert [action_label(name) for name in action_names(notice)] == [*labels, "Retry"]
 
 
 def test_what_a_later_version_knows_has_no_button() -> None:

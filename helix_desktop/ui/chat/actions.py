@@ -1,0 +1,191 @@
+"""What clicks in the conversation do: one value for each action, with all that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from helix_desktop.domain.error_remedies import Remedy
+from helix_desktop.domain.events.rewrite import Form
+from helix_desktop.ui.chat.row_key import RowKey
+
+Fold: TypeAlias = Literal["card", "detail", "details", "more", "thoughts"]
+Answer: TypeAlias = Literal["once", "session", "always", "deny", "words", "never"]
+
+
+@dataclass(frozen=True, slots=True)
+class ToggleFold:
+    """Open or close a part of the row."""
+
+    fold: Fold
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseOffer:
+    """Choose which of the offered rules an answer saves, by its place in the list."""
+
+    offer: int
+
+
+@dataclass(frozen=True, slots=True)
+class OpenMenu:
+    """Open the menu of a call."""
+
+
+@dataclass(frozen=True, slots=True)
+class CopyCode:
+    """Copy the code of a text of the row, by the number of the text."""
+
+    text_number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decide:
+    """Answer whether a call may run; `offer` is the rule that a lasting answer saves."""
+
+    call_id: str
+    answer: Answer
+    offer: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOriginal:
+    """Show in a card what the cache holds of its output: its first and last lines, or all of it."""
+
+    key: RowKey
+    digest: str
+    in_full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """Keep an output in the window, by its event."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Unpin:
+    """Take the pin off an output, by its event."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChooseForm:
+    """Show the agent an output in another form; `instructions` are those of its last extract."""
+
+    seq: int
+    form: Form
+    instructions: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Recall:
+    """Let a content go along with the next message."""
+
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenCacheEntry:
+    """Show a content in the cache browser."""
+
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
+class StopCall:
+    """End a running call alone."""
+
+    call_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenSubagent:
+    """Show the session of a subagent."""
+
+    session_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ShowInChat:
+    """Show the row of an event."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShowInTimeline:
+    """Show the card of a rewrite in the timeline."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class ShowRewriteOf:
+    """Show in the timeline what became of an output, by its event."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """Undo a rewrite of the window."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Redo:
+    """Let an undone rewrite hold again."""
+
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class RetrySummary:
+    """Write a summary again that failed."""
+
+    kind: Literal["handover", "observations"]
+
+
+@dataclass(frozen=True, slots=True)
+class ControlTurn:
+    """Continue, retry or stop a turn, or make an announced retry now."""
+
+    how: Literal["continue", "retry", "stop", "try_now"]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyRemedy:
+    """Do what helps against an error."""
+
+    remedy: Remedy
+
+
+ButtonAction: TypeAlias = ShowInChat | ShowInTimeline | Undo | Redo | RetrySummary | ControlTurn | ApplyRemedy
+"""What the buttons of dividers and notices do."""
+MenuAction: TypeAlias = Pin | Unpin | ChooseForm | Recall | OpenCacheEntry | OpenSubagent | ShowRewriteOf
+"""What the menu of a call does."""
+SessionAction: TypeAlias = ButtonAction | MenuAction | Decide | ReadOriginal | StopCall
+"""What the session does, not the view."""
+RowAction: TypeAlias = SessionAction | ToggleFold | ChooseOffer | OpenMenu | CopyCode
+
+
+_NAMES: dict[type[ButtonAction], str] = {
+    ShowInChat: "show",
+    ShowInTimeline: "view",
+    Undo: "undo",
+    Redo: "redo",
+}
+
+
+def button_name(action: ButtonAction) -> str:
+    """Return the name of a button, which its label is made from."""
+    match action:
+        case RetrySummary(kind=kind):
+            return "compact_again" if kind == "handover" else "observe_again"
+        case ControlTurn(how=name) | ApplyRemedy(remedy=name):
+            return name
+    return _NAMES[type(action)]
