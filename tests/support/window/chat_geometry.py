@@ -19,9 +19,7 @@ def row_key(name: str) -> RowKey:
 
 def row_widget(view: ChatView, key: str) -> RowWidget:
     """The widget that shows a row of `row_key` now."""
-    deck = view.chat_viewport.widget_pool
-    assert deck is not None
-    return deck.visible[row_key(key)]
+    return view.chat_viewport.widget_pool.visible[row_key(key)]
 
 
 def hit_area_point(view: ChatView, key: str, area_name: str) -> QPoint:

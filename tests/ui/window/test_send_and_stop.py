@@ -321,5 +321,5 @@ def _last_words(rig: WindowRig) -> str:
     """What the view has drawn for the last row."""
     board = rig.chat.view.chat_viewport
     shapes = rig.chat.model.raw_rows()
-    drawn = board.widget_pool.visible.get(shapes[-1].key) if board.widget_pool and shapes else None
+    drawn = board.widget_pool.visible.get(shapes[-1].key) if shapes else None
     return drawn.text() if drawn is not None else ""

@@ -11,12 +11,11 @@ from PySide6.QtWidgets import QScrollBar, QWidget
 from helix_desktop.ui.chat.items.item import RowItem
 from helix_desktop.ui.chat.items.painting import HitArea
 from helix_desktop.ui.chat.rows.model import ChatModel
-from helix_desktop.ui.chat.style import ChatStyle
+from helix_desktop.ui.chat.style import MAX_COLUMN_WIDTH, MIN_MARGIN, ChatStyle
 from helix_desktop.ui.chat.viewport.accessibility import RowArea
-from helix_desktop.ui.chat.viewport.column import TextColumn
 from helix_desktop.ui.chat.viewport.incremental_builder import IncrementalBuilder, ViewportState
 from helix_desktop.ui.chat.viewport.item_cache import HEIGHT_ESTIMATES, ItemCache
-from helix_desktop.ui.chat.viewport.row_widget import RowHost, RowWidget, RowWidgetPool
+from helix_desktop.ui.chat.viewport.row_widget import RowWidget, RowWidgetPool
 from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow, ScrollLayout
 
 _BOTTOM_PADDING = 18.0  # room below the last row, pixels
@@ -32,6 +31,31 @@ class HitResult(NamedTuple):
     item: RowItem
     x: float
     y: float
+
+
+class TextColumn:
+    """At most 760 px wide (at zoom 1), centered; all measures in pixels of the viewport."""
+
+    def __init__(self, viewport: QWidget, item_cache: ItemCache) -> None:
+        self._viewport = viewport
+        self._item_cache = item_cache
+
+    @property
+    def width(self) -> float:
+        """Width of a row."""
+        margin = MIN_MARGIN if self._viewport.width() > MAX_COLUMN_WIDTH else MIN_MARGIN / 2
+        widest = self._item_cache.style.px(MAX_COLUMN_WIDTH)
+        return max(120.0, min(widest, self._viewport.width() - 2 * margin))
+
+    @property
+    def left(self) -> float:
+        """Left edge of the rows."""
+        return float(round((self._viewport.width() - self.width) / 2))
+
+    @property
+    def height(self) -> int:
+        """Height of what is in sight."""
+        return self._viewport.height()
 
 
 class ChatViewport(QObject):
@@ -52,18 +76,13 @@ class ChatViewport(QObject):
         self.unseen_count = 0
         self.animation_tick = 0
         self.slice_s = _SLICE_S
-        self.widget_pool: RowWidgetPool | None = None
+        self.widget_pool = RowWidgetPool(viewport)
         self.column = TextColumn(viewport, item_cache)
         self._builder = IncrementalBuilder(self, self.scroll_layout, self._viewport_state, self._layout)
         self._viewport = viewport
         self._bar = bar
         self._syncing = False
         self._synced_value = 0
-
-    def attach(self, host: RowHost, focus_fallback: QWidget) -> None:
-        """Begin to show the model."""
-        self.widget_pool = RowWidgetPool(self._viewport, host, focus_fallback.setFocus)
-        self.reset()
 
     @property
     def style(self) -> ChatStyle:
@@ -84,8 +103,7 @@ class ChatViewport(QObject):
 
     def repaint(self) -> None:
         """Paint all visible rows again."""
-        if self.widget_pool is not None:
-            self.widget_pool.update()
+        self.widget_pool.update()
 
     def refresh(self) -> None:
         """Lay out again; stays at the end when it follows, else keeps the first visible row still."""
@@ -202,8 +220,7 @@ class ChatViewport(QObject):
             (row, self.item_cache.get(row.row_index), self.item_cache.gap(row.row_index))
             for row in self.scroll_layout.placed
         ]
-        if self.widget_pool is not None:
-            self.widget_pool.place(rows, self.column.left)
+        self.widget_pool.place(rows, self.column.left)
         self._sync_bar()
         self.layout_changed.emit()
 
@@ -230,8 +247,7 @@ class Spinner(QObject):
         chat_viewport.layout_changed.connect(self._update_timer)
 
     def _busy(self) -> list[RowWidget]:
-        pool = self._chat_viewport.widget_pool
-        visible = pool.visible.values() if pool is not None else ()
+        visible = self._chat_viewport.widget_pool.visible.values()
         return [widget for widget in visible if widget.item is not None and widget.item.is_busy]
 
     def _update_timer(self) -> None:

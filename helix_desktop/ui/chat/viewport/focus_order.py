@@ -22,8 +22,7 @@ class FocusOrder(QObject):
 
     def step(self, forward: bool) -> bool:
         """Go to the next place, or the one before; False when there is none within reach."""
-        pool = self._chat_viewport.widget_pool
-        widget = pool.focused_widget() if pool is not None else None
+        widget = self._chat_viewport.widget_pool.focused_widget()
         if widget is None or widget.item is None:
             return forward and self.enter(forward=True)
         self._build_next(widget.item, widget.focused_area, forward)
@@ -85,5 +84,4 @@ class FocusOrder(QObject):
         return widget is not None
 
     def _widget(self, index: int) -> RowWidget | None:
-        pool = self._chat_viewport.widget_pool
-        return pool.visible.get(self._chat_viewport.model.raw_row(index).key) if pool is not None else None
+        return self._chat_viewport.widget_pool.visible.get(self._chat_viewport.model.raw_row(index).key)

@@ -16,14 +16,13 @@ from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
 from helix_desktop.ui.chat.viewport.finder import ChatFinder
 from helix_desktop.ui.chat.viewport.focus_order import FocusOrder
 from helix_desktop.ui.chat.viewport.mouse import AreaId, MouseHandler
-from helix_desktop.ui.chat.viewport.row_widget import RowWidget
 from helix_desktop.ui.chat.viewport.selection import Selection
 
 _COPIED_MS = 1_600
 
 
 class RowInteractions(QObject):
-    """The host of the rows' widgets."""
+    """Does what the rows' widgets ask for, and says how they look."""
 
     action_triggered = Signal(object)
     """What the session is to do, a `SessionAction`."""
@@ -51,9 +50,13 @@ class RowInteractions(QObject):
         self._copied_timer.setSingleShot(True)
         self._copied_timer.setInterval(_COPIED_MS)
         self._copied_timer.timeout.connect(self._clear_copied)
-        mouse.clicked.connect(self.activate)
+        pool = chat_viewport.widget_pool
+        pool.paint_state = self._paint_state
+        pool.focus_stepped.connect(self._step_focus)
+        for clicked in (mouse.clicked, pool.activated):
+            clicked.connect(self._activate)
 
-    def paint_state(self, index: int, item: RowItem, widget: RowWidget) -> PaintState:
+    def _paint_state(self, index: int, item: RowItem) -> PaintState:
         """Return how a row looks at this moment."""
         key = item.row.key
         paint = PaintState(QRectF(), tick=self._chat_viewport.animation_tick)
@@ -63,7 +66,7 @@ class RowInteractions(QObject):
         paint.marks = self._marks(index, item)
         return paint
 
-    def activate(self, index: int, area: HitArea) -> None:
+    def _activate(self, index: int, area: HitArea) -> None:
         """Do what a place of a row does."""
         key = self._chat_viewport.model.raw_row(index).key
         match area.action:
@@ -95,11 +98,10 @@ class RowInteractions(QObject):
         self._mouse.last_index = -1
         self._chat_viewport.reset()
 
-    def step_focus(self, forward: bool) -> bool:
+    def _step_focus(self, forward: bool) -> None:
         """Move the keyboard to the next place; leaves the conversation after the last one."""
         if not self.focus.step(forward):
             self.focus_leave_requested.emit(forward)
-        return True
 
     def _copy_code(self, index: int, number: int, area: HitArea) -> None:
         item = self._chat_viewport.item(index)

@@ -79,7 +79,6 @@ class ModelUpdates(QObject):
         )
 
     def _repaint(self, key: RowKey) -> None:
-        pool = self._chat_viewport.widget_pool
-        widget = pool.visible.get(key) if pool is not None else None
+        widget = self._chat_viewport.widget_pool.visible.get(key)
         if widget is not None:
             widget.update()

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
-from PySide6.QtCore import QRect, Qt, QTimer
+from PySide6.QtCore import QObject, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QFocusEvent, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QAccessibleWidget, QWidget
 
 from helix_desktop.ui.chat.items.item import RowItem
-from helix_desktop.ui.chat.items.painting import HitArea, PaintState
+from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import accessible_name
 from helix_desktop.ui.chat.viewport.accessibility import RowArea, RowButton, RowText
@@ -19,25 +18,12 @@ from helix_desktop.ui.chat.viewport.scroll_layout import PlacedRow
 _BLEED = 6  # pixels on each side of a row, for rings and pills that reach over the column's edge
 
 
-class RowHost(Protocol):
-    """What a row's widget asks of the view."""
-
-    def paint_state(self, index: int, item: RowItem, widget: RowWidget) -> PaintState:
-        """Return how a row looks at this moment."""
-
-    def activate(self, index: int, area: HitArea) -> None:
-        """Do what a place of a row does."""
-
-    def step_focus(self, forward: bool) -> bool:
-        """Move the keyboard to the next place; False when there is none."""
-
-
 class RowWidget(QWidget):
     """Paints one item; the view gives it another one when its row scrolls away."""
 
-    def __init__(self, parent: QWidget, host: RowHost) -> None:
+    def __init__(self, parent: QWidget, pool: RowWidgetPool) -> None:
         super().__init__(parent)
-        self._host = host
+        self._pool = pool
         self.index = -1
         self.item: RowItem | None = None
         self.focused_area = ""
@@ -131,7 +117,7 @@ class RowWidget(QWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(_BLEED, 0)
-        paint = self._host.paint_state(self.index, self.item, self)
+        paint = self._pool.paint_state(self.index, self.item)
         paint.clip = event.rect().translated(-_BLEED, 0).toRectF()
         paint.focused = self.focused_area if self.has_keyboard() else ""
         self.item.paint(painter, paint)
@@ -142,7 +128,7 @@ class RowWidget(QWidget):
         area = self.item.hit_area(self.focused_area) if self.item is not None else None
         enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
         if area is not None and (event.key() == Qt.Key.Key_Space or (enter and area.accepts_enter)):
-            self._host.activate(self.index, area)
+            self._pool.activated.emit(self.index, area)
         elif not enter:
             event.ignore()
 
@@ -150,11 +136,12 @@ class RowWidget(QWidget):
         """Do what the place of a name does."""
         area = self.item.hit_area(name) if self.item is not None else None
         if area is not None:
-            self._host.activate(self.index, area)
+            self._pool.activated.emit(self.index, area)
 
     def focusNextPrevChild(self, forward: bool) -> bool:
         """Tab goes through the places of all rows."""
-        return self._host.step_focus(forward)
+        self._pool.focus_stepped.emit(forward)
+        return True
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Show the ring."""
@@ -165,13 +152,21 @@ class RowWidget(QWidget):
         self.update()
 
 
-class RowWidgetPool:
+class RowWidgetPool(QObject):
     """The widgets of the visible rows; a widget out of sight is used again."""
 
-    def __init__(self, viewport: RowArea, host: RowHost, on_focus_lost: Callable[[], None]) -> None:
+    activated = Signal(int, object)
+    """Index of a row, and the place in it that is to do what it does."""
+    focus_stepped = Signal(bool)
+    """The keyboard is to go to the next place, or, when False, to the one before."""
+    focus_lost = Signal()
+    """The row that had the keyboard is out of sight."""
+
+    def __init__(self, viewport: RowArea) -> None:
+        super().__init__(viewport)
         self._viewport = viewport
-        self._host = host
-        self._on_focus_lost = on_focus_lost
+        self.paint_state: Callable[[int, RowItem], PaintState] = lambda *_: PaintState(QRectF())
+        """How the row of an index looks at this moment."""
         self._free: list[RowWidget] = []
         self.visible: dict[RowKey, RowWidget] = {}
         viewport.rows = lambda: sorted(self.visible.values(), key=lambda widget: widget.index)
@@ -189,7 +184,7 @@ class RowWidgetPool:
         for placed, item, gap in rows:
             widget = self.visible.get(item.row.key)
             if widget is None:
-                widget = self._free.pop() if self._free else RowWidget(self._viewport, self._host)
+                widget = self._free.pop() if self._free else RowWidget(self._viewport, self)
                 self.visible[item.row.key] = widget
             widget.bind(placed.row_index, item)
             widget.place(x, placed.y + gap, item)
@@ -208,6 +203,6 @@ class RowWidgetPool:
     def _recycle(self, key: RowKey) -> None:
         widget = self.visible.pop(key)
         if widget.has_keyboard():
-            self._on_focus_lost()
+            self.focus_lost.emit()
         widget.release()
         self._free.append(widget)

@@ -89,7 +89,7 @@ class ChatView(QAbstractScrollArea):
         self._zoom = 1.0
         self._connect()
         self.set_theme(theme)
-        self.chat_viewport.attach(self._interactions, self)
+        self.chat_viewport.reset()
 
     def set_theme(self, theme: Theme, zoom: float | None = None) -> None:
         """Show everything in another theme, or at another zoom (1.0 is 15 px text), at the same place."""
@@ -99,9 +99,8 @@ class ChatView(QAbstractScrollArea):
         self._new_rows_button.set_style(style)
         self._ring.tint(theme)
         self.setStyleSheet(_style(theme))
-        if self.chat_viewport.widget_pool is not None:
-            self.chat_viewport.refresh()
-            self.chat_viewport.repaint()
+        self.chat_viewport.refresh()
+        self.chat_viewport.repaint()
 
     def tint(self, theme: Theme) -> None:
         """The same as set_theme, as the window tells all its panes."""
@@ -263,6 +262,7 @@ class ChatView(QAbstractScrollArea):
         interactions.menu_requested.connect(self._tool_menu.open)
         self._tool_menu.action_triggered.connect(self.action_triggered)
         interactions.focus_leave_requested.connect(self._leave_conversation)
+        viewport.widget_pool.focus_lost.connect(self.setFocus)
         self.finder.finished.connect(self.find_finished)
         self.finder.finished.connect(viewport.repaint)
         self.highlighter.highlighted.connect(viewport.repaint)

@@ -58,7 +58,6 @@ def sheet(view: ChatView) -> RowItem:
 
 def widget(view: ChatView) -> RowWidget:
     """The card's widget."""
-    assert view.chat_viewport.widget_pool is not None
     return view.chat_viewport.widget_pool.visible[row_key("t")]
 
 
@@ -259,7 +258,6 @@ def test_quiet_dividers_stand_back_in_both_themes(view: ChatView) -> None:
     for theme in (LIGHT, DARK):
         view.set_theme(theme)
         picture = view.viewport().grab().toImage()
-        assert view.chat_viewport.widget_pool is not None
         grounds = []
         for key in (row_key("e1"), row_key("e2")):
             row = view.chat_viewport.widget_pool.visible[key]

@@ -113,7 +113,6 @@ def test_rows_are_a_list_with_text_and_buttons(qtbot: QtBot, view: ChatView) -> 
     button.actionInterface().doAction(QAccessibleActionInterface.pressAction())
     qtbot.waitUntil(lambda: view.chat_viewport.item_cache.is_open(row_key("t"), "card"))
     view.chat_viewport.model.reset([AssistantRow(row_key("b"), "Other words.", model="Opus")])
-    assert view.chat_viewport.widget_pool is not None
     assert [one.object() for one in _children(area)] == [view.chat_viewport.widget_pool.visible[row_key("b")]]
     view.announce("Reply finished")
 

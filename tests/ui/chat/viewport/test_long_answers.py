@@ -127,9 +127,7 @@ def _built(view: ChatView, index: int = 0) -> int:
 
 
 def _widget(view: ChatView, key: str) -> RowWidget:
-    deck = view.chat_viewport.widget_pool
-    assert deck is not None
-    return deck.visible[row_key(key)]
+    return view.chat_viewport.widget_pool.visible[row_key(key)]
 
 
 def test_only_what_is_near_is_built(qtbot: QtBot, view: ChatView) -> None:

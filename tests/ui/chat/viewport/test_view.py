@@ -98,7 +98,6 @@ def test_opens_at_the_end_and_keeps_few_widgets_alive(view: ChatView) -> None:
     for _ in range(300):
         view.chat_viewport.scroll_by(-500)
     deck = view.chat_viewport.widget_pool
-    assert deck is not None
     assert deck.widget_count < 40
     assert len(view.chat_viewport.item_cache) <= 96
 
@@ -117,9 +116,7 @@ def test_scrolling_up_stops_following_and_the_pill_counts_new_rows(qtbot: QtBot,
     QTest.mouseClick(view._new_rows_button, Qt.MouseButton.LeftButton)
     assert view.is_following
     assert not view._new_rows_button.isVisible()
-    assert row_key("new2") in (
-        view.chat_viewport.widget_pool.visible if view.chat_viewport.widget_pool else {}
-    )
+    assert row_key("new2") in (view.chat_viewport.widget_pool.visible)
 
 
 def test_scroll_bar_up_stops_following_and_its_end_starts_it(view: ChatView) -> None:
@@ -444,7 +441,6 @@ def test_rows_come_change_and_go(view: ChatView) -> None:
     model.replace(row_key("t"), ToolRow(row_key("t"), "c", "bash", "ls", "ok", "out"))
     assert _widget(view, "t").accessibleName().endswith("done")
     model.remove(row_key("t"))
-    assert view.chat_viewport.widget_pool is not None
     assert set(view.chat_viewport.widget_pool.visible) == {row_key("u")}
     QGuiApplication.sendEvent(view.viewport(), QEvent(QEvent.Type.Leave))
     with pytest.raises(ValueError, match="taken"):
