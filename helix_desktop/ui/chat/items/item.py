@@ -11,7 +11,6 @@ from PySide6.QtCore import QPointF
 from PySide6.QtGui import QPainter
 
 from helix_desktop.ui.chat.actions import Fold, RowAction
-from helix_desktop.ui.chat.items.lazy_layout import LazyLayout
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, paint_focus_ring
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_layout
@@ -42,7 +41,7 @@ class ItemTools:
     highlighter: Highlighter
 
 
-class RowItem(LazyLayout, ABC):
+class RowItem(ABC):
     """One row as the view shows it; sizes and places in pixels, the origin at its top left corner."""
 
     def __init__(self, row: Row, context: ItemContext, tools: ItemTools) -> None:
@@ -153,6 +152,29 @@ class RowItem(LazyLayout, ABC):
     def copy_text(self, number: int) -> str | None:
         """Return the source of a text that is code, by its number; None when it is none."""
         return None
+
+    def build(self, top: float, bottom: float, deadline: float, *, upwards: bool = False) -> bool:
+        """Build what lies between two heights, until a time of time.perf_counter; True when all is built.
+
+        An item is whole from the start unless it says otherwise; what is not built has an estimated height.
+        """
+        return True
+
+    def build_hit_area(self, top: float, bottom: float, *, forward: bool) -> None:
+        """Build the first place to click that lies between two heights, if it is not built yet."""
+        return
+
+    def read_ahead(self, deadline: float) -> bool:
+        """Prepare, until a time, what will be built later; True when nothing is left."""
+        return True
+
+    def scroll_anchor(self, top: float, bottom: float, *, at_end: bool) -> int:
+        """Return what must not move in sight while the part between two heights is built."""
+        return 0
+
+    def anchor_top(self, anchor: int) -> float:
+        """Return the position, in pixels, of the anchor that `scroll_anchor` returned."""
+        return 0.0
 
     @abstractmethod
     def _arrange(self, width: float) -> float:

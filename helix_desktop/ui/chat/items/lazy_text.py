@@ -11,11 +11,20 @@ from PySide6.QtGui import QPainter
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.lazy_stack import LazyStack
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState
-from helix_desktop.ui.chat.items.section_blocks import TEXTS_PER_SECTION, SectionBlocks
+from helix_desktop.ui.chat.items.text_and_code_blocks import (
+    CodeBlock,
+    CodeSplit,
+    MessageBlock,
+    code_label,
+    make_block,
+)
 from helix_desktop.ui.chat.markdown.parser import Block, Code
 from helix_desktop.ui.chat.markdown.plain_text import BlockText, text_of_block, text_of_layout
-from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
+from helix_desktop.ui.chat.markdown.sections import LazyMarkdown, Section
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
+from helix_desktop.ui.design.highlight import SharedLexer
+
+TEXTS_PER_SECTION = 1 << 20  # numbers of texts that each section has for itself
 
 
 class LazyText:
@@ -31,7 +40,11 @@ class LazyText:
         )
         self.stack = LazyStack(markdown, tools.style, stacked)
         self._sections = self.stack.sections
-        self._section_blocks = SectionBlocks(markdown, tools, stacked)
+        self._tools = tools
+        self._wrapped_fences = {
+            section.fence for section in stacked if section.joiner == "" and section.kind == "code"
+        }
+        self._lexers: dict[tuple[int, int], SharedLexer] = {}  # cut code is colored as one
         self._next_unread = 0  # all sections before this one are read
 
     def __len__(self) -> int:
@@ -154,8 +167,31 @@ class LazyText:
         """Build a section and lay it out for the current width; the sections below it do not move yet."""
         blocks = self._markdown.blocks(index)
         if not self._sections[index].built:
-            self.stack.set_blocks(index, self._section_blocks.make(index))
+            parts = [self._make_block(index, number, block) for number, block in enumerate(blocks)]
+            self.stack.set_blocks(index, parts)
         self.stack.layout_section(index, blocks, self._block_before(index) if blocks else None)
+
+    def _make_block(self, index: int, number: int, block: Block) -> MessageBlock:
+        """Return the part of a block, numbered by section, not laid out."""
+        section, tools = self._sections[index].section, self._tools
+        if isinstance(block, Code) and (section.continues_above or section.continues_below):
+            split = self._code_split(section, block)
+            part: MessageBlock = CodeBlock(tools.writer, tools.style, block, tools.highlighter, split)
+        else:
+            part = make_block(block, tools.writer, tools.style, tools.highlighter)
+        part.text.number = index * TEXTS_PER_SECTION + number
+        part.text.joiner = section.joiner if not number else None
+        return part
+
+    def _code_split(self, section: Section, code: Code) -> CodeSplit:
+        lexer = None
+        if section.fence not in self._wrapped_fences:
+            lexer = self._lexers.get(section.fence)
+            if lexer is None:
+                start, end = section.fence
+                lexer = SharedLexer(self._markdown.text[start:end], code_label(code.info)[1])
+                self._lexers[section.fence] = lexer
+        return CodeSplit(section.continues_above, section.continues_below, lexer, section.line)
 
     def _block_before(self, index: int) -> Block | None:
         for above in range(index - 1, -1, -1):

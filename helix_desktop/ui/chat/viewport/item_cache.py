@@ -6,11 +6,12 @@ from collections import OrderedDict
 
 from helix_desktop.ui.chat.actions import Fold
 from helix_desktop.ui.chat.items.approval import ApprovalItem
+from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.dividers_and_notices import DividerItem, NoticeItem
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.messages import AssistantMessageItem, UserMessageItem
 from helix_desktop.ui.chat.items.todo import TodoCard
 from helix_desktop.ui.chat.items.tool_card import ToolCard
+from helix_desktop.ui.chat.items.user_message import UserMessageItem
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
 from helix_desktop.ui.chat.row_key import RowKey

@@ -6,7 +6,7 @@ import time
 
 from PySide6.QtCore import QObject, QTimer
 
-from helix_desktop.ui.chat.items.messages import AssistantMessageItem
+from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport

@@ -15,8 +15,8 @@ from PySide6.QtTest import QTest
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.chat.items.assistant_message import AssistantMessageItem
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools
-from helix_desktop.ui.chat.items.messages import AssistantMessageItem
 from helix_desktop.ui.chat.items.painting import PaintState
 from helix_desktop.ui.chat.markdown.document_writer import DocumentWriter
 from helix_desktop.ui.chat.rows.model import ChatModel

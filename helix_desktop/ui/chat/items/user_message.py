@@ -1,4 +1,4 @@
-"""Message items: the user's in a bubble, the model's as a text with a header."""
+"""A message of the user, in a bubble."""
 
 from __future__ import annotations
 
@@ -8,13 +8,6 @@ from PySide6.QtGui import QPainter
 from helix_desktop.ui.chat.actions import ToggleFold
 from helix_desktop.ui.chat.items.block_stack import BlockStack
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
-from helix_desktop.ui.chat.items.lazy_message import LazyMessageItem
-from helix_desktop.ui.chat.items.message_painting import (
-    HEADER_HEIGHT,
-    paint_caret,
-    paint_header,
-    paint_waiting,
-)
 from helix_desktop.ui.chat.items.painting import (
     CHIP_HEIGHT,
     ChipStyle,
@@ -25,17 +18,13 @@ from helix_desktop.ui.chat.items.painting import (
     paint_chip,
     paint_line,
 )
-from helix_desktop.ui.chat.items.streaming_text import StreamingText
 from helix_desktop.ui.chat.items.text_and_code_blocks import CodeBlock
-from helix_desktop.ui.chat.items.thinking import ThinkingBlock
 from helix_desktop.ui.chat.markdown.parser import parse_user_text
-from helix_desktop.ui.chat.markdown.sections import LazyMarkdown
-from helix_desktop.ui.chat.rows.row_types import AssistantRow, UserRow
+from helix_desktop.ui.chat.rows.row_types import UserRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL
 
 _FOLD_OVER_LINES, _FOLD_OVER_CHARS = 40, 4_000  # a pasted wall of text is folded above
 _FOLDED_LINES, _FOLDED_CHARS = 24, 2_500
-_OPEN_SECTIONS = 2  # at the end of an answer that still grows: what arrives may change them
 
 
 class UserMessageItem(RowItem):
@@ -116,66 +105,3 @@ class UserMessageItem(RowItem):
             rect = QRectF(right - wide, self._bubble.bottom() + 8, wide, chat_style.px(CHIP_HEIGHT))
             paint_chip(painter, chat_style, rect, name, style)
             right -= wide + 6
-
-
-class AssistantMessageItem(LazyMessageItem):
-    """Markdown under a head with the model's name, the thoughts folded above it."""
-
-    def __init__(
-        self, row: AssistantRow, context: ItemContext, tools: ItemTools, markdown: LazyMarkdown | None = None
-    ) -> None:
-        """`markdown` is what a previous item has parsed already, of this text or of another."""
-        if markdown is None or markdown.source != row.text:
-            markdown = LazyMarkdown(row.text)
-        super().__init__(row, context, tools, markdown, _OPEN_SECTIONS if row.streaming else 0)
-        self._row = row
-        self._streaming_text = StreamingText(self._stack, self._lazy_text.references)
-        self._top = 0.0
-        self._thinking = ThinkingBlock(row.reasoning, tools, is_open="thoughts" in context.expanded)
-        self._lead_text = self._thinking.text
-        if row.streaming:
-            self._streaming_text.append(self._lazy_text.remaining_text)
-
-    @property
-    def is_busy(self) -> bool:
-        """Return True if the answer still grows."""
-        return self._row.streaming
-
-    def try_update(self, row: AssistantRow) -> bool:
-        """Show a later state of the same answer by rendering only what is new; False when that cannot be."""
-        before = self._row
-        if not (before.streaming and row.text.startswith(before.text) and row.reasoning == before.reasoning):
-            return False
-        if not row.streaming and (self._streaming_text.has_references or self._lazy_text.has_references):
-            return False
-        kept_count = len(self._stack.blocks)
-        if len(row.text) > len(before.text):
-            kept_count = self._streaming_text.append(row.text[len(before.text) :])
-        self._row = self.row = row
-        if not row.streaming:
-            kept_count = min(kept_count, self._streaming_text.finish())
-        self._relayout(kept_count)
-        return True
-
-    def _place(self, width: float, unchanged: int) -> float:
-        style = self.style
-        begun = bool(self._stack.blocks or len(self._lazy_text))
-        y = style.px(HEADER_HEIGHT + 8) if self.context.shows_header else 0.0
-        y = self._thinking.arrange(y, width, has_answer=begun or not self._row.streaming)
-        self._top = y
-        y = self._place_text(y, width, unchanged)
-        self.hit_areas = [*self._thinking.hit_areas, *self._lazy_text.hit_areas(), *self._stack.hit_areas()]
-        if not begun and self._row.streaming:
-            y += style.px(24)
-        return max(y, style.px(8))
-
-    def _paint(self, painter: QPainter, state: PaintState) -> None:
-        if self.context.shows_header:
-            paint_header(painter, self.style, self._row, self.width)
-        self._thinking.paint(painter, state)
-        self._lazy_text.paint(painter, state)
-        self._stack.paint(painter, state)
-        if self._row.streaming and self._stack.blocks:
-            paint_caret(painter, self.style, self._stack.blocks[-1].text)
-        elif self._row.streaming:
-            paint_waiting(painter, self.style, self._top, state.tick)
