@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -11,10 +10,9 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QStackedWidget, QVBoxLayout, 
 
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.composer import Composer
-from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip
+from helix_desktop.ui.chat.composer.notice_strip import ComposerStrip, TrustStrip
 from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
-from helix_desktop.ui.chat.composer.trust_strip import TrustStrip
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -104,26 +102,16 @@ class ChatFindBar(QFrame):
             super().keyPressEvent(event)
 
 
-@dataclass(frozen=True, slots=True)
-class SuggestedMessage:
-    """A line with a button: its text, the message it is about, and what it does."""
-
-    label: str
-    text: str
-    on_accept: Callable[[], object]
-
-
 class NextMessages(QWidget):
     """Messages that wait for their turn, else one that the user may send."""
 
     suggestion_accepted = Signal(str)
-    """The person wants to send the message that is proposed."""
+    """The user wants to send the message that is proposed."""
 
     def __init__(self) -> None:
         super().__init__()
         self.queue = QueueList()
-        self._lines: tuple[str, ...] = ()
-        self._current: tuple[tuple[str, str], ...] = ()
+        self._suggestion = ""
         self._theme = LIGHT
         inner = QWidget()
         inner.setMaximumWidth(_MAX_WIDTH)
@@ -143,47 +131,44 @@ class NextMessages(QWidget):
     def lines(self) -> tuple[str, ...]:
         """Return what is shown, as words."""
         waiting = (" ".join(message.text.split()) for message in self.queue.waiting)
-        return (*(f"Waiting to be sent: {text}" for text in waiting), *self._lines)
+        suggested = (f"Next in the sample: {self._suggestion}",) if self._suggestion else ()
+        return (*(f"Waiting to be sent: {text}" for text in waiting), *suggested)
 
     def show_waiting(self, waiting: Sequence[QueuedMessage], is_paused: bool) -> None:
         """Show the messages to send when the agent is ready or, if `is_paused`, when the user says so."""
-        self._show([])
+        self._show_line("")
         self.queue.show_waiting(waiting, is_paused)
         self.setVisible(bool(waiting))
 
     def show_suggestion(self, text: str) -> None:
         """Offer a message to be sent with one click; empty offers nothing."""
         self.queue.show_waiting((), is_paused=False)
-        offer = SuggestedMessage("Send this", text, lambda: self.suggestion_accepted.emit(text))
-        self._show([(f"Next in the sample: {text}", offer)] if text else [])
+        self._show_line(text)
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme for lines that come later."""
         self._theme = theme
 
-    def _show(self, lines: Sequence[tuple[str, SuggestedMessage | None]]) -> None:
-        now = tuple((line, offer.label if offer else "") for line, offer in lines)
-        self.setVisible(bool(lines))
-        if now == self._current:
+    def _show_line(self, text: str) -> None:
+        self.setVisible(bool(text))
+        if text == self._suggestion:
             return
-        self._current, self._lines = now, tuple(line for line, _ in lines)
+        self._suggestion = text
         clear_layout(self._suggestion_layout)
-        for line, offer in lines:
-            self._suggestion_layout.addWidget(_line_widget(line, offer))
+        if text:
+            self._suggestion_layout.addWidget(self._line_widget(text))
         retint(self, self._theme)
 
-
-def _line_widget(text: str, suggestion: SuggestedMessage | None) -> QWidget:
-    parts = row(IconLabel("sparkles" if suggestion else "clock", px=14), ElidedLabel(text, "muted"), gap=8)
-    parts.setStretch(1, 1)
-    if suggestion is not None:
-        send = PushButton(suggestion.label, icon_name="corner-down-left", px=13, name="send_suggestion")
-        send.setAccessibleDescription(suggestion.text)
-        send.clicked.connect(suggestion.on_accept)
-        parts.addWidget(send)
-    line = QWidget()
-    line.setLayout(parts)
-    return line
+    def _line_widget(self, text: str) -> QWidget:
+        send = PushButton("Send this", icon_name="corner-down-left", px=13, name="send_suggestion")
+        send.setAccessibleDescription(text)
+        send.clicked.connect(lambda: self.suggestion_accepted.emit(text))
+        caption = ElidedLabel(f"Next in the sample: {text}", "muted")
+        parts = row(IconLabel("sparkles", px=14), caption, send, gap=8)
+        parts.setStretch(1, 1)
+        line = QWidget()
+        line.setLayout(parts)
+        return line
 
 
 class ChatPage(QWidget):

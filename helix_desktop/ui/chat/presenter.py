@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 
+from PySide6.QtCore import QTimer
+
 from helix_desktop.agent.conversation import Conversation
 from helix_desktop.agent.session_updates import (
     ApprovalRequested,
@@ -36,11 +38,11 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolState,
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
-from helix_desktop.ui.chat.rows.running_output_updates import RunningOutputUpdates
 from helix_desktop.ui.design.action_labels import supported_remedies
 
 _RETRY_KEY = RowKey(part="retry")
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread
+_RUNNING_DELAY_MS = 1_000
 
 
 class ChatPresenter:
@@ -60,7 +62,10 @@ class ChatPresenter:
         self._error_count = 0
         self._answer_count = 1
         self._streaming_key = _streaming_row_key(1)
-        self._running_calls = RunningOutputUpdates(lambda: self._conversation, self._show_running_output)
+        self._running_timer = QTimer()  # a call that is over by then needs no clock
+        self._running_timer.setSingleShot(True)
+        self._running_timer.setInterval(_RUNNING_DELAY_MS)
+        self._running_timer.timeout.connect(self._show_running_outputs)
         self._countdown = Countdown()
 
     async def show(self, conversation: Conversation | None) -> None:
@@ -88,9 +93,7 @@ class ChatPresenter:
 
     def show_original(self, key: RowKey, original: OriginalOutput) -> None:
         """Let a tool's card show what the cache holds of its output."""
-        row = self._rows.with_original(key, original)
-        if row is not None:
-            self._put_row(row)
+        self._put_row(self._rows.tools.with_original(key, original))
 
     def _catch_up(self, conversation: Conversation) -> None:
         """Show what is under way and not recorded yet."""
@@ -98,7 +101,7 @@ class ChatPresenter:
         if conversation.is_running:
             for call in conversation.session.transcript.open_calls.values():
                 self._set_tool_state(call.id, "running")
-                self._running_calls.on_output(call.id)
+                self._show_running_output(call.id)
             for moved in conversation.subagents.progress:
                 self._on_subagent_progress(moved)
         for ask in asks:
@@ -122,9 +125,9 @@ class ChatPresenter:
                 self._set_tool_state(call.id, "running")
             case SubagentProgress() as moved:
                 self._on_subagent_progress(moved)
-                self._running_calls.on_started()
+                self._running_timer.start()
             case CallOutput(call_id=call_id):
-                self._running_calls.on_output(call_id)
+                self._show_running_output(call_id)
             case TurnChanged(running=running):
                 self._on_turn_changed(running)
             case ErrorRaised() as trouble:
@@ -206,8 +209,15 @@ class ChatPresenter:
         offers = tuple(rule.text for rule in request.suggested_rules or (request.rule,))
         self._put_row(
             ApprovalRow(
-                *(key, request.call_id, request.tool, request.summary, request.detail, offers),
-                *(request.kind, request.confined, request.asking_rule),
+                key,
+                request.call_id,
+                request.tool,
+                request.summary,
+                request.detail,
+                offers,
+                request.kind,
+                request.confined,
+                request.asking_rule,
                 requester=request.subagent_title,
             )
         )
@@ -216,19 +226,22 @@ class ChatPresenter:
             self._on_approval_requested(request.summary)
 
     def _on_subagent_progress(self, progress: SubagentProgress) -> None:
-        row = self._rows.on_subagent_progress(progress)
-        if row is not None:
-            self._put_row(row)
+        self._put_row(self._rows.tools.on_subagent_progress(progress))
 
-    def _show_running_output(self, call_id: str, output: RunningOutput) -> None:
-        row = self._rows.with_running_output(call_id, output)
-        if row is not None:
-            self._put_row(row)
+    def _show_running_output(self, call_id: str) -> None:
+        """Show what a call has put out so far."""
+        running = self._conversation.running_calls.find(call_id) if self._conversation is not None else None
+        if running is not None:
+            output = RunningOutput.from_output(running.started_at_ms, running.tail)
+            self._put_row(self._rows.tools.with_running_output(call_id, output))
+
+    def _show_running_outputs(self) -> None:
+        conversation = self._conversation
+        for call_id in tuple(conversation.session.transcript.open_calls) if conversation is not None else ():
+            self._show_running_output(call_id)
 
     def _set_tool_state(self, call_id: str, state: ToolState) -> None:
-        row = self._rows.with_state(call_id, state)
-        if row is not None:
-            self._put_row(row)
+        self._put_row(self._rows.tools.with_state(call_id, state))
 
     def _on_turn_changed(self, running: bool) -> None:
         if running:
@@ -239,7 +252,9 @@ class ChatPresenter:
             self._drop_row(row.key)
         self._on_finished()
 
-    def _put_row(self, row: Row) -> None:
+    def _put_row(self, row: Row | None) -> None:
+        if row is None:
+            return
         if self._model.index_of(row.key) is None:
             self._model.append(row)
         else:

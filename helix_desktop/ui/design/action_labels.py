@@ -18,5 +18,5 @@ def action_label(action: str) -> str:
 
 def supported_remedies(remedies: Iterable[str]) -> tuple[Remedy, ...]:
     """Return the remedies that this version can do: a log may name those of a later one."""
-    known: dict[str, Remedy] = {remedy: remedy for remedy in get_args(Remedy)}
-    return tuple(known[remedy] for remedy in remedies if remedy in known)
+    supported: dict[str, Remedy] = {remedy: remedy for remedy in get_args(Remedy)}
+    return tuple(supported[remedy] for remedy in remedies if remedy in supported)

@@ -9,7 +9,7 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.chat.composer.trust_strip import TrustStrip
+from helix_desktop.ui.chat.composer.notice_strip import TrustStrip
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.widgets import retint

@@ -201,7 +201,7 @@ def _turn_ends() -> list[Row]:
     for seq in (3, 7):
         spoke = AssistantSpoke("It shows", "box/small", 2)
         answer = AssistantRow(row_key(f"a{seq}"), spoke.text, model="small")
-        ends.on_answer(RecordedEvent(seq, 0, spoke), spoke, [answer])
+        ends.on_answer(RecordedEvent(seq, 0, spoke), spoke, answer)
         failed = TurnEnded("failed", "The connection was lost.", "The server closed it.")
         ends.on_turn_event(RecordedEvent(seq + 1, 0, failed), failed)
         retried = TurnRetried(seq + 1, seq - 1)

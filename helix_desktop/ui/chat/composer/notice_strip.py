@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QFrame, QWidget
 from helix_desktop.ui.design.widgets import IconLabel, PushButton, card, column, label, row
 
 _MAX_WIDTH = 788
+_UNTRUSTED_TEXT = "Nothing runs here and nothing is sent to a model. Sessions and cache can be read."
 
 
 class ComposerStrip(QWidget):
@@ -41,3 +42,12 @@ class ComposerStrip(QWidget):
         self._title.setText(title)
         self._text.setText(text)
         self.setAccessibleName(f"{title}. {text}")
+
+
+class TrustStrip(ComposerStrip):
+    """Shown while the folder is not trusted."""
+
+    def __init__(self) -> None:
+        super().__init__("shield-question-mark", "accent_text", "Trust…")
+        self.button.setAccessibleName("Trust this folder…")
+        self.show_text("This folder is not trusted yet", _UNTRUSTED_TEXT)

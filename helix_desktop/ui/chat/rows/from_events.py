@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from helix_desktop.agent.session_updates import SubagentProgress
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.domain.cost import Budget, Spending
 from helix_desktop.domain.events.rewrite import (
@@ -40,13 +39,9 @@ from helix_desktop.ui.chat.rows.row_types import (
     AssistantRow,
     DividerRow,
     NoticeRow,
-    OriginalOutput,
     Row,
-    ToolRow,
-    ToolState,
     UserRow,
 )
-from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
 from helix_desktop.ui.design.number_format import format_tokens
@@ -60,16 +55,18 @@ class ChatRows:
     """Makes rows from one session's events. `apply` returns the rows that are new or changed."""
 
     def __init__(self) -> None:
-        self._tools, self._dividers, self._ends = ToolRows(), Dividers(), TurnEnds()
+        self.tools, self._dividers, self._ends = ToolRows(), Dividers(), TurnEnds()
 
     def apply(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Return the rows that this event adds or changes; `after` is the transcript with it applied."""
         rows = self.add(recorded, transcript)
-        return [*rows, *self.updated_badges(transcript)] if isinstance(recorded.event, _REWRITES) else rows
+        return (
+            [*rows, *self.tools.updated_badges(transcript)] if isinstance(recorded.event, _REWRITES) else rows
+        )
 
     def add(self, recorded: RecordedEvent, transcript: Transcript) -> list[Row]:
         """Like `apply`, but leave the badges of previous rows: for reading a complete log."""
-        rows: list[Row] = []
+        rows: list[Row | None] = []
         match recorded.event:
             case UserSpoke() as said:
                 rows = [
@@ -77,16 +74,16 @@ class ChatRows:
                     _user_row(recorded, said, transcript),
                 ]
             case AssistantSpoke() as spoke:
-                rows = list(self._assistant_rows(recorded, spoke))
-                self._ends.on_answer(recorded, spoke, rows)
+                rows = [*self._assistant_rows(recorded, spoke)]
+                self._ends.on_answer(recorded, spoke, rows[0] if rows else None)
             case ToolAnswered() as answer:
-                rows = [row for row in (self._tools.on_answer(recorded, answer, transcript),) if row]
+                rows = [self.tools.on_answer(recorded, answer, transcript)]
             case SubagentStarted() as started:
-                rows = [row for row in (self._tools.on_subagent_started(started),) if row]
+                rows = [self.tools.on_subagent_started(started)]
             case OutputHeld(answer=answer):
-                rows = [row for row in (self._tools.on_output_held(answer),) if row]
+                rows = [self.tools.on_output_held(answer)]
             case TurnEnded() | TurnRetried() as event:
-                rows = self._ends.on_turn_event(recorded, event)
+                rows = [*self._ends.on_turn_event(recorded, event)]
             case HandoverFailed() | ObservationsFailed() as failed:
                 rows = [_failure_notice(recorded.seq, failed)]
             case BudgetNeared() as neared:
@@ -94,8 +91,8 @@ class ChatRows:
             case Undone() | Redone():
                 rows = [*self._dividers.updated_dividers(transcript)]
             case _:
-                rows = [row for row in (self._dividers.divider_for(recorded, transcript),) if row]
-        return rows
+                rows = [self._dividers.divider_for(recorded, transcript)]
+        return [row for row in rows if row is not None]
 
     def _assistant_rows(self, recorded: RecordedEvent, event: AssistantSpoke) -> Iterator[Row]:
         if event.text.strip():
@@ -107,27 +104,7 @@ class ChatRows:
                 event.demo,
                 reasoning=event.reasoning,
             )
-        yield from self._tools.on_call(recorded.seq, event)
-
-    def updated_badges(self, transcript: Transcript) -> list[Row]:
-        """Return the tool rows whose output or arguments stand elsewhere now."""
-        return [*self._tools.updated_badges(transcript)]
-
-    def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
-        """Return the row of a call that began to wait or to run; None when no such call is known."""
-        return self._tools.with_state(call_id, state)
-
-    def on_subagent_progress(self, progress: SubagentProgress) -> ToolRow | None:
-        """Return the row of the call whose subagent went on; None when no such call is open."""
-        return self._tools.on_subagent_progress(progress)
-
-    def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
-        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
-        return self._tools.with_running_output(call_id, output)
-
-    def with_original(self, key: RowKey, original: OriginalOutput) -> ToolRow | None:
-        """Return the row of a key with what the cache holds; None when no such row is known."""
-        return self._tools.with_original(key, original)
+        yield from self.tools.on_call(recorded.seq, event)
 
 
 def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
@@ -140,7 +117,7 @@ def rows_from_log(log: list[RecordedEvent]) -> tuple[ChatRows, list[Row]]:
             for key in row.replaces if isinstance(row, DividerRow) else ():
                 ordered.pop(key, None)
             ordered[row.key] = row
-    for row in rows.updated_badges(transcript):
+    for row in rows.tools.updated_badges(transcript):
         ordered[row.key] = row
     return rows, list(ordered.values())
 

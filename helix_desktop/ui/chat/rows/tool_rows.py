@@ -56,7 +56,7 @@ class ToolRows:
                 row = replace(row, todo=todo, is_newest=True)
                 yield from self._superseded(row.key)
             self._key_by_call[call.id] = row.key
-            self._rows[row.key] = row
+            self._put(row)
             if digests:
                 self._masked_calls.setdefault(seq, []).append(row.key)
             yield row
@@ -65,24 +65,22 @@ class ToolRows:
         """Return the card of the list that a newer one, of this key, takes the place of."""
         previous, self._newest_todo_key = self._rows.get(self._newest_todo_key), key
         if previous is not None:
-            self._rows[previous.key] = replace(previous, is_newest=False)
-            yield self._rows[previous.key]
+            yield self._put(replace(previous, is_newest=False))
 
     def on_answer(
         self, recorded: RecordedEvent, answer: ToolAnswered, transcript: Transcript
     ) -> ToolRow | None:
         """Return the row of a call that has its output now; None when no such call is known."""
-        key = self._key_by_call.get(answer.call_id)
-        if key is None:
+        before = self._row_of(answer.call_id)
+        if before is None:
             return None
-        self._key_by_answer[recorded.seq] = key
+        self._key_by_answer[recorded.seq] = before.key
         if answer.recalled:
             self._recalled.add(recorded.seq)
         failed: ToolState = "ok" if answer.ok else "failed"
-        known_target = self._rows[key].target
         row = replace(
-            self._rows[key],
-            target=known_target if answer.subagent and known_target else answer.target or known_target,
+            before,
+            target=before.target if answer.subagent and before.target else answer.target or before.target,
             state=_OUTCOMES.get(answer.outcome, failed),
             size_bytes=answer.size,
             duration_ms=answer.duration_ms if answer.outcome in ("ran", "stopped") else None,
@@ -94,36 +92,53 @@ class ToolRows:
             subagent_status=_subagent_status(answer),
             running_output=None,
         )
-        self._rows[key] = self._with_badge(
-            _with_shown_form(row, answer, transcript), MessageStates(transcript)
-        )
-        return self._rows[key]
+        row = _with_shown_form(row, answer, transcript)
+        return self._put(self._with_badge(row, MessageStates(transcript)))
 
     def on_subagent_started(self, event: SubagentStarted) -> ToolRow | None:
         """Return the row of a call that has its subagent now; None when no such call is known."""
-        key = self._key_by_call.get(event.call_id)
-        if key is None:
+        row = self._row_of(event.call_id)
+        if row is None:
             return None
-        row = self._rows[key]
-        self._rows[key] = replace(row, subagent_session=event.session, target=event.title or row.target)
-        return self._rows[key]
+        return self._put(replace(row, subagent_session=event.session, target=event.title or row.target))
 
     def on_subagent_progress(self, progress: SubagentProgress) -> ToolRow | None:
         """The row of the call whose subagent went on; None when there is none, or it has its answer."""
-        key = self._key_by_call.get(progress.call_id)
-        row = self._rows[key] if key is not None else None
+        row = self._row_of(progress.call_id)
         if row is None or row.answer_seq or row.subagent_session != progress.session_id:
             return None
-        self._rows[row.key] = replace(row, subagent_status=SubagentStatus.from_progress(progress))
-        return self._rows[row.key]
+        return self._put(replace(row, subagent_status=SubagentStatus.from_progress(progress)))
 
     def on_output_held(self, answer: ToolAnswered) -> ToolRow | None:
         """The row of a call whose output is there, its form being chosen; None when it is not known."""
-        key = self._key_by_call.get(answer.call_id)
-        if key is None:
+        row = self._row_of(answer.call_id)
+        if row is None:
             return None
-        row = replace(self._rows[key], size_bytes=answer.size, digest=answer.digest, is_choosing_form=True)
-        self._rows[key] = row
+        return self._put(replace(row, size_bytes=answer.size, digest=answer.digest, is_choosing_form=True))
+
+    def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
+        """Return the row of a call that began to wait or to run; None when no such call is known."""
+        row = self._row_of(call_id)
+        return self._put(replace(row, state=state)) if row is not None else None
+
+    def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
+        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
+        row = self._row_of(call_id)
+        if row is None or row.state != "running":
+            return None
+        return self._put(replace(row, running_output=output))
+
+    def with_original(self, key: RowKey, original: OriginalOutput) -> ToolRow | None:
+        """Return the row of a key with what the cache holds; None when no such row is known."""
+        row = self._rows.get(key)
+        return self._put(replace(row, original=original)) if row is not None else None
+
+    def _row_of(self, call_id: str) -> ToolRow | None:
+        key = self._key_by_call.get(call_id)
+        return self._rows[key] if key is not None else None
+
+    def _put(self, row: ToolRow) -> ToolRow:
+        self._rows[row.key] = row
         return row
 
     def updated_badges(self, transcript: Transcript) -> list[ToolRow]:
@@ -153,31 +168,6 @@ class ToolRows:
         if badge == "in window" and row.answer_seq in self._recalled:
             badge = "recalled"
         return replace(row, badge=badge)
-
-    def with_state(self, call_id: str, state: ToolState) -> ToolRow | None:
-        """Return the row of a call that began to wait or to run; None when no such call is known."""
-        key = self._key_by_call.get(call_id)
-        if key is None:
-            return None
-        self._rows[key] = replace(self._rows[key], state=state)
-        return self._rows[key]
-
-    def with_running_output(self, call_id: str, output: RunningOutput) -> ToolRow | None:
-        """The row of a call at work with its newest lines; None when it is not known or has its answer."""
-        key = self._key_by_call.get(call_id)
-        row = self._rows[key] if key is not None else None
-        if row is None or row.state != "running":
-            return None
-        self._rows[row.key] = replace(row, running_output=output)
-        return self._rows[row.key]
-
-    def with_original(self, key: RowKey, original: OriginalOutput) -> ToolRow | None:
-        """Return the row of a key with what the cache holds; None when no such row is known."""
-        row = self._rows.get(key)
-        if row is None:
-            return None
-        self._rows[key] = replace(row, original=original)
-        return self._rows[key]
 
 
 def _subagent_status(answer: ToolAnswered) -> SubagentStatus | None:

@@ -27,10 +27,9 @@ class TurnEnds:
         self._answer_seq = 0
         self._attempts = 0
 
-    def on_answer(self, recorded: RecordedEvent, response: AssistantSpoke, rows: list[Row]) -> None:
-        """Note an answer and its rows: a retry may replace it."""
-        first = rows[0] if rows and not response.calls else None
-        self._answer = first if isinstance(first, AssistantRow) else None
+    def on_answer(self, recorded: RecordedEvent, response: AssistantSpoke, row: Row | None) -> None:
+        """Note an answer and its first row: a retry may replace it."""
+        self._answer = row if isinstance(row, AssistantRow) and not response.calls else None
         self._answer_seq = recorded.seq
 
     def on_turn_event(self, recorded: RecordedEvent, event: TurnEnded | TurnRetried) -> list[Row]:
