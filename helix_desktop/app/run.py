@@ -24,15 +24,22 @@ from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun, RunMarker
 from helix_desktop.app.single_instance import SingleInstance
 from helix_desktop.app.startup_error import show_startup_error
-from helix_desktop.app.view_factory import build_views
 from helix_desktop.app.window_context import WindowContext, create_window_context
 from helix_desktop.app.window_frame import WindowFrame
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import InstanceNotResponding
 from helix_desktop.services.app_services import AppServices, now_ms
 from helix_desktop.services.models import DEMO_PAUSE_S
+from helix_desktop.ui.cache.view import CacheBrowser
+from helix_desktop.ui.chat.page import ChatPage
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.window_placement import bring_to_front
+from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.ui.session.controller import SessionViews
 from helix_desktop.ui.shell.crash_notice import CrashNotice
+from helix_desktop.ui.shell.main_window import WindowPages
+from helix_desktop.ui.timeline.view import Timeline
 from helix_desktop.ui.workspaces.controller import WorkspaceController
 from helix_desktop.ui.workspaces.open_external import ExternalOpenController
 from helix_desktop.ui.workspaces.settings.presenter import SettingsPresenter
@@ -194,7 +201,7 @@ def wire_app(
     """Create the services and the screens, and bind the window to them."""
     services = AppServices(data_dir, os.environ, demo_pause_s=demo_pause_s)
     controller = WorkspaceController(
-        window_context.window, build_views(window_context), window_context.actions, services
+        window_context.window, _build_views(window_context), window_context.actions, services
     )
     MainThreadCollector(window_context.window)
     settings = SettingsPresenter(
@@ -203,6 +210,21 @@ def wire_app(
     return AppWiring(
         services, controller, settings, ExternalOpenController(window_context.window, services, controller)
     )
+
+
+def _build_views(window_context: WindowContext) -> SessionViews:
+    """Build the screens and add them to the window."""
+    chat, cache = ChatPage(), CacheBrowser(window_context.actions.start)
+    timeline, inspector = Timeline(), Inspector()
+    appearance = window_context.appearance
+
+    def zoom(theme: Theme) -> None:
+        chat.set_theme(theme, appearance.text_px / fonts.BASE_PX)
+
+    window_context.window.add_pages(WindowPages(chat, cache, timeline, inspector))
+    appearance.changed.connect(zoom)
+    zoom(appearance.theme)
+    return SessionViews(chat, cache, timeline, inspector)
 
 
 async def _save_window_state(window_context: WindowContext) -> None:

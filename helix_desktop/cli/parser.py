@@ -7,8 +7,7 @@ from typing import TypeAlias, get_args
 
 from helix_desktop.app.exit_codes import USAGE
 from helix_desktop.cli import argument_types
-from helix_desktop.cli.cache_cleanup_parser import add_cleanup_commands
-from helix_desktop.cli.cache_parser import add_find_commands
+from helix_desktop.cli.cache_parser import add_cleanup_commands, add_find_commands
 from helix_desktop.domain.tools import PermissionMode
 
 Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"

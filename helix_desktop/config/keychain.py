@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 _T = TypeVar("_T")
 
 
-class KeychainUnusable(Exception):
+class KeychainUnavailable(Exception):
     """There is no keychain, or it does not answer; the message is the reason."""
 
 
@@ -62,14 +62,14 @@ class Keychain(Protocol):
 
 
 def system_keychain() -> Keychain:
-    """Return the system's keychain. Raises KeychainUnusable if it has none that keeps secrets secret."""
+    """Return the system's keychain. Raises KeychainUnavailable if it has none that keeps secrets secret."""
     import keyring
 
     keyring_backend = keyring.get_keyring()
     for backend in getattr(keyring_backend, "backends", None) or [keyring_backend]:
         if not type(backend).__module__.startswith(_REFUSED_BACKENDS):
             return cast("Keychain", backend)
-    raise KeychainUnusable("this system has no keychain")
+    raise KeychainUnavailable("this system has no keychain")
 
 
 class KeychainItem:
@@ -116,7 +116,7 @@ class KeychainItem:
             self._parts = tuple(f"{ITEM}.{self._generation}.{n}" for n in range(int(str(head["parts"]))))
             text_of_parts = "".join(keychain.get_password(SERVICE, part) or "" for part in self._parts)
             if _digest(text_of_parts) != head.get("sha256"):
-                raise KeychainUnusable(
+                raise KeychainUnavailable(
                     f"its item {SERVICE} is incomplete; enter the keys again after deleting it"
                 )
             head = {"keys": _object(text_of_parts)}
@@ -154,9 +154,9 @@ class KeychainThread:
         self._unanswered: Future[object] | None = None
 
     async def run(self, job: Callable[[], _T], timeout_s: float) -> _T:
-        """Run a job, waiting at most `timeout_s` seconds. Raises KeychainUnusable for any failure."""
+        """Run a job, waiting at most `timeout_s` seconds. Raises KeychainUnavailable for any failure."""
         if self._unanswered is not None and not self._unanswered.done():
-            raise KeychainUnusable("the keychain has not answered yet: is it asking to be unlocked?")
+            raise KeychainUnavailable("the keychain has not answered yet: is it asking to be unlocked?")
         future: Future[object] = Future()
         self._start().put((future, job))
         try:
@@ -164,7 +164,7 @@ class KeychainThread:
                 return cast("_T", await asyncio.wrap_future(future))
         except TimeoutError as error:
             self._unanswered = future
-            raise KeychainUnusable(f"the keychain did not answer within {timeout_s:g} s") from error
+            raise KeychainUnavailable(f"the keychain did not answer within {timeout_s:g} s") from error
 
     def close(self) -> None:
         """Stop the thread; wait for it for half a second at most."""
@@ -189,11 +189,11 @@ def _run_jobs(jobs: queue.SimpleQueue[tuple[Future[object], Callable[[], object]
             continue
         try:
             future.set_result(job())
-        except KeychainUnusable as error:
+        except KeychainUnavailable as error:
             future.set_exception(error)
         except Exception as error:  # noqa: BLE001 - backends of keyring raise whatever their systems raise
             _log.info("the keychain failed: %s", type(error).__name__)
-            future.set_exception(KeychainUnusable(f"{type(error).__name__}: {error}"))
+            future.set_exception(KeychainUnavailable(f"{type(error).__name__}: {error}"))
 
 
 def _delete_items(keychain: Keychain, names: Iterable[str]) -> None:
@@ -209,7 +209,9 @@ def _object(text: str) -> dict[str, object]:
     except ValueError:
         value = None
     if not isinstance(value, dict):
-        raise KeychainUnusable(f"its item {SERVICE} is not readable; enter the keys again after deleting it")
+        raise KeychainUnavailable(
+            f"its item {SERVICE} is not readable; enter the keys again after deleting it"
+        )
     return value
 
 

@@ -11,7 +11,7 @@ from helix_desktop.config.keychain import (
     Keychain,
     KeychainItem,
     KeychainThread,
-    KeychainUnusable,
+    KeychainUnavailable,
     system_keychain,
 )
 from helix_desktop.config.settings import key_variable
@@ -56,7 +56,7 @@ class SecretStore:
         """Return the keychain's name, tested by reading from it; empty if none works."""
         try:
             return (await self._run_job(self._keychain_item.read))[0]
-        except KeychainUnusable:
+        except KeychainUnavailable:
             return ""
 
     async def get(self, provider: str) -> ApiKey:
@@ -65,7 +65,7 @@ class SecretStore:
             return ApiKey(self._this_run[provider], THIS_RUN_SOURCE)
         try:
             name, keys = await self._run_job(self._keychain_item.read)
-        except KeychainUnusable:
+        except KeychainUnavailable:
             return self.from_environment(provider)
         if keys.get(provider):
             return ApiKey(keys[provider], f"keychain: {name}")
@@ -79,7 +79,7 @@ class SecretStore:
         self._this_run[provider] = key
         try:
             name = await self._run_job(lambda: self._keychain_item.change(provider, key))
-        except KeychainUnusable:
+        except KeychainUnavailable:
             return ApiKey(key, THIS_RUN_SOURCE)
         self._this_run.pop(provider, None)
         return ApiKey(key, f"keychain: {name}")
@@ -89,7 +89,7 @@ class SecretStore:
         self._this_run.pop(provider, None)
         try:
             await self._run_job(lambda: self._keychain_item.change(provider, ""))
-        except KeychainUnusable:
+        except KeychainUnavailable:
             _log.info("the keychain could not be asked to forget a key")
         return await self.get(provider)
 
@@ -100,7 +100,7 @@ class SecretStore:
     async def _run_job(self, job: Callable[[], _T]) -> _T:
         try:
             answer = await self._keychain_thread.run(job, self._timeout_s)
-        except KeychainUnusable as error:
+        except KeychainUnavailable as error:
             self.problem = str(error)
             raise
         self.problem = ""

@@ -15,7 +15,6 @@ import msgspec
 from helix_desktop.config.build_info import Build, current_build
 from helix_desktop.config.paths import DataDir
 from helix_desktop.diagnostics.checks import bundled, machine, subprocesses
-from helix_desktop.diagnostics.checks.keychain import try_keychain
 from helix_desktop.diagnostics.checks.rendering import run_render_checks
 from helix_desktop.domain.errors import HelixError
 
@@ -71,7 +70,7 @@ def _checks(data: DataDir, keyring: bool) -> dict[str, Check]:
         "mcp": subprocesses.mcp,
         "children": subprocesses.children,
         "data": machine.data(data),
-        "keys": try_keychain if keyring else machine.keys,
+        "keys": machine.try_keychain if keyring else machine.keys,
     }
 
 

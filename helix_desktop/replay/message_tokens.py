@@ -1,8 +1,8 @@
-"""Count the tokens of recorded messages as the publishers of the recordings count them."""
+"""Count the tokens of a replay: of texts as live, of messages as the publishers of the recordings do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ VOCABULARY = "o200k_base"
 
 
 class MessageTokenCounter:
-    """A counter for the messages of one recording: text, names and arguments of calls, and framing.
+    """A counter for one recording: texts, and messages with names and arguments of calls, and framing.
 
     Each text is counted once, however often it is sent.
     """
@@ -34,6 +34,10 @@ class MessageTokenCounter:
         """Create a counter with the bundled vocabulary. Raises HelixError if the vocabulary is damaged."""
         encoding = _encoding()
         return cls(lambda text: count_text(encoding, text))
+
+    async def count(self, texts: Sequence[str]) -> list[int]:
+        """Return the number of tokens of each text, computed on the calling thread."""
+        return [self.text_tokens(text) for text in texts]
 
     def text_tokens(self, text: str) -> int:
         """Return the number of tokens of a text."""

@@ -7,7 +7,7 @@ context manager that run in the app, on a store in memory, with a summary writer
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -28,19 +28,44 @@ from helix_desktop.domain.errors import DigestUnknown, InvalidInput
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade
 from helix_desktop.domain.events.session import Event, SessionStarted, TurnEnded, UserSpoke
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsMade
-from helix_desktop.domain.messages import Message, ModelInfo, ModelResponse, ToolCall
+from helix_desktop.domain.messages import (
+    Message,
+    ModelInfo,
+    ModelRequest,
+    ModelResponse,
+    StreamItem,
+    ToolCall,
+    Usage,
+)
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.replay.counter import ReplayTokenCounter
+from helix_desktop.providers.demo.model import write_summary
+from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.ports import Counts
-from helix_desktop.replay.summary_writer import SummaryWriter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.tools.cache.recall import RecallCachedContent
 
 T = TypeVar("T")
-RECALL_TOOL = "recall_cached_content"
 _SESSION = "0" * 32
 MODEL_CALL_MS, TURN_MS = 10_000, 60_000  # virtual time of a model call, and between turns
 STARTED_AT_MS = 1_767_225_600_000  # 2026-01-01, in milliseconds since 1970
+
+
+class SummaryWriter:
+    """A model for summaries that extracts instead of composing; `input_tokens` are those of each request."""
+
+    def __init__(self, info: ModelInfo, counter: MessageTokenCounter) -> None:
+        self.info = info
+        self.input_tokens: list[int] = []
+        self._counter = counter
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamItem, None]:
+        """Yield the requested summary."""
+        counts = await self._counter.count([message.text for message in request.messages])
+        self.input_tokens.append(sum(counts))
+        text = write_summary(request.messages[-1].text)
+        (output_tokens,) = await self._counter.count([text])
+        yield ModelResponse(text, usage=Usage(sum(counts), output_tokens))
 
 
 class Replayer:
@@ -57,7 +82,7 @@ class Replayer:
         self._policy = _policy(policy).scaled(window)
         self._loop = asyncio.new_event_loop()
         self._clock = STARTED_AT_MS
-        self._counter = ReplayTokenCounter()
+        self._counter = MessageTokenCounter.bundled()
         self._writer = SummaryWriter(self._info, self._counter)
         self._store = MemoryStore(self._now)
         self._frame = PromptFrame(self._info, "")
@@ -143,7 +168,7 @@ class Replayer:
 
     async def _recall_result(self, call: ToolCall, text: str) -> ToolResult | None:
         """Return the result of a recall from this store, with the text as fed; None for other calls."""
-        if call.name != RECALL_TOOL:
+        if call.name != RecallCachedContent.name:
             return None
         digest = _hash_argument(call.arguments)
         try:

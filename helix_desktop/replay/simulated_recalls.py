@@ -27,9 +27,9 @@ from helix_desktop.replay.message_tokens import MessageTokenCounter
 from helix_desktop.replay.reachability import OriginalOutputs, follow_handles, visible_call_ids
 from helix_desktop.replay.recording import parse_arguments
 from helix_desktop.tools.cache.paging import Paginator, split_lines
-from helix_desktop.tools.cache.recall import PAGE_TOKENS
+from helix_desktop.tools.cache.recall import PAGE_TOKENS, RecallCachedContent
 
-RECALL_TOOL = "recall_cached_content"
+_RECALL_TOOL = RecallCachedContent.name
 DEFAULT_RATE = 0.05
 """Recalls per model call in addition to re-reads. Recorded agents read a file again more than ten calls later
 this often: 0.27 reads per call, 55 % of them repeats, 35 % of those so late."""
@@ -124,19 +124,16 @@ class RecallModel:
             call_id, content = f"recall-{self._calls}-{number}", self._recall(handle)
             page = asyncio.run(self._first_page(content.decode("utf-8", "replace")))
             self._pages[call_id, page] = content
-            calls.append({"id": call_id, "name": RECALL_TOOL, "arguments": json.dumps({"hash": handle})})
-            answers.append({"role": "tool", "content": page, "tool_call_id": call_id, "name": RECALL_TOOL})
+            calls.append({"id": call_id, "name": _RECALL_TOOL, "arguments": json.dumps({"hash": handle})})
+            answers.append({"role": "tool", "content": page, "tool_call_id": call_id, "name": _RECALL_TOOL})
         return [{"role": "assistant", "content": "", "tool_calls": calls}, *answers]
 
     async def _first_page(self, text: str) -> str:
-        page = await Paginator(split_lines(text), PAGE_TOKENS, self._count).page_at(1, 0)
+        page = await Paginator(split_lines(text), PAGE_TOKENS, self._tokens.count).page_at(1, 0)
         if page.is_only:
             return page.text
         position = f"Lines {page.first}-{page.last}, page {page.number} of {page.count}"
         return f"{position}; next: start_line={page.next_line}.\n{page.text}"
-
-    async def _count(self, texts: Sequence[str]) -> list[int]:
-        return [self._tokens.text_tokens(text) for text in texts]
 
 
 def _read_path(call: ToolCall) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
+import secrets
 import sqlite3
 import ssl
 import sys
@@ -12,11 +13,15 @@ import tempfile
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+from helix_desktop.config.keychain import Keychain, system_keychain
 from helix_desktop.config.paths import DataDir
+from helix_desktop.config.secrets import THIS_RUN_SOURCE, SecretStore
 from helix_desktop.domain.errors import HelixError
 
 _HASHED = re.compile(r"[0-9a-f]{8}\.[0-9]+")  # how OpenSSL names the certificates of a folder
 _RG_S = 20.0
+PROBE = "helix-desktop-self-check"
+"""The provider under whose name the key is stored: no real one."""
 
 
 async def store() -> str:
@@ -122,8 +127,6 @@ def data(data_dir: DataDir) -> Callable[[], Awaitable[str]]:
 
 async def keys() -> str:
     """Return the keychain's name without writing to it; having none is no fault of the installation."""
-    from helix_desktop.config.secrets import SecretStore
-
     secret_store = SecretStore(os.environ)
     try:
         name = await secret_store.keychain_name()
@@ -132,3 +135,27 @@ async def keys() -> str:
     return (
         name or f"no keychain ({secret_store.problem}); keys come from the environment, or last for one run"
     )
+
+
+async def try_keychain(find: Callable[[], Keychain] = system_keychain) -> str:
+    """Store, read and delete a key; return where. Raises HelixError if the keychain fails at any of it."""
+    value = f"probe-{os.getpid()}-{secrets.token_hex(8)}"
+    # Each knows nothing but what is kept when it asks.
+    writer, reader, checker = (SecretStore({}, find) for _ in range(3))
+    try:
+        saved = await writer.set(PROBE, value)
+        if saved.source == THIS_RUN_SOURCE:
+            raise HelixError(
+                f"The keychain does not take a key: {writer.problem}.", fix="Unlock it, or start one."
+            )
+        read_back = await reader.get(PROBE)
+        await reader.delete(PROBE)
+        remaining = await checker.get(PROBE)
+    finally:
+        for secret_store in (writer, reader, checker):
+            secret_store.close()
+    if read_back.value != value:
+        raise HelixError("The keychain gave back another key than it was given.")
+    if remaining.value:
+        raise HelixError("The keychain does not let go of a key.")
+    return f"a key was stored, read back and deleted ({saved.source})"

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from helix_desktop.context.summaries.transcript_lines import escape_markers
-from helix_desktop.domain.messages import ToolSpec
+from helix_desktop.domain.messages import MCP_PREFIX, ToolSpec
 from helix_desktop.domain.unicode_safety import first_hidden, is_hidden
-from helix_desktop.mcp.client.tool_names import exposed_name
 
+if TYPE_CHECKING:
+    import mcp_types as types
+
+MAX_NAME_CHARS = 64  # characters that every known provider takes
 MAX_DESCRIPTION_CHARS = 2_000  # characters of a tool's description
 MAX_ARGUMENT_CHARS = 500  # characters of an argument's description
 MAX_SCHEMA_CHARS = 16_000  # characters of a schema as JSON; a few thousand tokens in every request
+_NAME_HASH_DIGITS = 8
 _MAX_DEPTH = 16
 _TEXT_KEYS = frozenset({"description", "title", "$comment"})
 # Providers refuse a request with one of these at the top of a tool's arguments.
@@ -36,26 +42,31 @@ class ExposedTool(msgspec.Struct, frozen=True):
     rejection: str = ""
 
 
-def expose_tool(
-    server: str,
-    tool: str,
-    title: str,
-    server_description: str,
-    schema: Mapping[str, Any],
-    claims_read_only: bool,
-) -> ExposedTool:
+def exposed_name(server: str, tool: str) -> str:
+    """Return `mcp__SERVER__TOOL`; a changed or shortened name ends with a hash of the tool's name."""
+    plain = re.sub(r"[^a-zA-Z0-9_-]", "_", tool)
+    name = f"{MCP_PREFIX}{server}__{plain}"
+    if plain == tool and tool and len(name) <= MAX_NAME_CHARS:
+        return name
+    name_hash = hashlib.sha256(tool.encode("utf-8", "surrogatepass")).hexdigest()[:_NAME_HASH_DIGITS]
+    return f"{name[: MAX_NAME_CHARS - _NAME_HASH_DIGITS - 1]}_{name_hash}"
+
+
+def expose_tool(server: str, tool: types.Tool) -> ExposedTool:
     """Return a server's tool as the model sees it, or with the reason why it is rejected."""
     rejection, parameters = "", {"type": "object"}
     try:
-        parameters = _clean_schema(schema)
+        parameters = _clean_schema(tool.input_schema)
     except ValueError as error:
         rejection = f"{error}."
-    if not tool or len(tool) > MAX_ARGUMENT_CHARS or first_hidden(tool):
+    if not tool.name or len(tool.name) > MAX_ARGUMENT_CHARS or first_hidden(tool.name):
         rejection = "Its name is empty, too long or holds hidden signs."
-    display_title = sanitize_text(title, 80) or sanitize_text(tool, 80)
-    description = sanitize_text(server_description, MAX_DESCRIPTION_CHARS) or display_title
-    spec = ToolSpec(exposed_name(server, tool), f"[MCP server {server}] {description}", parameters)
-    return ExposedTool(tool, spec, display_title, claims_read_only, rejection)
+    hints = tool.annotations
+    server_title = tool.title or (hints.title if hints else "") or ""
+    title = sanitize_text(server_title, 80) or sanitize_text(tool.name, 80)
+    description = sanitize_text(tool.description or "", MAX_DESCRIPTION_CHARS) or title
+    spec = ToolSpec(exposed_name(server, tool.name), f"[MCP server {server}] {description}", parameters)
+    return ExposedTool(tool.name, spec, title, bool(hints and hints.read_only_hint), rejection)
 
 
 def sanitize_text(text: str, max_chars: int) -> str:

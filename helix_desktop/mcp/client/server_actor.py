@@ -209,17 +209,7 @@ class ServerActor:
             return
         sdk = importlib.import_module("helix_desktop.mcp.client.session")
         listed = await sdk.list_tools(session)
-        offers = [
-            expose_tool(
-                self.entry.name,
-                tool.name,
-                tool.title or (tool.annotations.title if tool.annotations else "") or "",
-                tool.description or "",
-                tool.input_schema,
-                bool(tool.annotations and tool.annotations.read_only_hint),
-            )
-            for tool in listed
-        ]
+        offers = [expose_tool(self.entry.name, tool) for tool in listed]
         tools = tuple(sorted(offers, key=lambda offer: offer.spec.name))  # the server's order may change
         if tools != self.tools:
             self.tools = tools

@@ -28,9 +28,8 @@ from helix_desktop.domain.messages import (
 )
 from helix_desktop.domain.tools import ApprovalRequest, OutputCallback, ToolResult, ignore_output
 from helix_desktop.replay import Replayer
-from helix_desktop.replay.counter import ReplayTokenCounter
-from helix_desktop.replay.replayer import MODEL_CALL_MS, STARTED_AT_MS, TURN_MS
-from helix_desktop.replay.summary_writer import SummaryWriter
+from helix_desktop.replay.message_tokens import MessageTokenCounter
+from helix_desktop.replay.replayer import MODEL_CALL_MS, STARTED_AT_MS, TURN_MS, SummaryWriter
 from helix_desktop.store.memory.store import MemoryStore
 from helix_desktop.system.task_scope import TaskScope
 from tests.support.agent_rig import MemoryRules
@@ -85,7 +84,7 @@ class Told:
 async def live(messages: list[dict[str, Any]], policy: ContextPolicy) -> list[tuple[Message, ...]]:
     """The requests of the recording, run by the conversation that the app runs."""
     info = ModelInfo("replay", "recorded", WINDOW, reserve=0)
-    told, counter, scope = Told(info, messages), ReplayTokenCounter(), TaskScope()
+    told, counter, scope = Told(info, messages), MessageTokenCounter.bundled(), TaskScope()
     store = MemoryStore(told.clock)
     system = messages[0]["content"]
     (tokens,) = await counter.count([system])

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from helix_desktop.config.keychain import ITEM, MAX_ITEM_CHARS, Keychain, KeychainItem, KeychainUnusable
+from helix_desktop.config.keychain import ITEM, MAX_ITEM_CHARS, Keychain, KeychainItem, KeychainUnavailable
 from helix_desktop.config.secrets import ApiKey, SecretStore
 
 ENVIRON = {"OPENAI_API_KEY": "from-environment"}
@@ -72,7 +72,7 @@ def secrets(chain: Chain) -> Iterator[SecretStore]:
 
 
 def no_keychain() -> Keychain:
-    raise KeychainUnusable("this system has no keychain")
+    raise KeychainUnavailable("this system has no keychain")
 
 
 async def test_a_key_in_the_keychain_wins_over_the_environment(secrets: SecretStore, chain: Chain) -> None:

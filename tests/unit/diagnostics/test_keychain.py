@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from helix_desktop.config.keychain import Keychain, KeychainUnusable
+from helix_desktop.config.keychain import Keychain, KeychainUnavailable
 from helix_desktop.config.secrets import SecretStore
-from helix_desktop.diagnostics.checks.keychain import try_keychain
+from helix_desktop.diagnostics.checks.machine import try_keychain
 from helix_desktop.domain.errors import HelixError
 
 
@@ -44,7 +44,7 @@ async def test_the_trial_key_is_stored_and_deleted_and_others_stay() -> None:
 
 
 def _none() -> Keychain:
-    raise KeychainUnusable("this system has no keychain")
+    raise KeychainUnavailable("this system has no keychain")
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.digest import bare_marker
 from helix_desktop.domain.messages import ToolCall
 from helix_desktop.domain.tools import ToolResult
-from helix_desktop.replay.counter import ReplayTokenCounter
+from helix_desktop.replay.message_tokens import MessageTokenCounter
 
 CHANCE = random.Random(11)
 TEXTS = {
@@ -33,7 +33,7 @@ TEXTS = {
 @pytest.mark.parametrize("most", [300, 600, 2_000])
 async def test_a_preview_has_no_more_tokens_than_the_policy_says(name: str, most: int) -> None:
     """However dense the text; and it uses what it may."""
-    counter = ReplayTokenCounter()
+    counter = MessageTokenCounter.bundled()
     intake = Intake(counter)
     result = ToolResult(TEXTS[name].encode(), ok=False, exit_code=3, target="make")
     taken = await intake.from_tool_result(ToolCall("c", "run_command", "{}"), result)

@@ -8,12 +8,12 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from mcp_types import Tool, ToolAnnotations
 
 from helix_desktop.domain.messages import display_name
 from helix_desktop.domain.unicode_safety import first_hidden
-from helix_desktop.mcp.client.exposed_tool import MAX_SCHEMA_CHARS, expose_tool, sanitize_text
+from helix_desktop.mcp.client.exposed_tool import MAX_SCHEMA_CHARS, expose_tool, exposed_name, sanitize_text
 from helix_desktop.mcp.client.stderr_log import MAX_CHARS, REDACTED, StderrLog
-from helix_desktop.mcp.client.tool_names import exposed_name
 
 SERVERS = st.from_regex(r"[a-z0-9][a-z0-9-]{0,31}", fullmatch=True)
 JSON = st.recursive(
@@ -37,7 +37,7 @@ def test_told_names_are_usable_and_tell_tools_apart(server: str, one: str, other
 )
 def test_whatever_is_offered_can_be_sent(title: str, said: str, schema: dict[str, Any]) -> None:
     """No hidden sign, no boundless text, an object at the top; or a reason why it is not told."""
-    found = expose_tool("x", "tool", title, said, schema, False)
+    found = expose_tool("x", Tool(name="tool", title=title, description=said, input_schema=schema))
     told = json.dumps(found.spec.parameters, ensure_ascii=False)
     assert len(found.spec.description) < 2_100
     assert not first_hidden(found.spec.description)
@@ -58,16 +58,14 @@ def test_marks_of_ours_lose_their_brackets() -> None:
 
 def test_a_schema_keeps_what_a_model_needs() -> None:
     """Types, names, choices and inner references stay; outer references and odd tops go."""
-    found = expose_tool(
-        "x", "t", "", "Does it.",
-        {
-            "$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": ["a"],
-            "anyOf": [{"required": ["a"]}], "additionalProperties": False,
-            "properties": {"a": {"enum": ["x", 1, None]}, "b": {"$ref": "#/$defs/B"}, "c": {"$ref": "file:///x"}},
-            "$defs": {"B": {"type": "string", "description": "d" * 900}},
-        },
-        True,
-    )  # fmt: skip
+    schema = {
+        "$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "required": ["a"],
+        "anyOf": [{"required": ["a"]}], "additionalProperties": False,
+        "properties": {"a": {"enum": ["x", 1, None]}, "b": {"$ref": "#/$defs/B"}, "c": {"$ref": "file:///x"}},
+        "$defs": {"B": {"type": "string", "description": "d" * 900}},
+    }  # fmt: skip
+    hints = ToolAnnotations(read_only_hint=True)
+    found = expose_tool("x", Tool(name="t", description="Does it.", input_schema=schema, annotations=hints))
     assert found.spec.parameters == {
         "type": "object", "required": ["a"], "additionalProperties": False,
         "properties": {"a": {"enum": ["x", 1, None]}, "b": {"$ref": "#/$defs/B"}, "c": {}},
@@ -81,7 +79,9 @@ def test_a_deep_schema_is_refused() -> None:
     schema: dict[str, Any] = {}
     for _ in range(200):
         schema = {"properties": {"x": schema}}
-    assert expose_tool("x", "t", "", "", schema, False).rejection == "Its schema is nested too deeply."
+    assert (
+        expose_tool("x", Tool(name="t", input_schema=schema)).rejection == "Its schema is nested too deeply."
+    )
 
 
 @given(st.lists(st.text(max_size=300), max_size=40))
