@@ -1,4 +1,4 @@
-"""Content at the edges: nothing, very much, of one sign only, and what is no text at all."""
+"""Extreme content: empty, huge, a single repeated character, and invalid text."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HUGE = {
 
 
 @pytest.mark.parametrize("name", HUGE)
-def test_an_output_of_any_kind_goes_through_everything(name: str) -> None:
+def test_any_output_survives_every_rewrite(name: str) -> None:
     """Shown, previewed, swept, folded, handed over: each request is valid, and every byte comes back."""
     text = HUGE[name]
     simulator = SessionSimulator(session_rewrites.eager_policy(PROFILES["balanced"]))
@@ -58,26 +58,28 @@ def test_an_output_of_any_kind_goes_through_everything(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", HUGE)
-def test_a_preview_of_anything_keeps_its_budget(name: str) -> None:
-    """About the characters that its tokens may have, and one line at the end that leads to all of it."""
-    shown = preview_output(HUGE[name], "ab" * 32, 600)
-    assert len(shown) <= 600 * 4
-    assert shown.splitlines()[-1].startswith("[CACHED]")
+def test_a_preview_respects_its_budget(name: str) -> None:
+    """About the characters that its tokens allow, and one line at the end that leads to all of it."""
+    preview = preview_output(HUGE[name], "ab" * 32, 600)
+    assert len(preview) <= 600 * 4
+    assert preview.splitlines()[-1].startswith("[CACHED]")
     assert len(first_line(HUGE[name])) <= 60
 
 
 async def test_a_million_spaces_are_counted() -> None:
     """The vocabulary's own pattern would overflow on them; they are counted in pieces."""
     counter = TiktokenCounter(VOCABULARY)
-    spaces, letters, both = await counter.count([" " * MILLION, "a" * MILLION, f"{' ' * MILLION}word"])
+    spaces, letters, spaces_and_word = await counter.count(
+        [" " * MILLION, "a" * MILLION, f"{' ' * MILLION}word"]
+    )
     assert 0 < spaces <= MILLION // 8
     assert 0 < letters <= MILLION // 2
-    assert spaces <= both <= spaces + 8
+    assert spaces <= spaces_and_word <= spaces + 8
 
 
 @pytest.mark.parametrize("text", ["", " ", "\n\n", "\t\r\n", "\u3000"])
 def test_an_empty_output_is_valid_in_every_form(text: str) -> None:
-    """No wire format takes an empty message: it is said that there was nothing."""
+    """No wire format takes an empty message: the text says that there was nothing."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("Look.")
     simulator.step("", 1)
@@ -109,34 +111,36 @@ ARGUMENTS = {
 
 @pytest.mark.parametrize("name", ARGUMENTS)
 def test_large_arguments_of_any_kind_can_be_read_back(name: str) -> None:
-    """As a marker a call is still one JSON object; what it stands for is stored byte for byte."""
+    """As a marker a call is still one JSON object; its content is stored byte for byte."""
     body = msgspec.json.encode("def f():\n\treturn 'é\\u2028'\n" * 60).decode()
-    given = ARGUMENTS[name].replace("%s", body)
-    short = mask_arguments(ToolCall("c", "write_file", given))
+    arguments = ARGUMENTS[name].replace("%s", body)
+    short = mask_arguments(ToolCall("c", "write_file", arguments))
     assert short is not None
     assert isinstance(msgspec.json.decode(short.call.arguments), dict)
     assert len(short.call.arguments) < 600
-    raw = given.partition('"edits": ')[2].partition(', "n"')[0] or given
+    raw = arguments.partition('"edits": ')[2].partition(', "n"')[0] or arguments
     texts = [text.encode("utf-8", "surrogatepass") for text in short.texts]
     assert short.call.digests == tuple(map(digest_of, texts))
     assert short.call.sizes == tuple(map(len, texts))
-    known = b"\n".join(texts)
-    assert given.encode() in known or msgspec.json.decode(body).encode() in known or raw.encode() in known
+    stored = b"\n".join(texts)
+    assert (
+        arguments.encode() in stored or msgspec.json.decode(body).encode() in stored or raw.encode() in stored
+    )
 
 
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_large_arguments_go_through_everything(name: str) -> None:
+def test_large_arguments_survive_every_rewrite(name: str) -> None:
     """Swept, folded and handed over with the rest of their step."""
     body = msgspec.json.encode("x = 'é'\n" * 200).decode()
     simulator = SessionSimulator(session_rewrites.eager_policy(PROFILES["balanced"]))
     simulator.send_message("Write.")
     for number in range(4):
-        given = ARGUMENTS[name].replace("%s", body)
-        simulator.step(f"I write {number}.", [simulator.tool_call(0, given, "write_file")])
+        arguments = ARGUMENTS[name].replace("%s", body)
+        simulator.step(f"I write {number}.", [simulator.tool_call(0, arguments, "write_file")])
         simulator.answer_call(0, "Wrote it.")
     session_rewrites.sweep_all(simulator, 2)
-    masked = [one.event for one in simulator.transcript.items if one.seq in simulator.transcript.masked]
-    assert any(isinstance(one, AssistantSpoke) for one in masked) or simulator.transcript.covers
+    masked = [item.event for item in simulator.transcript.items if item.seq in simulator.transcript.masked]
+    assert any(isinstance(event, AssistantSpoke) for event in masked) or simulator.transcript.covers
     assert unreachable_content(simulator) == []
     session_rewrites.fold_all(simulator)
     simulator.hand_over(0)
@@ -145,12 +149,12 @@ def test_large_arguments_go_through_everything(name: str) -> None:
     assert lint(simulator.sent_requests[-1].request.messages) == []
 
 
-def test_what_is_small_stays_as_the_model_wrote_it() -> None:
+def test_small_values_stay_as_the_model_wrote_them() -> None:
     """Numbers, escapes and all: only the large value is replaced."""
     body = msgspec.json.encode("x" * 900).decode()
     small = r'"n": 1.50, "at": "src\/a.py", "flags": [1e3,  null], "big": 12345678901234567890123'
-    given = f'{{{small}, "new": {body}}}'
-    short = mask_arguments(ToolCall("c", "edit_file", given))
+    arguments = f'{{{small}, "new": {body}}}'
+    short = mask_arguments(ToolCall("c", "edit_file", arguments))
     assert short is not None
     for part in ('"n":1.50', '"at":"src\\/a.py"', '"flags":[1e3,  null]', '"big":12345678901234567890123'):
         assert part in short.call.arguments
@@ -158,7 +162,7 @@ def test_what_is_small_stays_as_the_model_wrote_it() -> None:
 
 
 @pytest.mark.parametrize("size", [MIN_CHARS // 2, MIN_CHARS - 30])
-def test_small_arguments_stay_as_they_are(size: int) -> None:
+def test_small_arguments_stay_unchanged(size: int) -> None:
     """A marker would save nothing."""
     assert (
         mask_arguments(ToolCall("c", "write_file", msgspec.json.encode({"content": "x" * size}).decode()))
@@ -167,7 +171,7 @@ def test_small_arguments_stay_as_they_are(size: int) -> None:
 
 
 def test_many_outputs_of_one_step() -> None:
-    """Sixty calls side by side, their answers in any order, are one step through every rewrite."""
+    """Sixty parallel calls, their answers in any order, are one step through every rewrite."""
     simulator = SessionSimulator(session_rewrites.eager_policy(PROFILES["balanced"]))
     simulator.send_message("Read everything.")
     simulator.step("All at once.", 60)
@@ -178,6 +182,6 @@ def test_many_outputs_of_one_step() -> None:
         simulator.answer_call(0, "ok")
     session_rewrites.fold_all(simulator)
     assert unreachable_content(simulator) == []
-    assert any(isinstance(one.event, ToolAnswered) for one in simulator.transcript.items)
+    assert any(isinstance(item.event, ToolAnswered) for item in simulator.transcript.items)
     simulator.step("Done.", 0)
     assert lint(simulator.sent_requests[-1].request.messages) == []

@@ -59,30 +59,30 @@ BY_THE_PROGRAM = set(SweepReason) - {SweepReason.OVERFLOW, SweepReason.MANUAL, S
 
 
 def raw(request: ModelRequest) -> list[bytes]:
-    """The bytes of each message."""
+    """Return the bytes of each message."""
     return [msgspec.json.encode(message) for message in request.messages]
 
 
 @given(histories())
 def test_1_nothing_is_lost(simulator: SessionSimulator) -> None:
-    """Each output, argument and word can be read back from the window, byte for byte, by its handles."""
+    """Each output, argument and text can be read back from the window, byte for byte, by its handles."""
     assert unreachable_content(simulator) == []
 
 
 @given(histories())
-def test_1_an_index_names_nothing_but_what_was_stored(simulator: SessionSimulator) -> None:
-    """Whatever the words in it look like: a name is that of a content, and each word is where it was said."""
-    said = {
-        one.seq: one.event for one in simulator.log
+def test_1_an_index_lists_only_stored_contents(simulator: SessionSimulator) -> None:
+    """Whatever its text looks like: a name is that of a content, and each text is at its event."""
+    events = {
+        recorded.seq: recorded.event for recorded in simulator.log
     }  # an attempt that was retried is not in the transcript
     for digest in index_digests(simulator):
         index = parse_index_entry(simulator.contents[digest])
         assert set(index.digests) <= set(simulator.contents)
-        for (seq, kind), words in index.texts.items():
-            event = said[seq]
+        for (seq, kind), text in index.texts.items():
+            event = events[seq]
             if kind != "call":
                 assert isinstance(event, UserSpoke if kind == "user:" else AssistantSpoke)
-                assert words == [event.text]
+                assert text == [event.text]
 
 
 @given(histories())
@@ -98,19 +98,19 @@ def test_2_the_window_is_a_pure_function(simulator: SessionSimulator) -> None:
 
 
 @given(histories())
-def test_2_a_projector_shows_what_a_new_one_shows(simulator: SessionSimulator) -> None:
+def test_2_a_reused_projector_matches_a_new_one(simulator: SessionSimulator) -> None:
     """After every event, whatever it projected before."""
-    transcript, kept = Transcript(), Projector()
+    transcript, projector = Transcript(), Projector()
     for recorded in simulator.log:
         transcript.apply(recorded)
-        assert kept.project(transcript, simulator.policy, simulator.frame) == project(
+        assert projector.project(transcript, simulator.policy, simulator.frame) == project(
             transcript, simulator.policy, simulator.frame
         )
 
 
 @given(histories())
-def test_2_a_layout_that_grew_is_one_made_afresh(simulator: SessionSimulator) -> None:
-    """After every event: what is taken in bit by bit is what is found out again from all rewrites."""
+def test_2_an_incremental_layout_matches_a_rebuilt_one(simulator: SessionSimulator) -> None:
+    """After every event: the incremental result equals the one computed from all rewrites."""
     transcript = Transcript()
     for recorded in simulator.log:
         transcript.apply(recorded)
@@ -130,8 +130,8 @@ def test_3_every_request_is_valid(simulator: SessionSimulator) -> None:
 
 
 @given(histories())
-def test_3_a_cut_off_turn_becomes_valid(simulator: SessionSimulator) -> None:
-    """At any moment, closing the open calls and speaking again gives a valid request."""
+def test_3_an_interrupted_turn_becomes_valid(simulator: SessionSimulator) -> None:
+    """At any moment, closing the open calls and sending a message gives a valid request."""
     simulator.end_turn("stopped", "half an answ")
     simulator.send_message("Go on.")
     messages = simulator.window().request.messages
@@ -139,56 +139,58 @@ def test_3_a_cut_off_turn_becomes_valid(simulator: SessionSimulator) -> None:
 
 
 @given(histories())
-def test_3_what_is_unanswered_can_be_repaired(simulator: SessionSimulator) -> None:
-    """Also the window with calls still open is repaired into a valid one, that keeps everything said."""
+def test_3_unanswered_calls_can_be_repaired(simulator: SessionSimulator) -> None:
+    """The window with open calls is repaired into a valid one that keeps every message."""
     before = simulator.window().request.messages
-    mended = repair_request(before)
+    repaired = repair_request(before)
     if before[-1].role != "assistant" or before[-1].calls:
-        assert lint(mended) == []
-        assert [one for one in before if one in mended] == list(before)
+        assert lint(repaired) == []
+        assert [message for message in before if message in repaired] == list(before)
 
 
 @given(histories())
-def test_3_what_a_model_thought_is_untouched(simulator: SessionSimulator) -> None:
-    """A message that stands in the window carries the provider's own form of it, and every call once."""
+def test_3_reasoning_is_unchanged(simulator: SessionSimulator) -> None:
+    """A message in the window carries the provider's own form of it, and every call once."""
     window = simulator.window()
-    spoken = [
-        one for one in window.entries if isinstance(one, LogItem) and isinstance(one.event, AssistantSpoke)
+    answers = [
+        entry
+        for entry in window.entries
+        if isinstance(entry, LogItem) and isinstance(entry.event, AssistantSpoke)
     ]
     sent = [message for message in window.request.messages if message.role == "assistant"]
-    for item, message in zip(spoken, sent, strict=True):
+    for item, message in zip(answers, sent, strict=True):
         assert isinstance(item.event, AssistantSpoke)
         assert (message.text, message.verbatim) == (item.event.text, item.event.verbatim)
         assert [call.id for call in message.calls] == [call.id for call in item.event.calls]
 
 
 @given(histories())
-def test_4_the_prefix_holds(simulator: SessionSimulator) -> None:
-    """A request is a prefix of the next, unless a rewrite lies between them."""
-    for former, later in pairwise(simulator.sent_requests):
-        between = simulator.log[former.seq : later.seq]
-        if not any(isinstance(one.event, REWRITES) for one in between):
-            assert raw(later.request)[: len(former.request.messages)] == raw(former.request)
+def test_4_the_prefix_is_stable(simulator: SessionSimulator) -> None:
+    """A request is a prefix of the next, unless there is a rewrite between them."""
+    for previous, later in pairwise(simulator.sent_requests):
+        between = simulator.log[previous.seq : later.seq]
+        if not any(isinstance(recorded.event, REWRITES) for recorded in between):
+            assert raw(later.request)[: len(previous.request.messages)] == raw(previous.request)
 
 
 def saving(transcript: Transcript, item: LogItem) -> int:
-    """What markers would save of a message as it stands, counted afresh."""
+    """Return what markers would save of a message, counted independently."""
     if isinstance(item.event, ToolAnswered):
-        chosen = transcript.rewrites.chosen_forms.get(item.seq)
-        return (chosen.tokens if chosen else item.event.tokens) - item.event.marker_tokens
+        form = transcript.rewrites.chosen_forms.get(item.seq)
+        return (form.tokens if form else item.event.tokens) - item.event.marker_tokens
     if isinstance(item.event, UserSpoke):
-        return sum(one.tokens - one.marker_tokens for one in item.event.attachments if one.image)
+        return sum(image.tokens - image.marker_tokens for image in item.event.attachments if image.image)
     assert isinstance(item.event, AssistantSpoke)
     return item.event.tokens - item.event.short_tokens
 
 
-def pictured(item: LogItem) -> bool:
-    """Whether it is a message of the person's: only its images can become markers."""
+def has_only_images(item: LogItem) -> bool:
+    """Return True for a user message: only its images can become markers."""
     return isinstance(item.event, UserSpoke)
 
 
 @given(histories())
-def test_5_masked_is_a_state(simulator: SessionSimulator) -> None:
+def test_5_masking_is_stateful(simulator: SessionSimulator) -> None:
     """Nothing is swept while it is a marker or pinned; each marker saves enough; a sweep says how much."""
     transcript = Transcript()
     for recorded in simulator.log:
@@ -197,51 +199,55 @@ def test_5_masked_is_a_state(simulator: SessionSimulator) -> None:
             assert masked
             assert not masked & (transcript.masked | transcript.rewrites.pinned)
             items = [item for seq in masked if (item := transcript.item(seq))]
-            least = max(1, simulator.policy.least_saving)
-            assert all(saving(transcript, one) >= (1 if pictured(one) else least) for one in items)
-            assert sum(saving(transcript, one) for one in items) == recorded.event.saved
+            min_saving = max(1, simulator.policy.least_saving)
+            assert all(
+                saving(transcript, item) >= (1 if has_only_images(item) else min_saving) for item in items
+            )
+            assert sum(saving(transcript, item) for item in items) == recorded.event.saved
             if recorded.event.reason in BY_THE_PROGRAM:
-                assert not any(pictured(one) for one in items)
-                assert all(transcript.steps - one.step >= sweep.MIN_PROTECTED_STEPS for one in items)
+                assert not any(has_only_images(item) for item in items)
+                assert all(transcript.steps - item.step >= sweep.MIN_PROTECTED_STEPS for item in items)
         transcript.apply(recorded)
         assert not transcript.masked & transcript.rewrites.pinned
 
 
 @given(histories())
-def test_5_what_is_pinned_or_recalled_often_stays(simulator: SessionSimulator) -> None:
-    """A pin shows the output whole; of what was recalled often the program leaves the newest copy."""
+def test_5_pinned_or_often_recalled_content_stays(simulator: SessionSimulator) -> None:
+    """A pin shows the output in full; of an often recalled one the program leaves the newest copy."""
     transcript = simulator.transcript
-    kept = {}
+    newest_copies = {}
     for item in transcript.items:
         if isinstance(item.event, ToolAnswered) and item.event.recalled:
-            kept[item.event.recalled] = item.seq
+            newest_copies[item.event.recalled] = item.seq
     often = {
         seq
-        for one, seq in kept.items()
-        if transcript.recall_counts[one] >= simulator.policy.protect_recalls > 0
+        for digest, seq in newest_copies.items()
+        if transcript.recall_counts[digest] >= simulator.policy.protect_recalls > 0
     }
     eager = msgspec.structs.replace(simulator.policy, sweep="at once")
-    due = planner.sweep_due(transcript, eager)
-    assert not often & set(due.masked if due else ())
+    due_sweep = planner.sweep_due(transcript, eager)
+    assert not often & set(due_sweep.masked if due_sweep else ())
     texts = [message.text for message in simulator.window().request.messages]
     for seq in transcript.rewrites.pinned:
         output = transcript.item(seq)
         assert output is not None
-        chosen = transcript.rewrites.chosen_forms.get(seq)
-        text = chosen.text if chosen else getattr(output.event, "text", "")
-        assert not text.strip() or any(one == text or one.endswith(f"\n{text}") for one in texts)
+        form = transcript.rewrites.chosen_forms.get(seq)
+        text = form.text if form else getattr(output.event, "text", "")
+        assert not text.strip() or any(
+            shown_text == text or shown_text.endswith(f"\n{text}") for shown_text in texts
+        )
 
 
 @given(histories())
 def test_5_the_tail_is_protected(simulator: SessionSimulator) -> None:
-    """A sweep by the policy leaves what is young in model calls and near in tokens."""
+    """A sweep by the policy leaves outputs that are recent in model calls and near in tokens."""
     policy, transcript = simulator.policy, simulator.transcript
-    for one in sweep.sweep_candidates(transcript, policy):
-        item = transcript.item(one.seq)
+    for candidate in sweep.sweep_candidates(transcript, policy):
+        item = transcript.item(candidate.seq)
         assert item is not None
-        assert one.seq not in transcript.masked
+        assert candidate.seq not in transcript.masked
         age = transcript.steps - item.step
-        behind = sum(other.tokens for other in transcript.items if other.seq > one.seq)
+        behind = sum(other.tokens for other in transcript.items if other.seq > candidate.seq)
         if isinstance(item.event, AssistantSpoke):
             assert age >= max(policy.protect_argument_steps, sweep.MIN_PROTECTED_STEPS)
             assert policy.protect_argument_steps
@@ -250,8 +256,8 @@ def test_5_the_tail_is_protected(simulator: SessionSimulator) -> None:
 
 
 @given(histories(SWEEP_AND_HANDOVER_ACTIONS, policies().map(disable_folding)))
-def test_5_what_the_person_took_back_stays_out(simulator: SessionSimulator) -> None:
-    """An undone sweep is not made again by the program: only by the person, or when nothing else fits."""
+def test_5_an_undone_sweep_stays_undone(simulator: SessionSimulator) -> None:
+    """The program does not repeat it: only the user does, or when nothing else fits."""
     transcript = Transcript()
     for recorded in simulator.log:
         if isinstance(recorded.event, SweepMade) and recorded.event.reason in BY_THE_PROGRAM:
@@ -260,19 +266,21 @@ def test_5_what_the_person_took_back_stays_out(simulator: SessionSimulator) -> N
     undone = [
         seq for seq in simulator.transcript.rewrites.sweeps if seq in simulator.transcript.rewrites.undone
     ]
-    taken_back = {seq for made in undone for seq in simulator.transcript.rewrites.sweeps[made].masked}
-    due = planner.sweep_due(simulator.transcript, msgspec.structs.replace(simulator.policy, sweep="at once"))
-    assert not taken_back & set(due.masked if due else ())
+    restored = {seq for sweep_seq in undone for seq in simulator.transcript.rewrites.sweeps[sweep_seq].masked}
+    due_sweep = planner.sweep_due(
+        simulator.transcript, msgspec.structs.replace(simulator.policy, sweep="at once")
+    )
+    assert not restored & set(due_sweep.masked if due_sweep else ())
 
 
 @given(histories())
-def test_6_no_rewrite_of_the_program_makes_the_window_larger(simulator: SessionSimulator) -> None:
-    """Sweeps, folds and shorter notes free what they say they free."""
-    transcript, kept = Transcript(), Projector()
+def test_6_no_automatic_rewrite_makes_the_window_larger(simulator: SessionSimulator) -> None:
+    """Sweeps, folds and condensed notes free what they say they free."""
+    transcript, projector = Transcript(), Projector()
     before = 0
     for recorded in simulator.log:
         transcript.apply(recorded)
-        after = kept.project(transcript, simulator.policy, simulator.frame).estimate
+        after = projector.project(transcript, simulator.policy, simulator.frame).estimate
         if isinstance(recorded.event, FoldMade | ObservationsPlaced | SweepMade):
             assert after < before, recorded.event
             assert before - after == recorded.event.saved, recorded.event
@@ -285,7 +293,7 @@ def test_9_gauge_rows_and_trigger_use_one_number(simulator: SessionSimulator) ->
     window = simulator.window()
     rows = break_down_window(window, simulator.transcript, simulator.frame)
     assert window.estimate == sum(row.tokens for row in rows)
-    assert len(rows) == len(window.request.messages) + 1  # the tools are no message
+    assert len(rows) == len(window.request.messages) + 1  # the tools are not a message
     assert all(row.tokens >= 0 for row in rows)
     now = measure_usage(window, simulator.transcript, simulator.policy, simulator.frame)
     assert now.window == simulator.frame.info.window
@@ -297,50 +305,53 @@ def test_9_gauge_rows_and_trigger_use_one_number(simulator: SessionSimulator) ->
         and simulator.transcript.last_rewrite_seq == simulator.transcript.last_seq
     ):
         assert now.used == window.estimate
-    due = planner.handover_due(simulator.transcript, simulator.policy, now, 10**12)
-    assert due is None or now.used >= now.handover_threshold
+    due_handover = planner.handover_due(simulator.transcript, simulator.policy, now, 10**12)
+    assert due_handover is None or now.used >= now.handover_threshold
 
 
 @given(histories())
 def test_9_the_estimate_counts_what_is_sent(simulator: SessionSimulator) -> None:
-    """Each row's tokens are the tokens of its message as it is sent, plus what the wire format adds."""
+    """Each row's tokens are those of its message as it is sent, plus the wire format's overhead."""
     window = simulator.window()
     for entry, tokens, message in zip(
         window.entries, window.entry_tokens, window.request.messages[1:], strict=True
     ):
         if isinstance(entry, LogItem) and isinstance(entry.event, ToolAnswered) and entry.event.digest:
-            seen = sum(one.tokens for one in message.images)
-            assert tokens == len(message.text) // 4 + 1 + FRAMING_TOKENS + seen or message.text == NO_OUTPUT
+            image_tokens = sum(image.tokens for image in message.images)
+            assert (
+                tokens == len(message.text) // 4 + 1 + FRAMING_TOKENS + image_tokens
+                or message.text == NO_OUTPUT
+            )
         if isinstance(entry, LogItem) and isinstance(entry.event, UserSpoke):
-            least = sum(one.tokens for one in message.images)
-            assert least < tokens <= least + len(message.text) // 4 + 3 + FRAMING_TOKENS
+            min_tokens = sum(image.tokens for image in message.images)
+            assert min_tokens < tokens <= min_tokens + len(message.text) // 4 + 3 + FRAMING_TOKENS
 
 
 @given(histories())
-def test_9_a_model_that_sees_no_images_gets_text(simulator: SessionSimulator) -> None:
+def test_9_a_model_without_image_support_gets_text(simulator: SessionSimulator) -> None:
     """The same conversation for it: valid, without images, each still named, and fewer tokens."""
     blind = msgspec.structs.replace(simulator.frame.info, images=False)
-    seen = simulator.window()
-    told = project(
+    with_images = simulator.window()
+    without_images = project(
         simulator.transcript, simulator.policy, msgspec.structs.replace(simulator.frame, info=blind)
     )
-    assert problems(told.request.messages) == problems(seen.request.messages)
-    assert told.estimate == sum(
-        one.tokens for one in break_down_window(told, simulator.transcript, simulator.frame)
+    assert problems(without_images.request.messages) == problems(with_images.request.messages)
+    assert without_images.estimate == sum(
+        row.tokens for row in break_down_window(without_images, simulator.transcript, simulator.frame)
     )
     images = 0
-    for one, other in zip(seen.request.messages, told.request.messages, strict=True):
+    for message, other in zip(with_images.request.messages, without_images.request.messages, strict=True):
         assert not other.images
-        images += sum(image.tokens for image in one.images)
-        assert all(bare_marker(image.digest) in other.text for image in one.images)
-    assert told.estimate == seen.estimate - images
+        images += sum(image.tokens for image in message.images)
+        assert all(bare_marker(image.digest) in other.text for image in message.images)
+    assert without_images.estimate == with_images.estimate - images
 
 
 @given(histories(actions=SESSION_ACTIONS))
 def test_off_changes_nothing(simulator: SessionSimulator) -> None:
     """With the policy off nothing is ever due."""
-    off = msgspec.structs.replace(simulator.policy, enabled=False, sweep="at once")
-    assert planner.sweep_due(simulator.transcript, off) is None
+    off_policy = msgspec.structs.replace(simulator.policy, enabled=False, sweep="at once")
+    assert planner.sweep_due(simulator.transcript, off_policy) is None
 
 
 def test_an_event_must_follow_the_last() -> None:

@@ -1,4 +1,4 @@
-"""A policy is what a TOML file says, or an error that names the field."""
+"""A policy is read from TOML, or refused with an error that names the field."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def test_a_policy_survives_its_file(policy: ContextPolicy) -> None:
 
 @pytest.mark.parametrize("name", PROFILES)
 def test_a_profile_needs_no_numbers(name: str) -> None:
-    """A file that names only its profile means that profile, and a profile is written as its name alone."""
+    """A file with only a profile means that profile, and a profile is written as its name alone."""
     assert policy_from({"profile": name}) == PROFILES[name]
     assert policy_fields(PROFILES[name]) == {"profile": name}
 
 
-def test_an_empty_file_is_balanced() -> None:
-    """The default is Balanced, with the numbers that were measured."""
+def test_an_empty_file_is_the_balanced_profile() -> None:
+    """The default is Balanced, with the measured numbers."""
     policy = policy_from({})
     assert policy == PROFILES["balanced"]
     assert (policy.protect_steps, policy.protect_tokens, policy.least_saving) == (10, 8_000, 100)
@@ -35,7 +35,7 @@ def test_an_empty_file_is_balanced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fields", "named"),
+    ("fields", "field_name"),
     [
         ({"profile": "fast"}, "profile"),
         ({"profile": ["lean"]}, "profile"),
@@ -52,7 +52,7 @@ def test_an_empty_file_is_balanced() -> None:
         ({"sweep_min": 3_000, "sweep_max": 2_000}, "sweep_min"),
     ],
 )
-def test_nonsense_is_named(fields: dict[str, Any], named: str) -> None:
-    """A wrong field is an error that says which."""
-    with pytest.raises(ValueError, match=named):
+def test_invalid_fields_are_named(fields: dict[str, Any], field_name: str) -> None:
+    """An invalid field is an error that names it."""
+    with pytest.raises(ValueError, match=field_name):
         policy_from(fields)

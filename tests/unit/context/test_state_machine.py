@@ -1,4 +1,4 @@
-"""A session by any hand, one thing after another: the invariants hold after each."""
+"""Sessions as random sequences of actions: the invariants hold after each."""
 
 from __future__ import annotations
 
@@ -19,150 +19,152 @@ from tests.support.message_linter import lint, lint_alternating, lint_items
 from tests.support.reachability import unreachable_content
 
 NUMBERS = st.integers(0, 9)
-WORDS = st.sampled_from(NASTY_TEXTS)
+TEXTS = st.sampled_from(NASTY_TEXTS)
 BODY = "    return 'a line of a file'  # \\u00e9\n"
 
 
 class Working(RuleBasedStateMachine):
-    """One session at work: its simulator, and a projector that has been there from the beginning."""
+    """A session in progress: its simulator, and a projector that saw it from the start."""
 
     @initialize(policy=policies())
     def begin(self, policy: ContextPolicy) -> None:
-        """The person says the first words."""
+        """Send the user's first message."""
         self.simulator, self.projector = SessionSimulator(policy), Projector()
         self.simulator.send_message("Begin.")
 
     @property
     def busy(self) -> bool:
-        """Whether a turn runs."""
+        """Return True while a turn runs."""
         return self.simulator.transcript.turn_open
 
-    @rule(text=WORDS, attached=st.sampled_from(("", "", "something recalled\n" * 9)))
+    @rule(text=TEXTS, attached=st.sampled_from(("", "", "something recalled\n" * 9)))
     def speak(self, text: str, attached: str) -> None:
-        """The person speaks, or has words wait."""
+        """Send or queue a user message."""
         self.simulator.send_message(text, attached)
 
     @precondition(lambda self: self.busy)
-    @rule(text=WORDS)
+    @rule(text=TEXTS)
     def steer(self, text: str) -> None:
-        """The person steers the turn that runs."""
+        """Steer the running turn."""
         self.simulator.steer(text)
 
     @precondition(lambda self: self.busy)
-    @rule(text=WORDS, calls=st.integers(0, 4))
+    @rule(text=TEXTS, calls=st.integers(0, 4))
     def step(self, text: str, calls: int) -> None:
-        """The model answers."""
+        """Let the model answer."""
         self.simulator.step(text, calls)
 
     @precondition(lambda self: self.busy)
     @rule(lines=st.sampled_from((8, 40, 400)), nested=st.booleans())
     def write(self, lines: int, nested: bool) -> None:
-        """The model writes a file."""
+        """Let the model write a file."""
         body = BODY * lines
-        given = {"path": "a.py", "edits": [{"new": body}]} if nested else {"path": "b.py", "content": body}
-        call = self.simulator.tool_call(0, msgspec.json.encode(given).decode(), "write_file")
+        arguments = (
+            {"path": "a.py", "edits": [{"new": body}]} if nested else {"path": "b.py", "content": body}
+        )
+        call = self.simulator.tool_call(0, msgspec.json.encode(arguments).decode(), "write_file")
         self.simulator.step("I write it.", [call])
         self.simulator.answer_call(0, "Wrote it.")
 
     @rule(
-        which=NUMBERS,
-        words=WORDS,
+        choice=NUMBERS,
+        text=TEXTS,
         times=st.sampled_from((0, 1, 30, 300)),
         form=st.sampled_from(get_args(Form)),
     )
-    def answer(self, which: int, words: str, times: int, form: Form) -> None:
-        """A tool answers."""
-        self.simulator.answer_call(which, f"{words}\n" * times, which > 1, form)
+    def answer(self, choice: int, text: str, times: int, form: Form) -> None:
+        """Let a tool answer."""
+        self.simulator.answer_call(choice, f"{text}\n" * times, choice > 1, form)
 
     @rule(times=st.integers(2, 5), size=st.sampled_from((40, 900)))
     def work(self, times: int, size: int) -> None:
-        """Some steps as they usually are."""
+        """Run some ordinary steps."""
         if not self.busy:
             self.simulator.send_message("Go on.")
         for number in range(times):
             self.simulator.step(f"Thought {number}.", 1)
             self.simulator.answer_call(0, f"{number} {self.simulator.call_count} line\n" * (size // 8))
 
-    @rule(which=NUMBERS)
-    def recall(self, which: int) -> None:
-        """The agent asks for something it had."""
-        found = session_rewrites.cached_outputs(self.simulator)
-        if found:
-            self.simulator.recall(getattr(found[which % len(found)].event, "digest", ""))
+    @rule(choice=NUMBERS)
+    def recall(self, choice: int) -> None:
+        """Let the agent recall something."""
+        outputs = session_rewrites.cached_outputs(self.simulator)
+        if outputs:
+            self.simulator.recall(getattr(outputs[choice % len(outputs)].event, "digest", ""))
 
-    @rule(how=st.sampled_from(("stopped", "failed")), words=WORDS)
-    def cut_off(self, how: str, words: str) -> None:
-        """The turn ends before it is done."""
-        self.simulator.end_turn("stopped" if how == "stopped" else "failed", words)
+    @rule(ending=st.sampled_from(("stopped", "failed")), text=TEXTS)
+    def cut_off(self, ending: str, text: str) -> None:
+        """End the turn early."""
+        self.simulator.end_turn("stopped" if ending == "stopped" else "failed", text)
 
     @rule()
     def retry(self) -> None:
-        """The person retries a turn that was cut off."""
+        """Retry an interrupted turn."""
         self.simulator.retry()
 
     @rule()
     def crash(self) -> None:
-        """The app ends in the middle, and comes back to what was stored."""
+        """Crash the app, and restore what was stored."""
         self.simulator.reload()
         self.simulator.end_turn("interrupted")
 
 
 class Session(Working):
-    """The same session rewritten, by the program and by the person; and what holds after each step."""
+    """The same session with rewrites by the program and the user; checked after each step."""
 
     @rule(idle=st.booleans())
     def tidy(self, idle: bool) -> None:
-        """The agent looks after the window, maybe after a long pause."""
+        """Let the agent maintain the window, maybe after a long pause."""
         self.simulator.now_ms += session_rewrites.IDLE_S * 1_000 if idle else 0
         self.simulator.apply_due_rewrites()
 
     @rule(newest=st.integers(0, 2))
     def sweep(self, newest: int) -> None:
-        """The person sweeps."""
+        """Sweep manually."""
         session_rewrites.sweep_all(self.simulator, newest)
 
     @rule()
     def fold(self) -> None:
-        """What can be folded or condensed is."""
+        """Fold or condense what is possible."""
         session_rewrites.fold_all(self.simulator)
 
     @rule()
     def truncate(self) -> None:
-        """Nothing else fits."""
+        """Truncate because nothing else fits."""
         session_rewrites.truncate(self.simulator)
 
     @rule(at_once=st.booleans())
     def observe(self, at_once: bool) -> None:
-        """Observations are made, maybe put in place."""
+        """Make observations, maybe place them."""
         session_rewrites.prepare_observations(self.simulator)
         if at_once:
             session_rewrites.place_observations(self.simulator)
 
     @rule(keep=st.sampled_from((0, 100, 600)))
     def hand_over(self, keep: int) -> None:
-        """Older messages become a summary."""
+        """Summarize older messages."""
         if self.simulator.hand_over(keep) is None:
             self.simulator.record(HandoverFailed("No handover was made."))
 
-    @rule(which=NUMBERS, on=st.booleans())
-    def pin(self, which: int, on: bool) -> None:
-        """The person pins, or takes a pin off."""
-        session_rewrites.pin(self.simulator, which) if on else session_rewrites.unpin(self.simulator, which)
+    @rule(choice=NUMBERS, on=st.booleans())
+    def pin(self, choice: int, on: bool) -> None:
+        """Pin or unpin."""
+        session_rewrites.pin(self.simulator, choice) if on else session_rewrites.unpin(self.simulator, choice)
 
-    @rule(which=NUMBERS, form=st.sampled_from(get_args(Form)))
-    def choose_form(self, which: int, form: Form) -> None:
-        """The person wants to see more of an output, or less."""
-        session_rewrites.choose_form(self.simulator, which, form)
+    @rule(choice=NUMBERS, form=st.sampled_from(get_args(Form)))
+    def choose_form(self, choice: int, form: Form) -> None:
+        """Show more of an output, or less."""
+        session_rewrites.choose_form(self.simulator, choice, form)
 
-    @rule(which=NUMBERS)
-    def undo(self, which: int) -> None:
-        """The person takes any rewrite back."""
-        self.simulator.undo(which)
+    @rule(choice=NUMBERS)
+    def undo(self, choice: int) -> None:
+        """Undo any rewrite."""
+        self.simulator.undo(choice)
 
-    @rule(which=NUMBERS)
-    def redo(self, which: int) -> None:
-        """The person lets any of them hold again."""
-        self.simulator.redo(which)
+    @rule(choice=NUMBERS)
+    def redo(self, choice: int) -> None:
+        """Redo any rewrite."""
+        self.simulator.redo(choice)
 
     @invariant()
     def nothing_is_lost(self) -> None:
@@ -171,14 +173,14 @@ class Session(Working):
 
     @invariant()
     def the_window_is_pure(self) -> None:
-        """A projector that saw everything shows what a new one shows."""
-        known = self.simulator.transcript
-        kept = self.projector.project(known, self.simulator.policy, self.simulator.frame)
-        assert kept == project(known, self.simulator.policy, self.simulator.frame)
+        """A projector that saw everything matches a new one."""
+        transcript = self.simulator.transcript
+        incremental = self.projector.project(transcript, self.simulator.policy, self.simulator.frame)
+        assert incremental == project(transcript, self.simulator.policy, self.simulator.frame)
 
     @invariant()
     def the_next_request_is_valid(self) -> None:
-        """With the open calls closed and the person's words behind them, every server would take it."""
+        """With the open calls closed and a user message after them, every server would accept it."""
         messages = self.simulator.window().request.messages
         if self.simulator.transcript.open_calls or messages[-1].role == "assistant":
             return
@@ -186,12 +188,12 @@ class Session(Working):
 
     @invariant()
     def markers_are_markers(self) -> None:
-        """What is pinned is none, and each stands for something stored."""
-        known = self.simulator.transcript
-        assert not known.masked & known.rewrites.pinned
+        """No pinned output is a marker, and each marker stands for stored content."""
+        transcript = self.simulator.transcript
+        assert not transcript.masked & transcript.rewrites.pinned
 
 
-# Fewer examples than a property has, for each is a whole session.
+# Fewer examples than a property has, because each is an entire session.
 Session.TestCase.settings = settings(
     max_examples=max(10, settings().max_examples // 2), stateful_step_count=25
 )

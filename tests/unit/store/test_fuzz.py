@@ -1,4 +1,4 @@
-"""Whatever a disk makes of rows: they are read as they were written or refused, within bounds of memory."""
+"""However a disk damages rows: they are read correctly or refused, within bounds of memory."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ KEY = b"a key"
 EVENT, SUMMARY, RECORD = RowType(RecordedEvent), RowType(SessionSummary), RowType(EntryRecord)
 MB = 1024 * 1024
 
-Harm = Callable[[bytes, bytes], bytes]
+Damage = Callable[[bytes, bytes], bytes]
 
 
 class Rows(ReadView):
-    """Rows as a disk gives them."""
+    """Rows as a disk returns them."""
 
     def __init__(self, rows: dict[bytes, bytes]) -> None:
         super().__init__(None)
@@ -50,18 +50,18 @@ class Rows(ReadView):
     def scan(
         self, span: keys.Span, reverse: bool = False, verify_checksums: bool = True
     ) -> Iterator[tuple[bytes, bytes]]:
-        found = sorted(one for one in self.rows.items() if span[0] <= one[0] < span[1])
-        return iter(found[::-1] if reverse else found)
+        matching = sorted(item for item in self.rows.items() if span[0] <= item[0] < span[1])
+        return iter(matching[::-1] if reverse else matching)
 
 
 @st.composite
-def harms(draw: st.DrawFn) -> Harm:
-    """A change to a row, given another one to splice in."""
+def damages(draw: st.DrawFn) -> Damage:
+    """A change to a row, with another one to splice in."""
     kind = draw(st.sampled_from(["flip", "cut", "splice", "insert", "any", "swap"]))
-    at, bits, data = draw(st.integers(0)), draw(st.integers(1, 255)), draw(st.binary(max_size=60))
+    position, bits, data = draw(st.integers(0)), draw(st.integers(1, 255)), draw(st.binary(max_size=60))
 
-    def harm(row: bytes, other: bytes) -> bytes:
-        place = at % max(1, len(row))
+    def damage_row(row: bytes, other: bytes) -> bytes:
+        place = position % max(1, len(row))
         if kind == "flip":
             return row[:place] + bytes([row[place] ^ bits]) + row[place + 1 :] if row else data
         changed = {
@@ -73,11 +73,11 @@ def harms(draw: st.DrawFn) -> Harm:
         }
         return changed[kind]
 
-    return harm
+    return damage_row
 
 
 def stored(*bodies: bytes) -> Rows:
-    """The rows that these contents make."""
+    """Return the rows that these contents make."""
     nothing: dict[bytes, bytes] = {}
     batch = WriteBatch(nothing.get)
     contents = ContentStore(cast(Database, None), Quarantine(Path("none")))
@@ -91,13 +91,13 @@ bodies = st.binary(max_size=300) | st.binary(min_size=1, max_size=20).map(lambda
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=300)
-@given(bodies, bodies, harms())
-def test_a_harmed_content_is_read_as_it_was_or_refused(
-    tmp_path: Path, data: bytes, other: bytes, harm: Harm
+@given(bodies, bodies, damages())
+def test_a_damaged_content_is_read_correctly_or_refused(
+    tmp_path: Path, data: bytes, other: bytes, damage: Damage
 ) -> None:
     rows = stored(data, other)
-    mine, its = keys.content(digest_of(data)), keys.content(digest_of(other))
-    rows.rows[mine] = harm(rows.rows[mine], rows.rows[its])
+    key, its = keys.content(digest_of(data)), keys.content(digest_of(other))
+    rows.rows[key] = damage(rows.rows[key], rows.rows[its])
     contents = ContentStore(cast(Database, None), Quarantine(tmp_path))
     with suppress(ContentDamaged):
         assert contents.read(rows, digest_of(data)) == data
@@ -108,34 +108,34 @@ LARGE_ROWS = stored(LARGE).rows
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None)
-@given(st.integers(0), st.integers(0), harms(), st.booleans())
-def test_a_harmed_large_content_is_read_as_it_was_or_refused(
-    tmp_path: Path, which: int, other: int, harm: Harm, lost: bool
+@given(st.integers(0), st.integers(0), damages(), st.booleans())
+def test_a_damaged_large_content_is_read_correctly_or_refused(
+    tmp_path: Path, row_index: int, other: int, damage: Damage, lost: bool
 ) -> None:
     rows = Rows(dict(LARGE_ROWS))
     names = sorted(rows.rows)
-    name = names[which % len(names)]
+    name = names[row_index % len(names)]
     if lost:
         del rows.rows[name]
     else:
-        rows.rows[name] = harm(rows.rows[name], rows.rows[names[other % len(names)]])
+        rows.rows[name] = damage(rows.rows[name], rows.rows[names[other % len(names)]])
     contents = ContentStore(cast(Database, None), Quarantine(tmp_path))
     with suppress(ContentDamaged, DigestUnknown):
         assert contents.read(rows, digest_of(LARGE)) == LARGE
 
 
-@given(st.sampled_from(["event", "summary", "record"]), harms(), st.integers(1, 50))
-def test_a_harmed_row_is_read_as_it_was_or_refused(kind: str, harm: Harm, seq: int) -> None:
+@given(st.sampled_from(["event", "summary", "record"]), damages(), st.integers(1, 50))
+def test_a_damaged_row_is_read_correctly_or_refused(kind: str, damage: Damage, seq: int) -> None:
     shapes: dict[str, RowType[Any]] = {"event": EVENT, "summary": SUMMARY, "record": RECORD}
     value, other = tool_answer_event(seq, b"x" * seq), tool_answer_event(seq + 1, b"y" * 900)
     row, spliced = row_codec.encode(KEY, value), row_codec.encode(b"other", other)
-    harmed = harm(row, spliced)
+    damaged = damage(row, spliced)
     with suppress(RowDamaged):
-        assert row_codec.decode(KEY, harmed, shapes[kind]) == value
+        assert row_codec.decode(KEY, damaged, shapes[kind]) == value
 
 
 @given(st.binary(max_size=200), st.sampled_from([EVENT, SUMMARY, RECORD, RowType(int), RowType(str)]))
-def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, shape: RowType[Any]) -> None:
+def test_any_payload_with_a_valid_checksum_is_read_or_refused(payload: bytes, shape: RowType[Any]) -> None:
     for flags in range(8):
         with suppress(RowDamaged):
             row_codec.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), shape)
@@ -144,7 +144,7 @@ def test_any_payload_with_a_right_checksum_is_read_or_refused(payload: bytes, sh
 @pytest.mark.parametrize(
     "payload", [b"\x91" * 100_000, b"\x81\xa1a" * 100_000, b"[" * 100_000, b'{"a":' * 100_000]
 )
-def test_a_payload_nested_without_end_is_refused(payload: bytes) -> None:
+def test_an_endlessly_nested_payload_is_refused(payload: bytes) -> None:
     for flags in (0, 2):
         with pytest.raises(RowDamaged):
             row_codec.decode(KEY, with_checksum(KEY, bytes([1, flags]) + payload), RowType(object))
@@ -159,24 +159,24 @@ def test_a_payload_that_claims_billions_of_elements_costs_nothing(head: bytes) -
 
 
 @contextmanager
-def memory_within(most: int) -> Iterator[None]:
-    """Fail when more is allocated inside than `most` bytes."""
+def memory_within(max_bytes: int) -> Iterator[None]:
+    """Fail if more than `max_bytes` are allocated inside."""
     tracemalloc.start()
     try:
         yield
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < most
+    assert peak < max_bytes
 
 
 def frame_claiming(length: int) -> bytes:
-    """The head of a zstd frame that says it unpacks to `length` bytes, and one empty last block."""
+    """Return the head of a zstd frame that claims to unpack to `length` bytes, and an empty last block."""
     return struct.pack("<IBQ", zstandard.MAGIC_NUMBER & 0xFFFFFFFF, 0b1110_0000, length) + b"\x01\x00\x00"
 
 
 @given(st.integers(0, 2**64 - 3) | st.sampled_from([MAX_CONTENT_BYTES + 1, 2**31, 2**32, 2**63]))
-def test_a_row_that_claims_much_costs_no_more_than_the_cap(length: int) -> None:
+def test_a_row_that_claims_too_much_costs_no_more_than_the_cap(length: int) -> None:
     row = with_checksum(KEY, b"\x01\x01" + frame_claiming(length))
     with memory_within(MAX_CONTENT_BYTES + MB), pytest.raises(RowDamaged):
         row_codec.decode(KEY, row, EVENT)
@@ -184,7 +184,7 @@ def test_a_row_that_claims_much_costs_no_more_than_the_cap(length: int) -> None:
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(1, MAX_CONTENT_BYTES), st.sampled_from([0, 1]))
-def test_a_content_that_claims_much_costs_no_more_than_a_row_may_hold(
+def test_a_content_that_claims_too_much_costs_no_more_than_a_row_may_hold(
     tmp_path: Path, length: int, method: int
 ) -> None:
     digest = digest_of(b"something")

@@ -1,4 +1,4 @@
-"""Stores in folders whose names are not those of English."""
+"""Stores in folders with non-English names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORKSPACE = "00000000-0000-4000-8000-000000000000"
 
 
 @pytest.mark.parametrize("name", ["Jürgen Ω", "名前", "a b"])
-async def test_a_store_is_made_and_opened_again_wherever_a_person_keeps_it(tmp_path: Path, name: str) -> None:
+async def test_a_store_can_be_created_and_reopened_in_any_folder(tmp_path: Path, name: str) -> None:
     """On Windows LevelDB takes names in the code page, which for a plain Python is not UTF-8."""
     data = b"tide"
     for _ in range(2):
@@ -27,5 +27,5 @@ async def test_a_store_is_made_and_opened_again_wherever_a_person_keeps_it(tmp_p
     assert (tmp_path / name / "store" / "db" / "CURRENT").is_file()
 
 
-def test_a_plain_name_is_handed_on_as_it_is(tmp_path: Path) -> None:
+def test_a_plain_name_is_passed_on_unchanged(tmp_path: Path) -> None:
     assert ansi_path(tmp_path / "db") == str(tmp_path / "db")

@@ -1,4 +1,4 @@
-"""The list of workspaces: one record per folder, whoever adds it, and rules that do not wander."""
+"""The workspace registry: one record per folder, whoever adds it, and rules that stay with it."""
 
 from __future__ import annotations
 
@@ -31,28 +31,30 @@ print("ready", flush=True)
 sys.stdin.readline()
 print(registry.add(Path(sys.argv[2])).id)
 """
-ASK = ApprovalRequest("c1", "run_command", "rm -r x", "", "", PermissionRule("run_command", "rm -r x"))
+REQUEST = ApprovalRequest("c1", "run_command", "rm -r x", "", "", PermissionRule("run_command", "rm -r x"))
 
 
 def registry_at(folder: Path) -> WorkspaceRegistry:
-    """The list as a process reads it at its start."""
+    """Return the registry as a process reads it at startup."""
     return WorkspaceRegistry(folder / "data" / "workspaces", TomlFiles(), lambda: 1)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
     """A project's folder."""
-    made = tmp_path / "project"
-    made.mkdir()
-    return made
+    folder = tmp_path / "project"
+    folder.mkdir()
+    return folder
 
 
-async def test_processes_that_add_a_folder_at_once_make_one_workspace(tmp_path: Path, project: Path) -> None:
-    words = (sys.executable, "-c", ADDING, str(tmp_path / "data" / "workspaces"), str(project))
+async def test_concurrent_processes_that_add_a_folder_create_one_workspace(
+    tmp_path: Path, project: Path
+) -> None:
+    args = (sys.executable, "-c", ADDING, str(tmp_path / "data" / "workspaces"), str(project))
     pipe = asyncio.subprocess.PIPE
     environ = {**os.environ, "PYTHONPATH": str(ROOT)}
     adding = [
-        await asyncio.create_subprocess_exec(*words, stdin=pipe, stdout=pipe, env=environ) for _ in range(3)
+        await asyncio.create_subprocess_exec(*args, stdin=pipe, stdout=pipe, env=environ) for _ in range(3)
     ]
     for process in adding:
         assert process.stdout is not None
@@ -62,13 +64,13 @@ async def test_processes_that_add_a_folder_at_once_make_one_workspace(tmp_path: 
     assert len(registry_at(tmp_path).list_workspaces()) == 1
 
 
-def test_what_another_process_changed_stays_changed(tmp_path: Path, project: Path) -> None:
+def test_a_change_by_another_process_is_preserved(tmp_path: Path, project: Path) -> None:
     first = registry_at(tmp_path)
     identity = first.add(project).id
     registry_at(tmp_path).change(identity, rules=(PermissionRule("run_command", "make"),))
     first.change(identity, name="renamed")
-    kept = registry_at(tmp_path).get(identity)
-    assert (kept.name, kept.rules) == ("renamed", (PermissionRule("run_command", "make"),))
+    stored = registry_at(tmp_path).get(identity)
+    assert (stored.name, stored.rules) == ("renamed", (PermissionRule("run_command", "make"),))
 
 
 def test_a_link_to_a_folder_is_the_same_workspace(tmp_path: Path, project: Path) -> None:
@@ -77,7 +79,7 @@ def test_a_link_to_a_folder_is_the_same_workspace(tmp_path: Path, project: Path)
     assert registry.add(tmp_path / "link") == registry.add(project)
 
 
-def test_no_workspace_lies_in_the_data_of_all_workspaces(tmp_path: Path, project: Path) -> None:
+def test_no_workspace_may_be_inside_the_data_of_all_workspaces(tmp_path: Path, project: Path) -> None:
     registry = registry_at(tmp_path)
     record = registry.add(project)
     (tmp_path / "link").symlink_to(tmp_path / "data" / "workspaces")
@@ -97,7 +99,7 @@ def test_two_workspaces_never_share_a_folder(tmp_path: Path, project: Path) -> N
         registry.relocate(other.id, project)
 
 
-def test_a_folder_is_trusted_when_the_person_says_so(tmp_path: Path, project: Path) -> None:
+def test_a_folder_is_trusted_when_the_user_says_so(tmp_path: Path, project: Path) -> None:
     registry = registry_at(tmp_path)
     record = registry.add(project)
     assert not record.trusted
@@ -110,23 +112,23 @@ def test_a_folder_is_trusted_when_the_person_says_so(tmp_path: Path, project: Pa
     assert not registry_at(tmp_path).get(record.id).trusted
 
 
-def test_a_workspace_from_before_there_was_trust_is_trusted(tmp_path: Path, project: Path) -> None:
+def test_a_workspace_older_than_trust_is_trusted(tmp_path: Path, project: Path) -> None:
     registry = registry_at(tmp_path)
     record = registry.add(project)
     file = registry.data_folder(record.id) / "workspace.toml"
-    lines = [one for one in file.read_text(encoding="utf-8").splitlines() if not one.startswith("trusted")]
+    lines = [line for line in file.read_text(encoding="utf-8").splitlines() if not line.startswith("trusted")]
     file.write_text("\n".join(lines), encoding="utf-8")
     assert registry_at(tmp_path).get(record.id).trusted
 
 
-def test_what_could_act_is_named_and_not_opened(project: Path) -> None:
+def test_auto_run_files_are_named_but_not_opened(project: Path) -> None:
     assert find_auto_run_files(project) == ()
     (project / ".git" / "hooks").mkdir(parents=True)
     for name in ("pre-commit", "pre-push.sample"):
         (project / ".git" / "hooks" / name).write_text("exit 1", encoding="utf-8")
-    os.mkfifo(project / "Makefile")  # would hold up whoever opens it
+    os.mkfifo(project / "Makefile")  # would block a reader
     (project / ".envrc").symlink_to("nowhere")
-    assert [(one.path, one.effect) for one in find_auto_run_files(project)] == [
+    assert [(file.path, file.effect) for file in find_auto_run_files(project)] == [
         (".git/hooks", "programs that git runs: pre-commit"),
         (".envrc", "sets the environment of every shell that enters the folder"),
         ("Makefile", "commands that `make` runs"),
@@ -134,7 +136,7 @@ def test_what_could_act_is_named_and_not_opened(project: Path) -> None:
     assert find_auto_run_files(project / "nowhere") == ()
 
 
-def test_a_sample_asks_once_and_for_other_models_always(tmp_path: Path) -> None:
+def test_a_sample_asks_once_and_always_for_other_models(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     record = add_sample(registry, tmp_path / "samples", "pagemill")
     assert record.trusted
@@ -149,7 +151,7 @@ def test_a_sample_asks_once_and_for_other_models_always(tmp_path: Path) -> None:
     assert saved.rules(demo=True) == ()
 
 
-def test_rules_that_an_earlier_sample_came_with_are_the_demo_model_s(tmp_path: Path) -> None:
+def test_rules_of_an_older_sample_belong_to_the_demo_model(tmp_path: Path) -> None:
     registry = registry_at(tmp_path)
     record = add_sample(registry, tmp_path / "samples", "pagemill")
     own = PermissionRule("edit_file", ANY, saved=record.added + 3_600_000)
@@ -162,9 +164,7 @@ def test_rules_that_an_earlier_sample_came_with_are_the_demo_model_s(tmp_path: P
     assert saved.rules(demo=True) == (own,)
 
 
-def test_a_sample_of_a_read_only_program_can_be_worked_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_sample_of_a_read_only_program_is_writable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     resources = tmp_path / "resources"
     shutil.copytree(resources_dir() / "demo" / "pagemill", resources / "demo" / "pagemill")
     for place in (*resources.rglob("*"), resources):
@@ -177,14 +177,14 @@ def test_a_sample_of_a_read_only_program_can_be_worked_on(
         place.chmod(0o755)
 
 
-def test_a_sample_that_moves_leaves_its_rules_behind(tmp_path: Path, project: Path) -> None:
+def test_a_moved_sample_leaves_its_rules_behind(tmp_path: Path, project: Path) -> None:
     registry = registry_at(tmp_path)
     record = add_sample(registry, tmp_path / "samples", "pagemill")
     moved = registry.relocate(record.id, project)
     assert (moved.rules, moved.demo) == ((), False)
 
 
-def test_a_folder_that_was_there_before_the_sample_gets_no_rules(tmp_path: Path) -> None:
+def test_an_existing_folder_gets_no_sample_rules(tmp_path: Path) -> None:
     (tmp_path / "samples" / "pagemill").mkdir(parents=True)
     record = add_sample(registry_at(tmp_path), tmp_path / "samples", "pagemill")
     assert (record.rules, record.trusted) == ((), False)

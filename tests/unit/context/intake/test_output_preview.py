@@ -1,4 +1,4 @@
-"""The preview of an output that is too large to stand whole."""
+"""The preview of an output that is too large to be shown in full."""
 
 from __future__ import annotations
 
@@ -13,80 +13,83 @@ LINES = st.lists(
     st.sampled_from(("ok line 1", "", "x" * 150, "é☃", "    indented")), min_size=0, max_size=400
 )
 DIGEST = digest_of(b"")
-MARKED = len(bare_marker(DIGEST)) + 130  # the marker, and what is said of the stretch that is not shown
+MARKED = len(bare_marker(DIGEST)) + 130  # the marker, and the note about the omitted part
 
 
 @given(LINES.map("\n".join), st.integers(0, 600))
 def test_a_preview_stays_under_its_budget(text: str, budget: int) -> None:
-    """It is the text itself or short, and says where the whole is."""
-    shown = preview_output(text, DIGEST, budget)
-    assert len(shown) <= max(budget, 60) * CHARS_PER_TOKEN + MARKED
-    assert shown == text or bare_marker(DIGEST) in shown
+    """It is the text itself or short, and says where the full text is."""
+    preview = preview_output(text, DIGEST, budget)
+    assert len(preview) <= max(budget, 60) * CHARS_PER_TOKEN + MARKED
+    assert preview == text or bare_marker(DIGEST) in preview
 
 
 @given(
     st.integers(0, 300), st.sampled_from(("ERROR: no such table", "Traceback (most recent", "exit code 3"))
 )
-def test_errors_and_exit_lines_are_kept(place: int, telling: str) -> None:
-    """Wherever the line that tells stands, it is shown."""
+def test_errors_and_exit_lines_are_kept(place: int, error_line: str) -> None:
+    """The line that matters is shown wherever it is."""
     lines = [f"compiling module number {n}" for n in range(300)]
-    lines.insert(place, telling)
-    assert telling in preview_output("\n".join(lines), DIGEST, 300)
+    lines.insert(place, error_line)
+    assert error_line in preview_output("\n".join(lines), DIGEST, 300)
 
 
-def test_head_and_tail_are_whole_lines() -> None:
-    """The first and the last lines stand as they are, and what is between is counted."""
+def test_head_and_tail_are_complete_lines() -> None:
+    """The first and the last lines stay unchanged, and those between are counted."""
     lines = [f"line {n} of many" for n in range(1_000)]
-    shown = preview_output("\n".join(lines), DIGEST, 200).splitlines()
-    assert shown[0] == lines[0]
-    assert shown[-2] == lines[-1]
-    hidden = next(line for line in shown if "not shown" in line)
-    kept = [line for line in shown if line in lines]
-    first, last = lines.index(shown[shown.index(hidden) - 1]) + 2, lines.index(shown[shown.index(hidden) + 1])
-    assert hidden == f"[… {len(lines) - len(kept)} lines not shown ({first}-{last}) …]"
+    preview = preview_output("\n".join(lines), DIGEST, 200).splitlines()
+    assert preview[0] == lines[0]
+    assert preview[-2] == lines[-1]
+    hidden = next(line for line in preview if "not shown" in line)
+    preview_lines = [line for line in preview if line in lines]
+    first, last = (
+        lines.index(preview[preview.index(hidden) - 1]) + 2,
+        lines.index(preview[preview.index(hidden) + 1]),
+    )
+    assert hidden == f"[… {len(lines) - len(preview_lines)} lines not shown ({first}-{last}) …]"
 
 
 @given(LINES.map("\n".join), st.integers(20, 600), st.sampled_from((0, 1, 137)))
-def test_the_exit_code_is_always_there(text: str, budget: int, code: int) -> None:
+def test_the_exit_code_is_always_present(text: str, budget: int, code: int) -> None:
     """Also when no line that is shown names it."""
-    shown = preview_output(text, DIGEST, budget, code)
-    assert shown == text or f"exit code {code}" in shown
+    preview = preview_output(text, DIGEST, budget, code)
+    assert preview == text or f"exit code {code}" in preview
 
 
 @given(st.lists(st.integers(40, 560), max_size=12, unique=True), st.integers(100, 600))
-def test_lines_that_tell_stand_with_the_numbers_that_recall_takes(places: list[int], budget: int) -> None:
+def test_important_lines_have_the_numbers_that_recall_accepts(places: list[int], budget: int) -> None:
     """In their order, between head and tail, each once."""
     lines = [f"compiling module number {n}" for n in range(600)]
     for place in places:
         lines[place] = f"src/module_{chr(97 + place % 26)}.c: error: something is wrong with it"
-    shown = preview_output("\n".join(lines), DIGEST, budget)
-    numbered = [one.split(": ", 1) for one in shown.splitlines() if one.split(": ")[0].isdigit()]
+    preview = preview_output("\n".join(lines), DIGEST, budget)
+    numbered = [line.split(": ", 1) for line in preview.splitlines() if line.split(": ")[0].isdigit()]
     assert [lines[int(number) - 1] for number, _ in numbered] == [line for _, line in numbered]
     assert [int(number) for number, _ in numbered] == sorted({int(number) for number, _ in numbered})
-    assert numbered or not any(place < 550 and lines[place] not in shown for place in places)
+    assert numbered or not any(place < 550 and lines[place] not in preview for place in places)
 
 
-def test_among_many_errors_the_last_loud_one_is_kept() -> None:
-    """Those that are alike are one; what ended it all is not lost behind hundreds that are not."""
-    names = [f"{one}{two}" for one in "abcdefghijklmnopqrst" for two in "abcdefghij"]
+def test_among_many_errors_the_last_distinct_one_is_kept() -> None:
+    """Similar errors count as one; the final error is not lost behind hundreds of others."""
+    names = [f"{prefix}{two}" for prefix in "abcdefghijklmnopqrst" for two in "abcdefghij"]
     lines = [f"{name}: error: attempt {n} went wrong" for n in range(8) for name in names]
     lines += ["and so on"] * 400
     lines[1_700] = "PanicError: the disk is gone"
     lines[1_500] = "warning: 0 errors so far, no failures"
-    shown = preview_output("\n".join(lines), DIGEST, 200)
-    assert "1701: PanicError: the disk is gone" in shown.splitlines()
-    assert "so far" not in shown
+    preview = preview_output("\n".join(lines), DIGEST, 200)
+    assert "1701: PanicError: the disk is gone" in preview.splitlines()
+    assert "so far" not in preview
 
 
-def test_what_tells_in_the_middle_of_one_long_line_is_shown() -> None:
-    """As minified code and JSON have them."""
-    shown = preview_output(f"{'y' * 9_000} ValueError: bad {'z' * 9_000}", DIGEST, 200)
-    assert "ValueError: bad" in shown
-    assert "characters of line 1 not shown" in shown
+def test_an_error_in_the_middle_of_one_long_line_is_shown() -> None:
+    """As minified code and JSON have it."""
+    preview = preview_output(f"{'y' * 9_000} ValueError: bad {'z' * 9_000}", DIGEST, 200)
+    assert "ValueError: bad" in preview
+    assert "characters of line 1 not shown" in preview
 
 
 def test_a_preview_is_never_longer_than_the_output() -> None:
-    """An output a little above the budget is shown whole."""
+    """An output a little above the budget is shown in full."""
     text = "word " * 61
     assert preview_output(text, DIGEST, 100) == text
     assert len(text) > 100 * CHARS_PER_TOKEN
@@ -94,13 +97,13 @@ def test_a_preview_is_never_longer_than_the_output() -> None:
 
 @pytest.mark.parametrize("text", ["y" * 5_000, "\n" + "y" * 5_000, "y" * 5_000 + "\n"])
 def test_one_long_line_is_cut_inside(text: str) -> None:
-    """Without line breaks to cut at, beginning and end are still shown."""
-    shown = preview_output(text, DIGEST, 100)
-    assert shown.count("y") > 150
+    """Without line breaks to cut at, start and end are still shown."""
+    preview = preview_output(text, DIGEST, 100)
+    assert preview.count("y") > 150
 
 
-def test_markers_describe_what_they_stand_for() -> None:
-    """On one line: handle, tool, target, size and the first line that says something."""
+def test_markers_describe_their_content() -> None:
+    """On one line: handle, tool, target, size and the first meaningful line."""
     text = marker(DIGEST, "read_file", "src/app.py", 18_000, first_line("\n---\nimport os\n"))
     assert text == f'[CACHED] recall_cached_content("{DIGEST}") read_file src/app.py, 18 KB, "import os"'
     assert format_bytes(812) == "812 B"

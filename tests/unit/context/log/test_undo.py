@@ -46,44 +46,44 @@ NOT_PLAIN = (
 
 
 def raw(request: ModelRequest) -> list[bytes]:
-    """The bytes of each message."""
+    """Return the bytes of each message."""
     return [msgspec.json.encode(message) for message in request.messages]
 
 
-def rewrite(simulator: SessionSimulator, kind: type[Undoable], which: int) -> int:
-    """Make a rewrite of a kind by hand if that is possible; its seq, else 0."""
+def rewrite(simulator: SessionSimulator, kind: type[Undoable], choice: int) -> int:
+    """Make a manual rewrite of a kind if possible; return its seq, else 0."""
     before = set(simulator.transcript.rewrites.of_kind(kind))
     forms: tuple[Form, ...] = ("full", "preview", "compact")
     if kind is SweepMade:
-        session_rewrites.sweep_all(simulator, which % 3)
+        session_rewrites.sweep_all(simulator, choice % 3)
     elif kind is FoldMade:
-        session_rewrites.truncate(simulator) if which % 2 else session_rewrites.fold_all(simulator)
+        session_rewrites.truncate(simulator) if choice % 2 else session_rewrites.fold_all(simulator)
     elif kind is HandoverMade:
-        simulator.hand_over(which * 30)
+        simulator.hand_over(choice * 30)
     elif kind is FormChosen:
-        session_rewrites.choose_form(simulator, which, forms[which % 3])
+        session_rewrites.choose_form(simulator, choice, forms[choice % 3])
     else:
         session_rewrites.prepare_observations(simulator)
         session_rewrites.place_observations(simulator)
-    made = set(simulator.transcript.rewrites.of_kind(kind)) - before
-    return max(made, default=0)
+    created = set(simulator.transcript.rewrites.of_kind(kind)) - before
+    return max(created, default=0)
 
 
 @given(histories(), st.integers(0, 9))
-def test_undo_restores_and_redo_brings_back(simulator: SessionSimulator, which: int) -> None:
-    """Of each kind, one on top of the other: undoing gives the former window's bytes, redoing the later."""
+def test_undo_restores_and_redo_reapplies(simulator: SessionSimulator, choice: int) -> None:
+    """For each kind, stacked: undo gives the previous window's bytes, redo the later."""
     for kind in (SweepMade, FoldMade, ObservationsPlaced, FormChosen, HandoverMade):
-        check_undo(simulator, kind, which)
+        check_undo(simulator, kind, choice)
 
 
-def check_undo(simulator: SessionSimulator, kind: type[Undoable], which: int) -> None:
-    """Undo all that one action made, and redo it."""
-    before, known = simulator.window(), set(simulator.transcript.rewrites.by_seq)
-    if not rewrite(simulator, kind, which):
+def check_undo(simulator: SessionSimulator, kind: type[Undoable], choice: int) -> None:
+    """Undo everything that one action created, and redo it."""
+    before, known_seqs = simulator.window(), set(simulator.transcript.rewrites.by_seq)
+    if not rewrite(simulator, kind, choice):
         return
     after = simulator.window()
-    made = [seq for seq in sorted(simulator.transcript.rewrites.by_seq) if seq not in known]
-    undone = [seq for seq in reversed(made) if simulator.transcript.can_undo(seq)]
+    created = [seq for seq in sorted(simulator.transcript.rewrites.by_seq) if seq not in known_seqs]
+    undone = [seq for seq in reversed(created) if simulator.transcript.can_undo(seq)]
     for seq in undone:
         simulator.record(Undone(seq))
     assert raw(simulator.window().request) == raw(before.request)
@@ -96,9 +96,9 @@ def check_undo(simulator: SessionSimulator, kind: type[Undoable], which: int) ->
 
 @given(histories(), st.lists(st.integers(0, 9), min_size=1, max_size=8))
 def test_undo_at_any_depth(simulator: SessionSimulator, order: list[int]) -> None:
-    """Undoing any number of rewrites in any order and redoing them in the reverse one changes nothing."""
+    """Undoing any number of rewrites in any order and redoing them in reverse changes nothing."""
     before = simulator.window()
-    undone = [seq for which in order if (seq := simulator.undo(which))]
+    undone = [seq for choice in order if (seq := simulator.undo(choice))]
     assert unreachable_content(simulator) == []
     for seq in reversed(undone):
         simulator.record(Redone(seq))
@@ -107,38 +107,38 @@ def test_undo_at_any_depth(simulator: SessionSimulator, order: list[int]) -> Non
 
 @given(histories(), st.permutations(range(8)))
 def test_the_order_of_undoing_does_not_matter(simulator: SessionSimulator, order: list[int]) -> None:
-    """What stands in the window depends on what holds, not on how it came to that."""
-    held = [seq for seq in simulator.transcript.rewrites.by_seq if simulator.transcript.can_undo(seq)][:8]
+    """The window depends on which rewrites are active, not on how that came about."""
+    undoable = [seq for seq in simulator.transcript.rewrites.by_seq if simulator.transcript.can_undo(seq)][:8]
     other = simulator.transcript.fork()
-    for seq in held:
+    for seq in undoable:
         simulator.record(Undone(seq))
     for place in order:
-        if place < len(held):
-            other.apply(RecordedEvent(other.last_seq + 1, 0, Undone(held[place])))
+        if place < len(undoable):
+            other.apply(RecordedEvent(other.last_seq + 1, 0, Undone(undoable[place])))
     assert project(other, simulator.policy, simulator.frame) == simulator.window()
 
 
 def renumbered(events: list[RecordedEvent]) -> list[RecordedEvent]:
-    """The events without gaps in their numbers; a retry names the same events as before."""
+    """Return the events without gaps in their numbers; a retry refers to the same events as before."""
     seqs = [event.seq for event in events]
     result = []
     for seq, recorded in enumerate(events, 1):
         event = recorded.event
         if isinstance(event, TurnRetried):
-            of, after = (bisect.bisect_right(seqs, old) for old in (event.of, event.after))
-            event = msgspec.structs.replace(event, of=of, after=after)
+            start, after = (bisect.bisect_right(seqs, old) for old in (event.of, event.after))
+            event = msgspec.structs.replace(event, of=start, after=after)
         result.append(msgspec.structs.replace(recorded, seq=seq, event=event))
     return result
 
 
 @given(histories())
 def test_undoing_everything_gives_the_plain_history(simulator: SessionSimulator) -> None:
-    """Without its rewrites the window is what the same history without rewrites would show."""
+    """The window is what the same history without rewrites would show."""
     for seq in sorted(simulator.transcript.rewrites.pinned):
         simulator.record(Unpinned(seq))
     while simulator.undo(0):
         pass
-    plain = [one for one in simulator.log if not isinstance(one.event, NOT_PLAIN)]
+    plain = [recorded for recorded in simulator.log if not isinstance(recorded.event, NOT_PLAIN)]
     bare = Transcript(renumbered(plain))
     assert raw(project(bare, simulator.policy, simulator.frame).request) == raw(simulator.window().request)
     assert simulator.transcript.covers == ()
@@ -146,10 +146,10 @@ def test_undoing_everything_gives_the_plain_history(simulator: SessionSimulator)
 
 
 @given(histories())
-def test_what_a_rewrite_carried_falls_with_it(simulator: SessionSimulator) -> None:
-    """A sweep that rode on a handover, a fold or observations cannot be undone alone; it goes with them."""
-    for seq, one in simulator.transcript.rewrites.sweeps.items():
-        if one.reason in {"handover", "fold", "observations"}:
+def test_a_rewrite_takes_its_sweep_along(simulator: SessionSimulator) -> None:
+    """A sweep made with a handover, a fold or observations cannot be undone alone, only with them."""
+    for seq, sweep in simulator.transcript.rewrites.sweeps.items():
+        if sweep.reason in {"handover", "fold", "observations"}:
             carrier = simulator.transcript.rewrites.by_seq[seq - 1]
             assert isinstance(carrier, HandoverMade | FoldMade | ObservationsPlaced)
             if seq - 1 in simulator.transcript.rewrites.undone:
@@ -171,56 +171,58 @@ def test_a_fork_leaves_the_original_alone(simulator: SessionSimulator) -> None:
 
 
 @given(histories())
-def test_a_fold_that_the_person_undid_is_not_made_again(simulator: SessionSimulator) -> None:
-    """Nor is any of its messages put into another one by the program."""
+def test_a_fold_undone_by_the_user_is_not_made_again(simulator: SessionSimulator) -> None:
+    """Nor does the program put any of its messages into another one."""
     transcript = Transcript()
     for recorded in simulator.log:
-        made = recorded.event
-        if isinstance(made, FoldMade) and made.how == "fold":
+        fold = recorded.event
+        if isinstance(fold, FoldMade) and fold.how == "fold":
             back = [transcript.rewrites.by_seq[seq] for seq in transcript.rewrites.undone]
-            taken = [one for one in back if isinstance(one, FoldMade) and one.how == "fold"]
-            assert not any(one.after < made.upto and made.after < one.upto for one in taken)
+            remade = [event for event in back if isinstance(event, FoldMade) and event.how == "fold"]
+            assert not any(other.after < fold.upto and fold.after < other.upto for other in remade)
         transcript.apply(recorded)
 
 
-@pytest.mark.parametrize("how", ["fold", "condense"])
-def test_a_note_that_the_person_undid_stays_away(how: str) -> None:
-    """However often the window is looked after: neither the note nor the shorter one comes back by itself."""
+@pytest.mark.parametrize("kind", ["fold", "condense"])
+def test_a_note_undone_by_the_user_stays_undone(kind: str) -> None:
+    """However often the window is maintained: neither the note nor the shorter one comes back by itself."""
     policy = msgspec.structs.replace(session_rewrites.eager_policy(PROFILES["balanced"]), ledger_tokens=0)
     simulator = build_history(12, size=2_000, policy=policy)
     for _ in range(3):
         session_rewrites.fold_all(simulator)
         simulator.step("On.", 1)
-    made = [seq for seq, one in simulator.transcript.rewrites.active_folds.items() if one.how == how]
-    assert made
-    for seq in made:
+    notes = [seq for seq, fold in simulator.transcript.rewrites.active_folds.items() if fold.how == kind]
+    assert notes
+    for seq in notes:
         simulator.record(Undone(seq))
     back = [
-        (one.after, one.upto)
-        for seq in made
-        if isinstance(one := simulator.transcript.rewrites.by_seq[seq], FoldMade)
+        (fold.after, fold.upto)
+        for seq in notes
+        if isinstance(fold := simulator.transcript.rewrites.by_seq[seq], FoldMade)
     ]
-    known = set(simulator.transcript.rewrites.folds)
+    known_folds = set(simulator.transcript.rewrites.folds)
     for number in range(6):
         simulator.step("On.", 1)
         simulator.answer_call(0, f"{number} a line of output\n" * 80)
         session_rewrites.fold_all(simulator)
     later = [
-        one for seq, one in simulator.transcript.rewrites.folds.items() if seq not in known and one.how == how
+        fold
+        for seq, fold in simulator.transcript.rewrites.folds.items()
+        if seq not in known_folds and fold.how == kind
     ]
-    assert not [one for one in later for after, upto in back if one.after < upto and after < one.upto]
+    assert not [fold for fold in later for after, upto in back if fold.after < upto and after < fold.upto]
 
 
 @given(histories(SWEEP_AND_HANDOVER_ACTIONS))
-def test_what_cannot_be_undone_says_so(simulator: SessionSimulator) -> None:
-    """Only rewrites, only while they hold; redo only what was undone."""
-    known = simulator.transcript
-    for one in simulator.log:
-        if one.seq not in known.rewrites.by_seq:
-            assert not known.can_undo(one.seq)
-            assert not known.can_redo(one.seq)
+def test_an_impossible_undo_is_refused(simulator: SessionSimulator) -> None:
+    """Only rewrites, only while active; redo only what was undone."""
+    transcript = simulator.transcript
+    for recorded in simulator.log:
+        if recorded.seq not in transcript.rewrites.by_seq:
+            assert not transcript.can_undo(recorded.seq)
+            assert not transcript.can_redo(recorded.seq)
         else:
-            assert not (known.can_undo(one.seq) and known.can_redo(one.seq))
+            assert not (transcript.can_undo(recorded.seq) and transcript.can_redo(recorded.seq))
 
 
 def test_folding_waits_for_a_policy_that_folds() -> None:

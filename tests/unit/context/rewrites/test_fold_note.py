@@ -1,4 +1,4 @@
-"""Notes of folded steps: words verbatim, calls in a few words, nothing that could pass for a call."""
+"""Notes of folded steps: messages verbatim, calls in a few words, nothing that resembles a call."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ TARGETS = (
 
 
 def items_of(*events: UserSpoke | AssistantSpoke | ToolAnswered) -> list[LogItem]:
-    """The items that these events make."""
+    """Return the items that these events make."""
     transcript = Transcript(RecordedEvent(seq, seq * 1_000, event) for seq, event in enumerate(events, 1))
     return transcript.items
 
 
-def spoke(text: str, *calls: str) -> AssistantSpoke:
-    """An answer that calls these tools."""
-    made = tuple(ToolCall(f"c{n}", name, "{}") for n, name in enumerate(calls))
-    return AssistantSpoke(text, "test/model", len(text) // 4 + 1, made)
+def spoken_event(text: str, *calls: str) -> AssistantSpoke:
+    """Return an answer that calls these tools."""
+    tool_calls = tuple(ToolCall(f"c{n}", name, "{}") for n, name in enumerate(calls))
+    return AssistantSpoke(text, "test/model", len(text) // 4 + 1, tool_calls)
 
 
 def answered(name: str, target: str, call_id: str = "c0", size: int = 10, ok: bool = True) -> ToolAnswered:
-    """An output."""
+    """Return an output."""
     return ToolAnswered(call_id, name, "out", INDEX, size, 5, 60, target=target, ok=ok)
 
 
 def looks_like_a_call(text: str, tools: set[str]) -> bool:
-    """Whether any of the formats that models write calls in can be read from a text."""
+    """Return True if a text parses as a call in any of the formats that models use."""
     return _as_json(text) or _as_python(text, tools) or _as_tags(text)
 
 
 def _as_json(text: str) -> bool:
-    for start in (at for at, sign in enumerate(text) if sign in "{["):
+    for start in (index for index, sign in enumerate(text) if sign in "{["):
         try:
-            found, _ = json.JSONDecoder().raw_decode(text[start:])
+            parsed, _ = json.JSONDecoder().raw_decode(text[start:])
         except ValueError:
             continue
-        if isinstance(found, dict) and {"name", "arguments"} <= set(found):
+        if isinstance(parsed, dict) and {"name", "arguments"} <= set(parsed):
             return True
     return False
 
@@ -70,8 +70,8 @@ def _as_python(text: str, tools: set[str]) -> bool:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
         return False
-    names = (one.func for one in ast.walk(tree) if isinstance(one, ast.Call))
-    return any(isinstance(one, ast.Name) and one.id in tools for one in names)
+    names = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
+    return any(isinstance(func, ast.Name) and func.id in tools for func in names)
 
 
 def _as_tags(text: str) -> bool:
@@ -82,8 +82,8 @@ def _as_tags(text: str) -> bool:
     return root.tag in {"invoke", "tool_call", "function_call", "tool_use"}
 
 
-def test_the_checker_knows_calls() -> None:
-    """The checker that follows is no empty one: it sees a call in each of the formats."""
+def test_the_checker_recognizes_calls() -> None:
+    """The checker used below is not empty: it detects a call in each of the formats."""
     assert looks_like_a_call('{"name": "read_file", "arguments": {"path": "x"}}', {"read_file"})
     assert looks_like_a_call('read_file(path="x.py")', {"read_file"})
     assert looks_like_a_call('<invoke name="read_file"><parameter>x</parameter></invoke>', {"read_file"})
@@ -95,10 +95,10 @@ def test_the_checker_knows_calls() -> None:
     )
 )
 def test_no_line_of_calls_reads_as_a_call(calls: list[tuple[str, str]]) -> None:
-    """What was done is told in words: no format checker takes a line of a note for a call to imitate."""
+    """Calls are described in prose: no format checker parses a note line as a call to imitate."""
     events: list[AssistantSpoke | ToolAnswered] = []
     for name, target in calls:
-        events += [spoke("", name), answered(name, target)]
+        events += [spoken_event("", name), answered(name, target)]
     text = fold_note.render_fold_note(items_of(UserSpoke("Go.", 1), *events), INDEX, len(calls))
     done = [line for line in text.splitlines() if line.startswith("did: ")]
     assert bool(done) == bool(calls)
@@ -110,22 +110,22 @@ def test_no_line_of_calls_reads_as_a_call(calls: list[tuple[str, str]]) -> None:
 @given(
     st.lists(st.tuples(st.sampled_from(NASTY_TEXTS), st.sampled_from(NASTY_TEXTS)), min_size=1, max_size=6)
 )
-def test_words_stand_verbatim(said: list[tuple[str, str]]) -> None:
-    """Each word of both stands in the note; a line that looks like one of the note's own is quoted."""
+def test_messages_are_verbatim(turns: list[tuple[str, str]]) -> None:
+    """Each word of both is in the note; a line that resembles one of the note's own is quoted."""
     events: list[UserSpoke | AssistantSpoke] = []
-    for ours, theirs in said:
-        events += [UserSpoke(ours, 5), spoke(theirs)]
+    for user_text, agent_text in turns:
+        events += [UserSpoke(user_text, 5), spoken_event(agent_text)]
     text = fold_note.render_fold_note(items_of(*events), INDEX, 0)
-    for line in (line for pair in said for words in pair for line in words.strip().splitlines()):
+    for line in (line for pair in turns for text in pair for line in text.strip().splitlines()):
         assert line in text or f"| {line}" in text
     own = [line for line in text.splitlines()[1:] if line.startswith(("user: ", "did: ", "["))]
-    assert len(own) == len(said)
+    assert len(own) == len(turns)
 
 
-def test_the_first_line_names_the_way_back() -> None:
-    """A note is labelled as reference, and its one marker leads to the index of what it covers."""
+def test_the_first_line_has_the_marker() -> None:
+    """A note is labeled as reference, and its one marker leads to the index of what it covers."""
     text = fold_note.render_fold_note(
-        items_of(UserSpoke("Go.", 1), spoke("", "read_file"), answered("read_file", "a.py")), INDEX, 1
+        items_of(UserSpoke("Go.", 1), spoken_event("", "read_file"), answered("read_file", "a.py")), INDEX, 1
     )
     head = text.splitlines()[0]
     assert head.startswith(fold_note.TITLE)
@@ -134,10 +134,10 @@ def test_the_first_line_names_the_way_back() -> None:
     assert text.count("[CACHED]") == 1
 
 
-def test_calls_are_told_briefly() -> None:
-    """Tool, target, size of a large result, and what went wrong; calls of one tool share its name."""
+def test_calls_are_described_briefly() -> None:
+    """Tool, target, size of a large result, and any error; calls of one tool share its name."""
     events = (
-        spoke("Let me look.", "read_file", "read_file", "run_command"),
+        spoken_event("Let me look.", "read_file", "read_file", "run_command"),
         answered("read_file", "a.py", "c0"),
         answered("read_file", "deep/" * 20 + "b.py", "c1", size=9_000),
         ToolAnswered("c2", "run_command", "x", INDEX, 9, 5, 60, target="make test", ok=False, exit_code=2),
@@ -149,26 +149,26 @@ def test_calls_are_told_briefly() -> None:
     assert len(last) < 120
 
 
-@pytest.mark.parametrize("words", [0, 40, 400])
-def test_a_condensed_note_keeps_its_bounds(words: int) -> None:
-    """Of the agent's words only beginnings, the newest first; the person's stay, long ones by their ends."""
+@pytest.mark.parametrize("max_words", [0, 40, 400])
+def test_a_condensed_note_respects_its_limits(max_words: int) -> None:
+    """The agent's texts keep their starts, newest first; the user's stay, long ones by both ends."""
     long = " ".join(f"word{n}" for n in range(4_000))
     events: list[UserSpoke | AssistantSpoke] = [UserSpoke("Never touch main.", 5), UserSpoke(long, 8_000)]
-    events += [spoke(f"Step {n}: " + "because of this and that " * 30) for n in range(40)]
-    text = fold_note.render_condensed_note(items_of(*events), INDEX, 7, words, POLICY)
+    events += [spoken_event(f"Step {n}: " + "because of this and that " * 30) for n in range(40)]
+    text = fold_note.render_condensed_note(items_of(*events), INDEX, 7, max_words, POLICY)
     assert "user: Never touch main." in text
     assert "user: word0 " in text
     assert text.count("word3999") == 1
     agent = [line for line in text.splitlines() if line.startswith("Step ")]
-    assert sum(map(len, agent)) <= words * 3.5 + 400
+    assert sum(map(len, agent)) <= max_words * 3.5 + 400
     assert not agent or agent[-1].startswith("Step 39")
 
 
-def test_a_condensed_note_without_words_of_the_person() -> None:
-    """A policy that keeps no words of the person keeps none; they stand in the index."""
+def test_a_condensed_note_without_user_messages() -> None:
+    """A policy that keeps no user text keeps none; it is in the index."""
     none = msgspec.structs.replace(POLICY, user_text_tokens=0)
     text = fold_note.render_condensed_note(
-        items_of(UserSpoke("Secret wish.", 5), spoke("Yes.")), INDEX, 1, 100, none
+        items_of(UserSpoke("Secret wish.", 5), spoken_event("Yes.")), INDEX, 1, 100, none
     )
     assert "Secret wish." not in text
     assert INDEX in text

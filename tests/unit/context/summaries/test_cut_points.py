@@ -18,7 +18,7 @@ from tests.support.histories import SessionSimulator, build_history, histories
 
 
 def open_calls(entries: Sequence[WindowEntry]) -> set[str]:
-    """The calls of the newest answer in these entries that have no answer there, counted afresh."""
+    """Return the calls of the newest answer in these entries without an answer, counted independently."""
     waiting: set[str] = set()
     for entry in entries:
         event = entry.event if isinstance(entry, LogItem) else None
@@ -30,21 +30,21 @@ def open_calls(entries: Sequence[WindowEntry]) -> set[str]:
 
 
 def end_of(entry: LogItem | SummaryBlock) -> int:
-    """The last event that an entry stands for."""
+    """Return the last event that an entry stands for."""
     return entry.upto if isinstance(entry, SummaryBlock) else entry.seq
 
 
 def messages_in(entry: LogItem | SummaryBlock, transcript: Transcript) -> int:
-    """How many messages of the log an entry stands for."""
+    """Count the messages of the log that an entry stands for."""
     if not isinstance(entry, SummaryBlock):
         return 1
-    return sum(one.after < item.seq <= one.upto for one in entry.covers for item in transcript.items)
+    return sum(cover.after < item.seq <= cover.upto for cover in entry.covers for item in transcript.items)
 
 
 def coverable(transcript: Transcript) -> list[LogItem | SummaryBlock]:
-    """What stands in the window but the handover and pinned copies, which no new handover covers."""
-    live = [one for one in transcript.window_entries() if not isinstance(one, PinnedCopy)]
-    return [one for one in live if not isinstance(one.event, HandoverMade)]
+    """Return the window without the handover and pinned copies, which no new handover covers."""
+    live = [entry for entry in transcript.window_entries() if not isinstance(entry, PinnedCopy)]
+    return [entry for entry in live if not isinstance(entry.event, HandoverMade)]
 
 
 @given(histories(), st.integers(0, 500))
@@ -55,45 +55,45 @@ def test_a_cut_is_legal(simulator: SessionSimulator, keep: int) -> None:
     if cut is None:
         return
     live = coverable(transcript)
-    covered = [one for one in live if end_of(one) <= cut.upto and one.seq != cut.kept_seq]
-    rest = [one for one in live if one not in covered]
+    covered = [entry for entry in live if end_of(entry) <= cut.upto and entry.seq != cut.kept_seq]
+    rest = [entry for entry in live if entry not in covered]
     assert not open_calls(covered)
     assert not (rest and isinstance(rest[0], LogItem) and isinstance(rest[0].event, ToolAnswered))
-    assert cut.messages == sum(messages_in(one, transcript) for one in covered)
+    assert cut.messages == sum(messages_in(entry, transcript) for entry in covered)
     assert cut.tokens == sum(map(transcript.entry_tokens, covered))
     assert covered
     if transcript.handover is not None:
         assert cut.upto >= transcript.handover[1].upto
-    items = [one for one in live if isinstance(one, LogItem)]
+    items = [entry for entry in live if isinstance(entry, LogItem)]
     users = [item for item in items if isinstance(item.event, UserSpoke)]
     if transcript.turn_open:
         assert users[-1] in rest  # the running turn's message
     else:
         newest = [item for item in items if item.turn == users[-1].turn]
-        assert all(item in rest for item in newest)  # the newest complete turn, whole
+        assert all(item in rest for item in newest)  # the newest complete turn
 
 
 @given(histories(), st.integers(0, 500))
-def test_enough_stays(simulator: SessionSimulator, keep: int) -> None:
-    """Behind the cut stand at least the tokens to be kept."""
+def test_enough_tokens_stay(simulator: SessionSimulator, keep: int) -> None:
+    """After the cut there are at least the tokens to be kept."""
     cut = cuts.choose_cut(simulator.transcript, keep)
     if cut is not None:
-        behind = [one for one in coverable(simulator.transcript) if end_of(one) > cut.upto]
-        kept = [one for one in coverable(simulator.transcript) if one.seq == cut.kept_seq]
-        assert sum(map(simulator.transcript.entry_tokens, [*behind, *kept])) >= keep
+        behind = [entry for entry in coverable(simulator.transcript) if end_of(entry) > cut.upto]
+        kept_back = [entry for entry in coverable(simulator.transcript) if entry.seq == cut.kept_seq]
+        assert sum(map(simulator.transcript.entry_tokens, [*behind, *kept_back])) >= keep
 
 
 @given(histories())
 def test_a_handover_takes_effect(simulator: SessionSimulator) -> None:
-    """What a chosen cut covers has left the window as soon as the handover is made."""
+    """What a cut covers has left the window as soon as the handover is made."""
     cut = cuts.choose_cut(simulator.transcript, 0)
     if cut is not None:
         simulator.record(simulator.handover_at(cut))
-        live = {one.seq for one in simulator.transcript.window_entries() if isinstance(one, LogItem)}
+        live = {entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)}
         assert all(seq > cut.upto or seq == cut.kept_seq for seq in live)
 
 
-def test_inside_a_turn_the_furthest_cut_that_keeps_enough() -> None:
+def test_inside_a_turn_the_furthest_cut_that_keeps_enough_is_used() -> None:
     """The cut lies between steps of the running turn; its user message stays."""
     simulator = build_history(10, size=400)
     cut = cuts.choose_cut(simulator.transcript, 300)
@@ -109,8 +109,8 @@ def test_inside_a_turn_the_furthest_cut_that_keeps_enough() -> None:
     assert cut.kept_seq == first.seq
 
 
-def test_between_turns_nothing_of_the_newest_is_covered() -> None:
-    """With only one complete turn there is no cut; with two the first is covered whole."""
+def test_between_turns_the_newest_turn_is_not_covered() -> None:
+    """With only one complete turn there is no cut; with two the first is covered completely."""
     simulator = build_history(4)
     simulator.step("Done.", 0)
     assert cuts.choose_cut(simulator.transcript, 0) is None
@@ -124,14 +124,14 @@ def test_between_turns_nothing_of_the_newest_is_covered() -> None:
 
 
 def test_a_message_kept_back_is_covered_later() -> None:
-    """A huge user message that a cut inside its turn had kept is covered once the turn is over."""
+    """A huge user message that a cut inside its turn kept is covered once the turn is over."""
     simulator = SessionSimulator(PROFILES["balanced"])
     simulator.send_message("word " * 800)
     for _ in range(3):
         simulator.step("Reading.", 1)
-    made = simulator.hand_over(0)
-    assert made is not None
-    assert made.kept == 2
+    handover_seq = simulator.hand_over(0)
+    assert handover_seq is not None
+    assert handover_seq.kept == 2
     simulator.step("Done.", 0)
     simulator.send_message("Next.")
     simulator.step("Done.", 0)
@@ -139,19 +139,24 @@ def test_a_message_kept_back_is_covered_later() -> None:
     assert again is not None
     assert again.kept == 0
     assert simulator.transcript.handover == (max(simulator.transcript.rewrites.handovers), again)
-    assert 2 not in {one.seq for one in simulator.transcript.window_entries() if isinstance(one, LogItem)}
+    assert 2 not in {
+        entry.seq for entry in simulator.transcript.window_entries() if isinstance(entry, LogItem)
+    }
 
 
-def test_one_rewrite_undone_leaves_the_other() -> None:
-    """A handover that falls takes the sweep made with it along, and no other."""
+def test_undoing_one_rewrite_leaves_the_other() -> None:
+    """Undoing a handover also undoes the sweep made with it, and no other."""
     simulator = build_history(40, size=2_000)
     assert simulator.transcript.rewrites.sweeps
     by_batch = min(simulator.transcript.rewrites.sweeps)
     simulator.hand_over(100)
-    made = max(simulator.transcript.rewrites.handovers)
-    riding = [seq for seq, one in simulator.transcript.rewrites.sweeps.items() if one.reason == "handover"]
-    simulator.record(Undone(made))
+    handover_seq = max(simulator.transcript.rewrites.handovers)
+    handover_sweeps = [
+        seq for seq, sweep in simulator.transcript.rewrites.sweeps.items() if sweep.reason == "handover"
+    ]
+    simulator.record(Undone(handover_seq))
     assert simulator.transcript.rewrites.is_active(by_batch)
     assert not any(
-        simulator.transcript.rewrites.is_active(seq) or simulator.transcript.can_undo(seq) for seq in riding
+        simulator.transcript.rewrites.is_active(seq) or simulator.transcript.can_undo(seq)
+        for seq in handover_sweeps
     )

@@ -1,4 +1,4 @@
-"""A summary that says too little of a long history, or nothing that it names, may not stand for it."""
+"""A summary too short for a long history, or without any of its names, may not replace it."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PARSER = SummaryInput(
         ("What was asked for was done as it had been asked. " * 30, set(), UNSPECIFIC),
     ],
 )
-def test_a_long_history_needs_words_that_name_it(
+def test_a_long_history_needs_a_summary_that_names_it(
     text: str, cited: set[int], problem: SummaryProblem | None
 ) -> None:
     """A file, a command, the user's words, or their message as a source: one of them is enough."""
@@ -54,34 +54,34 @@ def test_a_long_history_needs_words_that_name_it(
 
 
 def test_one_line_for_a_long_history_is_refused_with_its_text() -> None:
-    """The refusal says how long both are, and keeps what the model wrote."""
-    found = (Observation(0, 1, "The parser was mended.", (2,)),)
+    """The refusal says how long both are, and includes what the model wrote."""
+    facts = (Observation(0, 1, "The parser was mended.", (2,)),)
     with pytest.raises(SummaryRefused) as refused:
-        accept_observations(found, PARSER, "- (1) The parser was mended. [e2]")
+        accept_observations(facts, PARSER, "- (1) The parser was mended. [e2]")
     assert refused.value.problem is SHORT
     assert refused.value.text == "- (1) The parser was mended. [e2]"
     assert refused.value.why == "It has about 5 tokens for 22,500 tokens of history."
 
 
 @given(st.integers(1, 10**7), st.integers(0, 3_000))
-def test_what_is_long_enough(size: int, wrote: int) -> None:
-    """Never below 2 % of a long input, but what suffices for any is enough; a short input can be one word."""
-    problem = find_problem("x" * wrote, set(), SummaryInput(size))
-    assert (problem is SHORT) == (size > LONG_INPUT and wrote < min(MIN_SHARE * size, 800))
+def test_the_minimum_length_of_a_summary(size: int, summary_size: int) -> None:
+    """At least 2 % of a long input up to a fixed limit; a short input can be one word."""
+    problem = find_problem("x" * summary_size, set(), SummaryInput(size))
+    assert (problem is SHORT) == (size > LONG_INPUT and summary_size < min(MIN_SHARE * size, 800))
 
 
 @given(histories())
-def test_what_is_extracted_names_what_it_is_of(simulator: SessionSimulator) -> None:
-    """The sections that are made without a model would pass, whatever the history: the rule asks little."""
+def test_an_extract_names_its_input(simulator: SessionSimulator) -> None:
+    """Sections made without a model would pass for any history: the rule asks little."""
     items = simulator.transcript.items
     source = summary_input(transcript_lines(items), items)
     sections = extractive_handover(items, None)
-    text = "\n".join(section_text(one, mark_unsupported=False) for one in sections)
-    cited = {seq for one in sections for bullet in one.bullets for seq in bullet.sources}
+    text = "\n".join(section_text(section, mark_unsupported=False) for section in sections)
+    cited = {seq for section in sections for bullet in section.bullets for seq in bullet.sources}
     assert find_problem(text, cited, source) is not UNSPECIFIC
 
 
-def test_what_an_input_holds() -> None:
+def test_the_names_of_an_input() -> None:
     """Files and commands of the ledger, the user's messages; of a reflection, what its facts name too."""
     log: tuple[Event, ...] = (
         UserSpoke("Mend it.", 3),
@@ -89,9 +89,9 @@ def test_what_an_input_holds() -> None:
         ToolAnswered("2", "run_command", "ok", "b" * 64, 4, 1, 1, target="make test"),
     )
     items = Transcript([RecordedEvent(seq, 0, event) for seq, event in enumerate(log, 1)]).items
-    found = summary_input(transcript_lines(items), items)
-    assert [*found.files, *found.commands] == ["src/app.py", "make test"]
-    assert found.instructions == {1: "Mend it."}
+    checked_input = summary_input(transcript_lines(items), items)
+    assert [*checked_input.files, *checked_input.commands] == ["src/app.py", "make test"]
+    assert checked_input.instructions == {1: "Mend it."}
     fact = Observation(0, 1, "lib/util.c holds the loop", (2,))
-    made = ObservationsMade(0, 3, (fact,), (), "", "", 0, 9, 90, 3, "m")
-    assert reflection_input((made,), items).files == frozenset(("src/app.py", "lib/util.c"))
+    observations = ObservationsMade(0, 3, (fact,), (), "", "", 0, 9, 90, 3, "m")
+    assert reflection_input((observations,), items).files == frozenset(("src/app.py", "lib/util.c"))

@@ -16,7 +16,7 @@ from helix_desktop.domain.events.session import RecordedEvent
 
 FOLDER = Path(__file__).parents[3] / "golden" / "requests"
 # Sessions as they are stored, and the messages of each request. `tests/support/request_golden.py` writes
-# them; run it again only where a request is meant to be another one, and read what changed.
+# them; run it again only where a request is meant to change, and read the difference.
 FILES: dict[str, dict[str, Any]] = {
     path.stem: json.loads(path.read_text(encoding="utf-8")) for path in sorted(FOLDER.glob("v*.json"))
 }
@@ -24,7 +24,7 @@ REQUESTS = [(name, int(seq)) for name, document in FILES.items() for seq in docu
 
 
 def log_of(document: dict[str, Any]) -> list[RecordedEvent]:
-    """Read the log from its stored form, through msgpack as the store keeps it."""
+    """Read the log from its stored form, through msgpack as the store does."""
     return msgspec.msgpack.decode(msgspec.msgpack.encode(document["log"]), type=list[RecordedEvent])
 
 
@@ -34,7 +34,7 @@ def golden(document: dict[str, Any], seq: int) -> list[str]:
 
 
 def difference(texts: list[str], expected: list[str]) -> str:
-    """Name the message that is not what it was, with both its texts; empty when all are."""
+    """Describe the message that changed, with both its texts; empty if none did."""
     for number, (text, before) in enumerate(zip(texts, expected, strict=False)):
         if text != before:
             return f"message {number} differs\nbefore: {before}\nnow:    {text}"
@@ -45,7 +45,7 @@ def difference(texts: list[str], expected: list[str]) -> str:
 
 @pytest.mark.parametrize(("name", "seq"), REQUESTS)
 def test_the_same_log_gives_the_same_request(name: str, seq: int) -> None:
-    """Project from nothing but the log up to an event, as after a start of the app."""
+    """Project from nothing but the log up to an event, as after a restart of the app."""
     document = FILES[name]
     frame = msgspec.convert(document["frame"], PromptFrame)
     transcript = Transcript(log_of(document)[:seq])
@@ -56,8 +56,8 @@ def test_the_same_log_gives_the_same_request(name: str, seq: int) -> None:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_a_session_that_goes_on_sends_the_same_requests(name: str) -> None:
-    """Use one projector over the whole log, and compare behind each event."""
+def test_a_continued_session_sends_the_same_requests(name: str) -> None:
+    """Use one projector over the whole log, and compare after each event."""
     document = FILES[name]
     policy, frame = policy_from(document["policy"]), msgspec.convert(document["frame"], PromptFrame)
     transcript, projector = Transcript(), Projector()
@@ -70,7 +70,7 @@ def test_a_session_that_goes_on_sends_the_same_requests(name: str) -> None:
             assert not problem, f"behind event {recorded.seq}, {problem}"
 
 
-def test_every_rewrite_is_there() -> None:
+def test_every_rewrite_is_covered() -> None:
     """Find each kind of event that changes a window in one of the files."""
     kinds = {row["event"]["kind"] for document in FILES.values() for row in document["log"]}
     assert kinds >= {
@@ -88,7 +88,7 @@ def test_every_rewrite_is_there() -> None:
 
 
 def test_a_changed_message_is_named() -> None:
-    """Say in a failure which message is the first that is not what it was."""
+    """Name the first changed message in a failure."""
     assert difference(["a", "b"], ["a", "b"]) == ""
     assert difference(["a", "x"], ["a", "b"]) == "message 1 differs\nbefore: b\nnow:    x"
     assert difference(["a"], ["a", "b"]) == "there are 1 messages, before 2"

@@ -1,4 +1,4 @@
-"""The linter and the repair against any list of messages, by a second linter (invariant 3)."""
+"""The linter and the repair on any list of messages, checked by a second linter (invariant 3)."""
 
 from __future__ import annotations
 
@@ -23,57 +23,57 @@ MESSAGES = st.lists(
     ),
     max_size=12,
 ).map(tuple)
-ASKED = (Message("system", "You are an agent."), Message("user", "Go."))
+CONVERSATION = (Message("system", "You are an agent."), Message("user", "Go."))
 
 
 @given(MESSAGES)
 def test_both_linters_agree(messages: tuple[Message, ...]) -> None:
-    """What one finds wrong, the other does."""
+    """They find the same problems."""
     assert bool(problems(messages)) == bool(lint(messages))
 
 
 @given(MESSAGES)
 def test_any_list_can_be_repaired(messages: tuple[Message, ...]) -> None:
-    """As long as the person said anything, the repaired request is valid, and stays as it is."""
-    mended = repair_request(messages)
-    if any(one.role == "user" and one.text.strip() for one in messages):
-        assert lint(mended) == []
-        assert repair_request(mended) == mended
+    """If there is any user message, the repaired request is valid, and a second repair changes nothing."""
+    repaired = repair_request(messages)
+    if any(message.role == "user" and message.text.strip() for message in messages):
+        assert lint(repaired) == []
+        assert repair_request(repaired) == repaired
 
 
 @given(MESSAGES)
-def test_what_is_valid_is_left_alone(messages: tuple[Message, ...]) -> None:
-    """A repair changes nothing that needs none."""
+def test_a_valid_request_is_unchanged(messages: tuple[Message, ...]) -> None:
+    """A repair changes nothing in a valid request."""
     if not lint(messages):
         assert repair_request(messages) == messages
 
 
 @given(MESSAGES)
-def test_nothing_the_person_said_is_dropped_or_made_up(messages: tuple[Message, ...]) -> None:
-    """The person's words are the same before and after."""
-    said = [one.text for one in messages if one.role == "user" and one.text.strip()]
-    assert [one.text for one in repair_request(messages) if one.role == "user"] == said
+def test_no_user_message_is_dropped_or_invented(messages: tuple[Message, ...]) -> None:
+    """The user's messages are the same before and after."""
+    texts = [message.text for message in messages if message.role == "user" and message.text.strip()]
+    assert [message.text for message in repair_request(messages) if message.role == "user"] == texts
 
 
 @pytest.mark.parametrize(
-    ("messages", "named"),
+    ("messages", "description"),
     [
         ((), "not from the user"),
-        ((*ASKED, Message("system", "More.")), "system message"),
-        ((*ASKED, Message("assistant", "Hm.")), "last message"),
-        ((*ASKED, Message("tool", "x", call_id="a")), "without its call"),
-        ((*ASKED, Message("assistant", "", (ToolCall("a", "t", "{}"),))), "without an answer: a"),
-        ((*ASKED, Message("user", " ")), "empty"),
+        ((*CONVERSATION, Message("system", "More.")), "system message"),
+        ((*CONVERSATION, Message("assistant", "Hm.")), "last message"),
+        ((*CONVERSATION, Message("tool", "x", call_id="a")), "without its call"),
+        ((*CONVERSATION, Message("assistant", "", (ToolCall("a", "t", "{}"),))), "without an answer: a"),
+        ((*CONVERSATION, Message("user", " ")), "empty"),
     ],
 )
-def test_problems_are_named(messages: tuple[Message, ...], named: str) -> None:
-    """The linter says in words what is wrong."""
-    assert named in "; ".join(problems(messages))
+def test_problems_are_named(messages: tuple[Message, ...], description: str) -> None:
+    """The linter describes the problem."""
+    assert description in "; ".join(problems(messages))
 
 
 def test_a_call_of_a_repeated_id_is_answered_once() -> None:
-    """Two calls of one id in one answer cannot both be kept."""
+    """Two calls with the same id in one answer cannot both be kept."""
     calls = (ToolCall("a", "first", "{}"), ToolCall("a", "second", "{}"))
     answers = (Message("tool", "1", call_id="a"), Message("tool", "2", call_id="a"))
-    mended = repair_request((*ASKED, Message("assistant", "", calls), *answers))
-    assert mended == (*ASKED, Message("assistant", "", calls[:1]), answers[0])
+    repaired = repair_request((*CONVERSATION, Message("assistant", "", calls), *answers))
+    assert repaired == (*CONVERSATION, Message("assistant", "", calls[:1]), answers[0])

@@ -29,11 +29,11 @@ BALANCED = PROFILES["balanced"]
 
 
 def measured(simulator: SessionSimulator) -> UsageGauge:
-    """The gauge of what would be sent now."""
+    """Return the gauge of what would be sent now."""
     return measure_usage(simulator.window(), simulator.transcript, simulator.policy, simulator.frame)
 
 
-def test_an_estimate_says_so() -> None:
+def test_an_estimate_is_labeled() -> None:
     """Without a report the number is our count."""
     simulator = build_history(3)
     now = measured(simulator)
@@ -42,8 +42,8 @@ def test_an_estimate_says_so() -> None:
     assert now.share == now.used / MODEL.window
 
 
-def test_a_report_calibrates_what_comes_after_it() -> None:
-    """The reported part counts as reported, what came since by the ratio of report to estimate."""
+def test_a_report_calibrates_later_estimates() -> None:
+    """The reported part counts as reported, later messages by the ratio of report to estimate."""
     simulator = build_history(2)
     simulator.step("Reading.", 1, usage_ratio=1.3)
     sent = simulator.sent_requests[-1].window.estimate
@@ -61,7 +61,7 @@ def test_a_report_calibrates_what_comes_after_it() -> None:
 
 
 def test_a_rewrite_makes_it_an_estimate_again() -> None:
-    """After a sweep the report no longer holds; its ratio does."""
+    """After a sweep the report is outdated; its ratio is not."""
     simulator = build_history(5)
     simulator.step("Reading.", 1, usage_ratio=1.3)
     simulator.answer_all_calls("x")
@@ -71,7 +71,7 @@ def test_a_rewrite_makes_it_an_estimate_again() -> None:
     assert now.used == round(simulator.window().estimate * now.ratio)
 
 
-def test_another_model_is_estimated_anew() -> None:
+def test_another_model_is_estimated_from_scratch() -> None:
     """A report of one model says nothing about another one's tokens."""
     simulator = build_history(2)
     simulator.step("Reading.", 0, usage_ratio=1.3)
@@ -81,8 +81,8 @@ def test_another_model_is_estimated_anew() -> None:
 
 
 @pytest.mark.parametrize("ratio", [0.000_01, 9.0])
-def test_nonsense_reports_do_no_harm(ratio: float) -> None:
-    """A report of zero is none; the ratio of one that is far off is bounded."""
+def test_invalid_reports_are_harmless(ratio: float) -> None:
+    """A report of zero is none; the ratio of an implausible one is bounded."""
     simulator = build_history(3)
     simulator.step("Reading.", 1, usage_ratio=ratio)
     simulator.answer_call(0, "output " * 300)
@@ -109,16 +109,16 @@ def test_the_gauge_is_sane(simulator: SessionSimulator) -> None:
     st.sampled_from([2_000, 4_000, 128_000]),
     st.integers(0, 900),
 )
-def test_a_stored_count_says_what_the_log_says(
-    simulator: SessionSimulator, images: bool, window: int, room: int
+def test_a_stored_count_matches_the_log(
+    simulator: SessionSimulator, images: bool, window: int, reserve: int
 ) -> None:
-    """Whichever model and policy hold by then; where it cannot know, it says so."""
+    """For any model and policy since; where it cannot know, it says so."""
     count = count_window(simulator.transcript, simulator.policy, simulator.frame.info.window)
     info = msgspec.structs.replace(simulator.frame.info, images=images, window=window)
     simulator.frame = msgspec.structs.replace(simulator.frame, info=info, tools_tokens=77, ratio=1.2)
     assert is_outdated(None, simulator.policy, window)
-    if room:
-        simulator.policy = msgspec.structs.replace(simulator.policy, user_text_tokens=room)
+    if reserve:
+        simulator.policy = msgspec.structs.replace(simulator.policy, user_text_tokens=reserve)
     if is_outdated(count, simulator.policy, window):
         assert simulator.transcript.handover is not None
         count = count_window(simulator.transcript, simulator.policy, window)
@@ -129,7 +129,7 @@ def test_a_stored_count_says_what_the_log_says(
 
 
 def full(steps: int = 14) -> SessionSimulator:
-    """A history that fills more than 85 % of its window with words, which no sweep takes."""
+    """Return a history that fills more than 85 % of its window with text, which no sweep masks."""
     simulator = SessionSimulator(BALANCED, ModelInfo("test", "small", 20_000))
     simulator.send_message("Begin.")
     while measured(simulator).pressure == "none" or simulator.transcript.steps < steps:
@@ -139,17 +139,17 @@ def full(steps: int = 14) -> SessionSimulator:
 
 
 def due(simulator: SessionSimulator, now: int = 10**9) -> planner.HandoverPlan | None:
-    """The handover that is due at a time."""
+    """Return the handover that is due at a time."""
     return planner.handover_due(simulator.transcript, simulator.policy, measured(simulator), now)
 
 
 def test_the_trigger_needs_pressure() -> None:
-    """Below 85 % nothing is due, whatever else holds."""
+    """Below 85 % nothing is due, whatever else applies."""
     assert due(full()) is not None
     assert due(build_history(3)) is None
-    off = full()
-    off.policy = msgspec.structs.replace(off.policy, enabled=False)
-    assert due(off) is None
+    session = full()
+    session.policy = msgspec.structs.replace(session.policy, enabled=False)
+    assert due(session) is None
 
 
 def test_the_trigger_needs_enough_messages() -> None:
@@ -163,8 +163,8 @@ def test_the_trigger_needs_enough_messages() -> None:
     assert due(simulator) is None
 
 
-def test_failures_double_the_wait_and_then_stop_it() -> None:
-    """60, 120, 240 s; after three in a row only the person can begin one; success closes the breaker."""
+def test_failures_double_the_wait_and_then_open_the_breaker() -> None:
+    """60, 120, 240 s; after three in a row only the user can start one; success closes the breaker."""
     simulator = full()
     waits = []
     for _ in range(3):
@@ -182,8 +182,8 @@ def test_failures_double_the_wait_and_then_stop_it() -> None:
     assert planner.cooldown_ms(simulator.transcript, simulator.policy) == 60_000
 
 
-def test_a_clock_that_is_set_back_stops_no_handover() -> None:
-    """The wait is about time that has passed: an hour that came twice is none."""
+def test_a_clock_set_back_stops_no_handover() -> None:
+    """The wait counts elapsed time: an hour that repeats is none."""
     simulator = full()
     simulator.record(HandoverFailed("No handover was made."))
     since = simulator.transcript.last_compaction_at_ms
@@ -192,7 +192,7 @@ def test_a_clock_that_is_set_back_stops_no_handover() -> None:
 
 
 def test_an_undo_waits_for_the_cooldown() -> None:
-    """A handover that the person undid is not made again in the same breath."""
+    """A handover that the user undid is not repeated immediately."""
     simulator = full()
     simulator.hand_over(500)
     simulator.undo(len(simulator.transcript.rewrites.sweeps))
@@ -200,23 +200,23 @@ def test_an_undo_waits_for_the_cooldown() -> None:
 
 
 @given(histories(), st.integers(0, 400))
-def test_worth_foresees_the_gain(simulator: SessionSimulator, keep: int) -> None:
-    """With a summary as long as foreseen, the gain is what the windows before and after differ by."""
+def test_the_expected_savings_are_correct(simulator: SessionSimulator, keep: int) -> None:
+    """With a summary of the expected length, the savings are the difference between the windows."""
     cut = cuts.choose_cut(simulator.transcript, keep)
     if cut is None:
         return
     before = simulator.window().estimate
     now = UsageGauge(before, MODEL.window, MODEL.reserve, 0, False)
-    foreseen = planner.expected_savings(simulator.transcript, simulator.policy, now, cut)
-    taken = planner.SUMMARY_TOKENS + simulator.policy.ledger_tokens
-    had_one = simulator.transcript.handover is not None
-    simulator.record(msgspec.structs.replace(simulator.handover_at(cut), tokens=taken))
-    framing = 0 if had_one else 4
-    assert before - simulator.window().estimate == foreseen - framing
+    expected = planner.expected_savings(simulator.transcript, simulator.policy, now, cut)
+    summary_tokens = planner.SUMMARY_TOKENS + simulator.policy.ledger_tokens
+    had_handover = simulator.transcript.handover is not None
+    simulator.record(msgspec.structs.replace(simulator.handover_at(cut), tokens=summary_tokens))
+    framing = 0 if had_handover else 4
+    assert before - simulator.window().estimate == expected - framing
 
 
 def test_the_end_of_a_turn_changes_no_number() -> None:
-    """Gauge and trigger look at the window only."""
+    """Gauge and trigger depend on the window only."""
     simulator = full()
     before = measured(simulator)
     simulator.record(TurnEnded("stopped"))

@@ -1,4 +1,4 @@
-"""The key space: what goes in comes out, and byte order is reading order."""
+"""The key space: keys round-trip, and byte order is reading order."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def within(key: bytes, span: keys.Span) -> bool:
 
 
 @given(digests, numbers, sessions)
-def test_digests_and_seqs_come_back(digest: str, number: int, session: str) -> None:
+def test_digests_and_seqs_round_trip(digest: str, number: int, session: str) -> None:
     assert keys.digest_in(keys.record(digest)) == digest
     assert keys.digest_in(keys.time_index(number, digest)) == digest
     assert keys.digest_in(keys.back_reference(session, number, digest)) == digest
@@ -28,43 +28,49 @@ def test_digests_and_seqs_come_back(digest: str, number: int, session: str) -> N
 
 
 @given(digests, digests, numbers, numbers)
-def test_newest_comes_first_and_equal_times_by_digest(one: str, two: str, early: int, late: int) -> None:
+def test_newest_comes_first_and_equal_times_by_digest(
+    digest: str, other_digest: str, early: int, late: int
+) -> None:
     earlier, later = sorted((early, late))
-    first, second = keys.time_index(later, one), keys.time_index(earlier, two)
-    assert (first < second) == ((-later, one) < (-earlier, two))
+    first, second = keys.time_index(later, digest), keys.time_index(earlier, other_digest)
+    assert (first < second) == ((-later, digest) < (-earlier, other_digest))
     assert within(first, keys.TIME_INDEX)
 
 
 @given(sessions, sessions, numbers, numbers, digests)
-def test_a_session_covers_its_own_rows_in_order(one: str, two: str, low: int, high: int, digest: str) -> None:
-    assert (keys.event(one, low) < keys.event(one, high)) == (low < high)
-    assert within(keys.event(two, low), keys.events_of(one)) == (one == two)
-    assert within(keys.handover(two, low), keys.handovers_of(one)) == (one == two)
-    assert within(keys.back_reference(two, low, digest), keys.back_references_of(one)) == (one == two)
+def test_a_session_covers_its_own_rows_in_order(
+    first: str, second: str, low: int, high: int, digest: str
+) -> None:
+    assert (keys.event(first, low) < keys.event(first, high)) == (low < high)
+    assert within(keys.event(second, low), keys.events_of(first)) == (first == second)
+    assert within(keys.handover(second, low), keys.handovers_of(first)) == (first == second)
+    assert within(keys.back_reference(second, low, digest), keys.back_references_of(first)) == (
+        first == second
+    )
 
 
 @given(digests, digests, sessions, numbers)
-def test_a_digest_covers_its_own_references(one: str, two: str, session: str, number: int) -> None:
-    assert within(keys.reference(two, session, number), keys.references_of(one)) == (one == two)
+def test_a_digest_covers_its_own_references(first: str, second: str, session: str, number: int) -> None:
+    assert within(keys.reference(second, session, number), keys.references_of(first)) == (first == second)
 
 
 @given(digests, digests, st.integers(1, 64))
-def test_a_prefix_covers_exactly_the_digests_that_begin_with_it(one: str, two: str, length: int) -> None:
-    span = keys.records_of(one[:length])
-    assert within(keys.record(one), span)
-    assert within(keys.record(two), span) == two.startswith(one[:length])
+def test_a_prefix_covers_exactly_the_digests_that_begin_with_it(first: str, second: str, length: int) -> None:
+    span = keys.records_of(first[:length])
+    assert within(keys.record(first), span)
+    assert within(keys.record(second), span) == second.startswith(first[:length])
     assert within(span[0], keys.RECORDS)
 
 
 @given(digests, sessions, numbers)
 def test_no_two_kinds_of_row_share_a_key(digest: str, session: str, number: int) -> None:
-    made = [
+    all_keys = [
         keys.content(digest), keys.record(digest), keys.time_index(number, digest), keys.chunk(digest, 0),
         keys.event(session, number), keys.handover(session, number), keys.reference(digest, session, number),
         keys.back_reference(session, number, digest), keys.summary(session), keys.draft(session),
         keys.last_event(session), keys.SCHEMA, keys.IDENTITY, keys.SEQUENCE, keys.TOTALS,
     ]  # fmt: skip
-    assert len(set(made)) == len(made)
+    assert len(set(all_keys)) == len(all_keys)
     assert within(keys.summary(session), keys.SUMMARIES)
 
 

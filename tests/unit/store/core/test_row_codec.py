@@ -1,4 +1,4 @@
-"""Rows: what is written is read, and nothing else is."""
+"""Rows: encoded rows can be decoded, and nothing else can."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ texts = st.text(max_size=50) | st.text(min_size=1, max_size=20).map(lambda text:
 
 
 @given(texts)
-def test_what_is_sealed_is_read(text: str) -> None:
+def test_an_encoded_row_can_be_decoded(text: str) -> None:
     assert row_codec.decode(KEY, row_codec.encode(KEY, text), TEXT) == text
 
 
 @given(texts, st.integers(0), st.integers(0, 7))
-def test_one_flipped_bit_is_noticed(text: str, at: int, bit: int) -> None:
+def test_a_flipped_bit_is_detected(text: str, position: int, bit: int) -> None:
     row = bytearray(row_codec.encode(KEY, text))
-    row[at % len(row)] ^= 1 << bit
+    row[position % len(row)] ^= 1 << bit
     with pytest.raises(RowDamaged):
         row_codec.decode(KEY, bytes(row), TEXT)
 
 
 @given(texts, st.integers(0))
-def test_a_cut_row_is_noticed(text: str, length: int) -> None:
+def test_a_truncated_row_is_detected(text: str, length: int) -> None:
     row = row_codec.encode(KEY, text)
     with pytest.raises(RowDamaged):
         row_codec.decode(KEY, row[: length % len(row)], TEXT)
@@ -47,7 +47,7 @@ def test_any_bytes_are_refused_and_never_crash(row: bytes) -> None:
 
 
 @given(st.binary(max_size=200))
-def test_any_bytes_with_a_right_checksum_are_read_or_refused(body: bytes) -> None:
+def test_any_bytes_with_a_valid_checksum_are_decoded_or_refused(body: bytes) -> None:
     row = body + struct.pack("<I", zlib.crc32(body, zlib.crc32(KEY)))
     with suppress(RowDamaged):
         assert isinstance(row_codec.decode(KEY, row, TEXT), str)
@@ -65,7 +65,7 @@ def test_a_row_of_another_version_is_refused_by_name() -> None:
         row_codec.decode(KEY, row, TEXT)
 
 
-def test_integers_of_any_size_survive() -> None:
+def test_integers_of_any_size_round_trip() -> None:
     value = {"n": 10**40}
     assert row_codec.decode(KEY, row_codec.encode(KEY, value), RowType(dict[str, int])) == value
 
@@ -77,7 +77,7 @@ def test_a_frame_that_claims_more_than_the_cap_is_not_unpacked() -> None:
         row_codec.decompress(claim)
 
 
-def test_a_frame_of_another_length_than_said_is_refused() -> None:
+def test_a_frame_with_a_wrong_length_is_refused() -> None:
     packed = row_codec.compress(b"x" * 1000)
     assert packed is not None
     assert row_codec.decompress(packed, 1000) == b"x" * 1000

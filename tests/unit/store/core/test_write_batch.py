@@ -1,4 +1,4 @@
-"""Batches laid over each other."""
+"""Write batches on top of each other."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from helix_desktop.store.core.write_batch import WriteBatch
 
 
 def nothing(key: bytes) -> None:
-    """A store that holds nothing."""
+    """A store without rows."""
 
 
-def test_a_row_written_early_outlives_its_removal_earlier_in_the_same_write() -> None:
+def test_a_row_written_after_its_removal_in_the_same_write_stays() -> None:
     batch = WriteBatch(nothing)
     removing, writing = batch.nested(), batch.nested()
     removing.delete(b"c1")

@@ -1,4 +1,4 @@
-"""Packing: each piece of work is done once, whoever comes first, and always with the same result."""
+"""Compression: each piece of work is done once, by any thread, and always with the same result."""
 
 from __future__ import annotations
 
@@ -16,56 +16,56 @@ from tests.support.store.builders import make_content
 
 
 def unpacked(packing: ContentEncoding) -> bytes:
-    """The bytes again."""
+    """Return the decompressed bytes."""
     return b"".join(
-        row_codec.decompress(one.payload, one.length) if one.is_compressed else one.payload
-        for one in packing.consume_parts()
+        row_codec.decompress(part.payload, part.length) if part.is_compressed else part.payload
+        for part in packing.consume_parts()
     )
 
 
 @given(
     st.binary(max_size=40) | st.binary(min_size=1, max_size=8).map(lambda part: part * 40), st.integers(1, 50)
 )
-def test_pieces_make_the_bytes_again_whoever_packs_them(data: bytes, piece: int) -> None:
-    alone, helped = (
+def test_pieces_restore_the_bytes_whoever_compresses_them(data: bytes, piece: int) -> None:
+    alone, with_helper = (
         ContentEncoding(make_content(data), piece),
         ContentEncoding(make_content(data), piece, min_shared_bytes=0),
     )
-    assert (alone.is_shareable, helped.is_shareable) == (False, True)
-    helped.precompute(lambda _: False)
-    assert unpacked(alone) == unpacked(helped) == data
-    assert alone.digest() == helped.digest() == digest_of(data)
+    assert (alone.is_shareable, with_helper.is_shareable) == (False, True)
+    with_helper.precompute(lambda _: False)
+    assert unpacked(alone) == unpacked(with_helper) == data
+    assert alone.digest() == with_helper.digest() == digest_of(data)
 
 
-def test_work_is_done_once_and_a_helper_passes_over_what_another_thread_does() -> None:
-    begun, go_on = threading.Event(), threading.Event()
+def test_work_is_done_once_and_a_helper_skips_work_in_progress() -> None:
+    started, may_continue = threading.Event(), threading.Event()
     done: list[int] = []
 
     def work() -> int:
-        begun.set()
-        go_on.wait(30)
+        started.set()
+        may_continue.wait(30)
         done.append(1)
         return 7
 
     once = LazyResult(work)
     first = threading.Thread(target=once.result)
     first.start()
-    begun.wait(30)
-    once.try_compute()  # would wait for ever if it did not pass over it
+    started.wait(30)
+    once.try_compute()  # would wait forever if it did not skip it
     assert done == []
-    go_on.set()
+    may_continue.set()
     assert once.result() == 7
     first.join()
     once.try_compute()
     assert done == [1]
 
 
-def test_work_that_failed_is_tried_again_by_whoever_needs_it() -> None:
-    asked: list[int] = []
+def test_failed_work_is_retried_by_the_next_that_needs_it() -> None:
+    calls: list[int] = []
 
     def work() -> int:
-        asked.append(1)
-        if len(asked) == 1:
+        calls.append(1)
+        if len(calls) == 1:
             raise MemoryError("no room")
         return 3
 
@@ -75,20 +75,20 @@ def test_work_that_failed_is_tried_again_by_whoever_needs_it() -> None:
     assert once.result() == 3
 
 
-def test_the_helper_takes_what_is_worth_it_from_the_end_and_skips_what_is_known() -> None:
-    asked: list[str] = []
+def test_the_helper_works_from_the_end_and_skips_small_and_known_contents() -> None:
+    checked: list[str] = []
 
-    def known(digest: str) -> bool:
-        asked.append(digest)
+    def is_known(digest: str) -> bool:
+        checked.append(digest)
         return digest == contents[1].digest
 
     contents = [make_content(random.Random(number).randbytes(200_000)) for number in range(3)]
-    packings = [ContentEncoding(one, 1 << 20) for one in contents]
-    helper = CompressionWorker("test-helper", known)
+    packings = [ContentEncoding(content, 1 << 20) for content in contents]
+    helper = CompressionWorker("test-helper", is_known)
     small = ContentEncoding(make_content(b"small" * 20_000), 1 << 20)
     helper.precompute([small])
-    assert not any(one.name.startswith("test-helper") for one in threading.enumerate())
+    assert not any(thread.name.startswith("test-helper") for thread in threading.enumerate())
     helper.precompute([small, *packings])
     helper.close()
-    assert asked == [one.digest for one in reversed(contents)]
-    assert [unpacked(one) for one in packings] == [one.data for one in contents]
+    assert checked == [content.digest for content in reversed(contents)]
+    assert [unpacked(packing) for packing in packings] == [packing.data for packing in contents]

@@ -1,4 +1,4 @@
-"""The gate: users share, the one who replaces waits for them and keeps new ones out."""
+"""The read-write lock: readers share, a writer waits for them and keeps new ones out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import pytest
 from helix_desktop.store.leveldb.rw_lock import ReadWriteLock
 
 
-def test_users_share_and_the_exclusive_one_waits_for_them() -> None:
+def test_readers_share_and_the_writer_waits_for_them() -> None:
     gate = ReadWriteLock()
-    both_in = threading.Barrier(3, timeout=10)
+    both_entered = threading.Barrier(3, timeout=10)
     leave = threading.Event()
     order: list[str] = []
 
     def use() -> None:
         with gate.shared:
-            both_in.wait()
+            both_entered.wait()
             leave.wait(10)
             order.append("used")
 
@@ -28,39 +28,39 @@ def test_users_share_and_the_exclusive_one_waits_for_them() -> None:
 
     with ThreadPoolExecutor() as pool:
         users = [pool.submit(use), pool.submit(use)]
-        both_in.wait()
+        both_entered.wait()
         replacing = pool.submit(replace)
         leave.set()
-        for one in (*users, replacing):
-            one.result(10)
+        for thread in (*users, replacing):
+            thread.result(10)
     assert order == ["used", "used", "replaced"]
 
 
-def test_nobody_uses_what_is_being_replaced() -> None:
+def test_nobody_reads_during_a_replacement() -> None:
     gate = ReadWriteLock()
-    thing = [0, 0]
+    shared_pair = [0, 0]
 
     def use() -> None:
         for _ in range(300):
             with gate.shared:
-                assert thing[0] == thing[1]
+                assert shared_pair[0] == shared_pair[1]
 
     def replace() -> None:
         for number in range(300):
             with gate.exclusive:
-                thing[0] = number
-                thing[1] = number
+                shared_pair[0] = number
+                shared_pair[1] = number
 
     with ThreadPoolExecutor() as pool:
-        for one in [pool.submit(work) for work in (use, use, replace, replace, use)]:
-            one.result(60)
-    assert thing == [299, 299]
+        for future in [pool.submit(work) for work in (use, use, replace, replace, use)]:
+            future.result(60)
+    assert shared_pair == [299, 299]
 
 
-def test_an_exception_inside_lets_go() -> None:
+def test_an_exception_inside_releases_the_lock() -> None:
     gate = ReadWriteLock()
-    for side in (gate.shared, gate.exclusive):
-        with pytest.raises(KeyError), side:
+    for mode in (gate.shared, gate.exclusive):
+        with pytest.raises(KeyError), mode:
             raise KeyError
     with gate.exclusive:
         pass

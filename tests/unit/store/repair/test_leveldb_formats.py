@@ -1,4 +1,4 @@
-"""LevelDB's file formats, read without LevelDB: what it wrote is read, and damage stays where it is."""
+"""LevelDB's file formats, read without LevelDB: what it wrote is read, and damage stays local."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Rows = dict[bytes, bytes]
 
 
 def bit_by_bit(data: bytes) -> int:
-    """CRC-32C as the standard defines it."""
+    """Return CRC-32C as the standard defines it."""
     crc = 0xFFFFFFFF
     for byte in data:
         crc ^= byte
@@ -29,7 +29,7 @@ def bit_by_bit(data: bytes) -> int:
     return crc ^ 0xFFFFFFFF
 
 
-def test_the_checksum_is_the_one_of_the_standard() -> None:
+def test_the_checksum_matches_the_standard() -> None:
     assert crc32c(b"123456789") == 0xE3069283
     assert crc32c(bytes(32)) == 0x8A9136AA
 
@@ -41,46 +41,51 @@ def test_long_and_short_data_have_the_same_checksum(size: int, rnd: random.Rando
 
 
 @given(st.lists(st.binary(max_size=70_000), max_size=4), st.integers(0), st.integers(0, 7))
-def test_a_flipped_bit_of_a_log_costs_one_record(payloads: list[bytes], place: int, bit: int) -> None:
-    log = written(payloads)
-    assert [(one.payload, one.is_intact) for one in read_log(log)] == [(one, True) for one in payloads]
+def test_a_flipped_bit_of_a_log_loses_one_record(payloads: list[bytes], place: int, bit: int) -> None:
+    log = written_log(payloads)
+    assert [(record.payload, record.is_intact) for record in read_log(log)] == [
+        (record, True) for record in payloads
+    ]
     if log:
         damaged = bytearray(log)
         damaged[place % len(log)] ^= 1 << bit
-        sound = [one.payload for one in read_log(bytes(damaged)) if one.is_intact]
+        sound = [record.payload for record in read_log(bytes(damaged)) if record.is_intact]
         assert len(sound) >= len(payloads) - 1
         rest = iter(payloads)
-        assert all(one in rest for one in sound), "in order, and nothing that was not written"
+        assert all(payload in rest for payload in sound), "in order, and nothing that was not written"
 
 
 @given(st.data(), st.lists(st.tuples(st.integers(1, 9), st.integers(0, 40_000)), min_size=2, max_size=8))
-def test_a_write_that_is_gone_from_a_log_is_counted(
-    data: st.DataObject, writes: list[tuple[int, int]]
-) -> None:
+def test_a_write_missing_from_a_log_is_counted(data: st.DataObject, writes: list[tuple[int, int]]) -> None:
     payloads, last = [], 41
     for count, size in writes:
         payloads.append((last + 1).to_bytes(8, "little") + count.to_bytes(4, "little") + bytes(size))
         last += count
-    log = written(payloads)
+    log = written_log(payloads)
     assert find_gap(log, 41) == (0, last)
-    assert find_gap(log, 39) == (2, last)  # those that came before are gone as well
+    assert find_gap(log, 39) == (2, last)  # earlier ones are missing as well
     assert find_gap(log, 50) == (0, last)  # some of them are in a table already
-    gone = data.draw(st.integers(0, len(writes) - 2))
-    assert find_gap(written([*payloads[:gone], *payloads[gone + 1 :]]), 41) == (writes[gone][0], last)
+    missing = data.draw(st.integers(0, len(writes) - 2))
+    assert find_gap(written_log([*payloads[:missing], *payloads[missing + 1 :]]), 41) == (
+        writes[missing][0],
+        last,
+    )
 
 
-def written(payloads: list[bytes]) -> bytes:
-    """A log as LevelDB writes it."""
+def written_log(payloads: list[bytes]) -> bytes:
+    """Return a log as LevelDB writes it."""
     log = bytearray()
     for payload in payloads:
-        left, first = payload, True
-        while first or left:
-            room = BLOCK_BYTES - len(log) % BLOCK_BYTES
-            if room < 7:
-                log += bytes(room)
+        remaining, first = payload, True
+        while first or remaining:
+            free_bytes = BLOCK_BYTES - len(log) % BLOCK_BYTES
+            if free_bytes < 7:
+                log += bytes(free_bytes)
                 continue
-            part, left = left[: room - 7], left[room - 7 :]
-            kind = {(True, True): 1, (True, False): 2, (False, False): 3, (False, True): 4}[first, not left]
+            part, remaining = remaining[: free_bytes - 7], remaining[free_bytes - 7 :]
+            kind = {(True, True): 1, (True, False): 2, (False, False): 3, (False, True): 4}[
+                first, not remaining
+            ]
             log += masked_crc(bytes([kind]) + part).to_bytes(4, "little")
             log += len(part).to_bytes(2, "little") + bytes([kind]) + part
             first = False
@@ -89,7 +94,7 @@ def written(payloads: list[bytes]) -> bytes:
 
 @pytest.fixture(scope="module")
 def database(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows]:
-    """A database with tables on several levels, a log, old versions and deletions; and what it holds."""
+    """Create a database with several table levels, a log, old versions and deletions; return its content."""
     path, rnd = tmp_path_factory.mktemp("database") / "db", random.Random(1)
     rows: Rows = {}
     db = plyvel.DB(str(path), create_if_missing=True, compression=None, write_buffer_size=200_000)
@@ -106,53 +111,56 @@ def database(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Rows]:
 
 
 def newest(db: Path) -> Rows:
-    """What the files say that a database holds."""
-    found = ((key, versions[0].row) for key, versions in read_versions(db, failed) if versions)
-    return {key: row for key, row in found if row is not None}
+    """Return what the files say a database contains."""
+    newest_rows = ((key, versions[0].row) for key, versions in read_versions(db, failed) if versions)
+    return {key: row for key, row in newest_rows if row is not None}
 
 
 def failed(name: str, error: OSError) -> None:
-    """No file may be unreadable here."""
+    """Fail: every file must be readable here."""
     raise AssertionError(name) from error
 
 
-@pytest.mark.parametrize("room", range(7, 24))
-def test_a_write_that_begins_near_the_end_of_a_block_is_no_hole(tmp_path: Path, room: int) -> None:
+@pytest.mark.parametrize("free_bytes", range(7, 24))
+def test_a_write_that_begins_near_the_end_of_a_block_is_no_gap(tmp_path: Path, free_bytes: int) -> None:
     db = plyvel.DB(str(tmp_path), create_if_missing=True)
     around = 7 + 12 + 1 + 1 + 1 + 3  # fragment, batch, kind, key's length, key, value's length
-    for key, size in ((b"a", BLOCK_BYTES - room - around), (b"b", 100), (b"c", 3 * BLOCK_BYTES), (b"d", 5)):
+    for key, size in (
+        (b"a", BLOCK_BYTES - free_bytes - around),
+        (b"b", 100),
+        (b"c", 3 * BLOCK_BYTES),
+        (b"d", 5),
+    ):
         db.put(key, bytes(size))
     db.close()
     (log,) = tmp_path.glob("*.log")
     data = log.read_bytes()
     assert find_gap(data, 0) == (0, 4)
     assert find_gap(data[:BLOCK_BYTES], 0)[0] == 0  # the second write is torn
-    blank = data[: BLOCK_BYTES - room] + bytes(room) + data[BLOCK_BYTES:]
+    blank = data[: BLOCK_BYTES - free_bytes] + bytes(free_bytes) + data[BLOCK_BYTES:]
     assert find_gap(blank, 0)[0] > 0
 
 
-def test_what_leveldb_wrote_is_what_is_read(database: tuple[Path, Rows]) -> None:
+def test_everything_leveldb_wrote_is_read(database: tuple[Path, Rows]) -> None:
     path, rows = database
     assert newest(path) == rows
-    listed = read_current(path)
-    assert listed is not None
-    assert listed.is_intact
-    assert listed.missing_files(path) == []
-    assert len(listed.tables) > 1
-    assert (path / f"{listed.log_number:06d}.log").exists()
+    current = read_current(path)
+    assert current is not None
+    assert current.is_intact
+    assert current.missing_files(path) == []
+    assert len(current.tables) > 1
+    assert (path / f"{current.log_number:06d}.log").exists()
 
 
-def test_tables_without_their_index_are_read_all_the_same(
-    database: tuple[Path, Rows], tmp_path: Path
-) -> None:
+def test_tables_without_their_index_are_still_read(database: tuple[Path, Rows], tmp_path: Path) -> None:
     path, rows = database
-    for one in path.iterdir():
-        data = one.read_bytes()
-        (tmp_path / one.name).write_bytes(data[:-20] + bytes(20) if one.suffix == ".ldb" else data)
+    for file in path.iterdir():
+        data = file.read_bytes()
+        (tmp_path / file.name).write_bytes(data[:-20] + bytes(20) if file.suffix == ".ldb" else data)
     assert newest(tmp_path) == rows
 
 
-def test_a_batch_ends_where_it_is_damaged() -> None:
+def test_a_batch_ends_at_its_damage() -> None:
     batch = (7).to_bytes(8, "little") + (3).to_bytes(4, "little") + b"\1\1a\1x" + b"\0\1b" + b"\1\1c\1y"
     assert list(read_batch(batch)) == [(b"a", b"x", 7), (b"b", None, 8), (b"c", b"y", 9)]
     assert list(read_batch(batch[:-1])) == [(b"a", b"x", 7), (b"b", None, 8)]
@@ -160,6 +168,6 @@ def test_a_batch_ends_where_it_is_damaged() -> None:
 
 
 @pytest.mark.parametrize("data", [b"", b"\x80", b"\xff" * 12])
-def test_a_number_that_does_not_end_is_malformed(data: bytes) -> None:
+def test_an_unterminated_number_is_malformed(data: bytes) -> None:
     with pytest.raises(Malformed):
         ByteReader(data).read_varint()

@@ -1,4 +1,4 @@
-"""The backlog: callers wait for room in the order they came, and are told when the store closes."""
+"""The backlog: callers wait for space in order, and get an error when the store closes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MB = 1024 * 1024
 
 
 class Callers:
-    """Coroutines that hold a place until they are let go; `inside` lists who got in."""
+    """Coroutines that hold a place until released; `inside` lists who got in."""
 
     def __init__(self) -> None:
         self.backlog = Backpressure()
@@ -27,12 +27,12 @@ class Callers:
 
 
 async def settled() -> None:
-    """Let everything that can go on do so: no clock and no thread is involved."""
+    """Run everything that can go on: no clock and no thread is involved."""
     for _ in range(20):
         await asyncio.sleep(0)
 
 
-async def test_bytes_are_bounded_and_one_write_always_fits() -> None:
+async def test_bytes_are_bounded_and_a_single_write_always_fits() -> None:
     callers = Callers()
     async with asyncio.TaskGroup() as group:
         for number, size in enumerate([100 * MB, 1, 60 * MB, 10 * MB]):
@@ -61,7 +61,7 @@ async def test_the_number_of_writes_is_bounded_and_order_is_kept() -> None:
     assert callers.inside == list(range(300))
 
 
-async def test_who_waits_when_the_store_closes_is_told_so() -> None:
+async def test_waiters_get_an_error_when_the_store_closes() -> None:
     callers = Callers()
     async with asyncio.TaskGroup() as group:
         group.create_task(callers.hold(0, 100 * MB))
@@ -80,7 +80,7 @@ async def test_who_waits_when_the_store_closes_is_told_so() -> None:
     assert callers.inside == [0]
 
 
-async def test_a_cancelled_waiter_takes_no_room() -> None:
+async def test_a_cancelled_waiter_takes_no_space() -> None:
     callers = Callers()
     async with asyncio.TaskGroup() as group:
         group.create_task(callers.hold(0, 64 * MB))

@@ -13,19 +13,19 @@ from helix_desktop.store.threads.writer_thread import MAX_GROUP_BYTES, MAX_GROUP
 
 
 class Disk:
-    """Takes batches once it is let go; refuses while `full`."""
+    """Takes batches once released; refuses while `full`."""
 
     def __init__(self) -> None:
         self.rows: dict[bytes, bytes | None] = {}
         self.writes: list[int] = []
         self.entered = threading.Event()
-        self.go_on = threading.Event()
+        self.may_continue = threading.Event()
         self.full = False
         self.finished = False
 
     def write(self, batch: WriteBatch) -> None:
         self.entered.set()
-        self.go_on.wait(30)
+        self.may_continue.wait(30)
         if self.full:
             raise OSError("full")
         self.writes.append(len(batch.rows))
@@ -35,8 +35,8 @@ class Disk:
         self.finished = True
 
 
-def tell(told: Sequence[tuple[Future[None], Exception | None]]) -> None:
-    for place, error in told:
+def report_results(results: Sequence[tuple[Future[None], Exception | None]]) -> None:
+    for place, error in results:
         if error is None:
             place.set_result(None)
         else:
@@ -44,14 +44,14 @@ def tell(told: Sequence[tuple[Future[None], Exception | None]]) -> None:
 
 
 def writer_on(disk: Disk) -> WriterThread[Future[None]]:
-    return WriterThread("test-writer", disk.rows.get, disk.write, tell, disk.finish)
+    return WriterThread("test-writer", disk.rows.get, disk.write, report_results, disk.finish)
 
 
 def put(writer: WriterThread[Future[None]], key: bytes, size: int = 1) -> Future[None]:
-    return given(writer, lambda batch: batch.put(key, key), size)
+    return submit(writer, lambda batch: batch.put(key, key), size)
 
 
-def given(
+def submit(
     writer: WriterThread[Future[None]], stage: Callable[[WriteBatch], None], size: int = 1
 ) -> Future[None]:
     place: Future[None] = Future()
@@ -63,8 +63,8 @@ def refuse(_: WriteBatch) -> None:
     raise ValueError("no")
 
 
-def held_up(disk: Disk, writer: WriterThread[Future[None]]) -> Future[None]:
-    """Keeps the writer inside a write, so that what follows must wait."""
+def blocked_writer(disk: Disk, writer: WriterThread[Future[None]]) -> Future[None]:
+    """Keep the writer inside a write, so that what follows must wait."""
     first = put(writer, b"first")
     disk.entered.wait(30)
     return first
@@ -75,15 +75,15 @@ def ended(writer: WriterThread[Future[None]]) -> None:
     writer.join()
 
 
-def test_what_waits_is_written_in_groups_of_at_most_64() -> None:
+def test_waiting_writes_are_grouped_up_to_64() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    first = held_up(disk, writer)
+    first = blocked_writer(disk, writer)
     waiting = [put(writer, b"%d" % number) for number in range(150)]
     assert not first.done()
-    disk.go_on.set()
-    for one in waiting:
-        one.result(30)
+    disk.may_continue.set()
+    for future in waiting:
+        future.result(30)
     assert disk.writes == [1, MAX_GROUP_ITEMS, MAX_GROUP_ITEMS, 150 - 2 * MAX_GROUP_ITEMS]
     ended(writer)
 
@@ -91,21 +91,21 @@ def test_what_waits_is_written_in_groups_of_at_most_64() -> None:
 def test_a_group_ends_at_4_mb() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    held_up(disk, writer)
+    blocked_writer(disk, writer)
     for number in range(8):
         put(writer, b"%d" % number, MAX_GROUP_BYTES // 2)
-    disk.go_on.set()
+    disk.may_continue.set()
     ended(writer)
     assert disk.writes == [1, 2, 2, 2, 2]
 
 
-def test_a_job_that_refuses_leaves_its_group_as_it_is() -> None:
+def test_a_refused_job_leaves_its_group_unchanged() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    held_up(disk, writer)
-    before, bad = put(writer, b"before"), given(writer, refuse)
+    blocked_writer(disk, writer)
+    before, bad = put(writer, b"before"), submit(writer, refuse)
     after = put(writer, b"after")
-    disk.go_on.set()
+    disk.may_continue.set()
     before.result(30)
     after.result(30)
     with pytest.raises(ValueError, match="no"):
@@ -114,49 +114,49 @@ def test_a_job_that_refuses_leaves_its_group_as_it_is() -> None:
     assert set(disk.rows) == {b"first", b"before", b"after"}
 
 
-def test_a_refused_write_is_heard_by_everybody_in_it_and_the_next_goes_through() -> None:
+def test_a_refused_write_fails_all_its_jobs_and_the_next_succeeds() -> None:
     disk = Disk()
     disk.full = True
     writer = writer_on(disk)
-    jobs = [held_up(disk, writer), put(writer, b"a"), put(writer, b"b")]
-    disk.go_on.set()
-    for one in jobs:
+    jobs = [blocked_writer(disk, writer), put(writer, b"a"), put(writer, b"b")]
+    disk.may_continue.set()
+    for job in jobs:
         with pytest.raises(OSError, match="full"):
-            one.result(30)
+            job.result(30)
     disk.full = False
     put(writer, b"later").result(30)
     ended(writer)
     assert set(disk.rows) == {b"later"}
 
 
-def test_a_job_cancelled_while_it_waits_is_dropped_as_a_whole() -> None:
+def test_a_cancelled_waiting_job_is_dropped_entirely() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    first = held_up(disk, writer)
+    first = blocked_writer(disk, writer)
     waiting = put(writer, b"cancelled")
     assert waiting.cancel()
-    disk.go_on.set()
+    disk.may_continue.set()
     first.result(30)
     ended(writer)
     assert set(disk.rows) == {b"first"}
     assert disk.finished
 
 
-def test_the_end_writes_what_waits_first() -> None:
+def test_closing_writes_what_waits_first() -> None:
     disk = Disk()
     writer = writer_on(disk)
-    held_up(disk, writer)
+    blocked_writer(disk, writer)
     waiting = [put(writer, b"%d" % number) for number in range(100)]
     ending = writer.close()
     assert not disk.finished
-    disk.go_on.set()
+    disk.may_continue.set()
     ending.result(30)
     assert disk.finished
-    assert all(one.done() for one in waiting)
+    assert all(future.done() for future in waiting)
     assert len(disk.rows) == 101
 
 
-def test_a_batch_over_another_sees_it_and_leaves_it_alone() -> None:
+def test_a_batch_over_another_sees_it_and_leaves_it_unchanged() -> None:
     below = WriteBatch({b"a": b"1", b"b": b"1"}.get)
     below.put(b"a", b"2")
     below.delete(b"b")
