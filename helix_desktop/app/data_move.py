@@ -12,9 +12,9 @@ from helix_desktop.config.data_dir_move import DataDirMove, plan_move
 from helix_desktop.config.paths import DataDir
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.errors import StoreLocked
-from helix_desktop.services.app_services import now_ms
 from helix_desktop.store.files.owner_lock import OwnerLock
 from helix_desktop.store.files.store_files import StoreFiles
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 
 _LOCK_TIMEOUT_S = 0.5  # for another process that is just ending
@@ -65,7 +65,7 @@ def _in_use_error(reason: str) -> StoreLocked:
 
 def _relocate_samples(move: DataDirMove) -> None:
     """Let workspaces whose folder lies in the data directory, the guided sample, find it in its new place."""
-    registry = WorkspaceRegistry(move.target / "workspaces", TomlFiles(), now_ms)
+    registry = WorkspaceRegistry(move.target / "workspaces", TomlFiles(), wall_clock_ms)
     for record in registry.list_workspaces(include_removed=True):
         if Path(record.path).is_relative_to(move.source):
             path = str(move.target / Path(record.path).relative_to(move.source))

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import qasync
 from PySide6.QtWidgets import QApplication
 
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.crash_report import crash_report
 from helix_desktop.app.data_move_window import relaunch
@@ -28,7 +29,7 @@ from helix_desktop.app.window_context import WindowContext, create_window_contex
 from helix_desktop.app.window_frame import WindowFrame
 from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import InstanceNotResponding
-from helix_desktop.services.app_services import AppServices, now_ms
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.models import DEMO_PAUSE_S
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.chat.page import ChatPage
@@ -71,7 +72,7 @@ def run(
     marker = RunMarker(marker_path)
     crashed = marker.crashed_run()
     stacks = open_window_logs(data_dir.logs_dir)
-    marker.start(now_ms(), stacks.tell())
+    marker.start(wall_clock_ms(), stacks.tell())
     try:
         with asyncio.Runner(loop_factory=lambda: qasync.QEventLoop(app)) as runner:
             relaunch_args = runner.run(
@@ -134,7 +135,7 @@ async def _run_window(
             asyncio.to_thread(marker.add_workspace, workspace_id), "note workspace"
         )
     )
-    start_ms = now_ms()
+    start_ms = wall_clock_ms()
     first_task = start_target(launch_target or file_events.first_target(early_targets), is_first=True)
     if crashed_run is not None:
         window_context.actions.start(

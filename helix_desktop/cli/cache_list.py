@@ -22,7 +22,6 @@ from helix_desktop.domain.store.entries import (
     SearchResults,
 )
 from helix_desktop.domain.unicode_safety import escape_hidden_name
-from helix_desktop.services.app_services import now_ms
 
 _PAGE = 500  # entries asked for at once
 
@@ -85,7 +84,7 @@ async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[C
 
 async def _filter(args: argparse.Namespace, workspace: OpenWorkspace) -> EntryFilter:
     """Build the filter of the command line. Raises InvalidInput if no session, or several, match."""
-    now = now_ms()
+    now = wall_clock_ms()
     return EntryFilter(
         prefix=args.prefix or "",
         tool=args.tool,

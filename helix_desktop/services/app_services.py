@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -39,17 +38,13 @@ from helix_desktop.services.tool_service import ToolService
 from helix_desktop.store.remote.client import RemoteStore
 from helix_desktop.store.remote.open_store import open_as_owner, open_store
 from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.tools.registry import ToolRegistry, parse_description
 from helix_desktop.workspaces.record import MODEL_ROLES, WorkspaceRecord
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from helix_desktop.workspaces.saved_rules import SavedRules
 
 log = logging.getLogger(__name__)
-
-
-def now_ms() -> int:
-    """Return the current time in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
 
 
 class AppServices:
@@ -72,7 +67,7 @@ class AppServices:
         self._open_store = open_store if use_existing_owner else open_as_owner
         self._settings_file = SettingsFile(data.settings_file)
         self.settings, damaged = self._settings_file.load()
-        self.registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), now_ms)
+        self.registry = WorkspaceRegistry(data.workspaces_dir, TomlFiles(), wall_clock_ms)
         self.settings_damaged = damaged
         self.problems: list[HelixError] = [*([damaged] if damaged else []), *self.registry.problems]
         self.secrets = SecretStore(environ)
@@ -92,7 +87,7 @@ class AppServices:
         self._sample_lock = asyncio.Lock()
         self.build_info = BuildInfoService()
         self.view_states = ViewStates(data.root / VIEWS_FILE)
-        self.backup = BackupService(self.registry, self.borrow_store, now_ms)
+        self.backup = BackupService(self.registry, self.borrow_store, wall_clock_ms)
 
     async def save_settings(self, settings: Settings) -> None:
         """Save changed settings; if the disk refuses, they still hold for this run. Raises HelixError then.
@@ -129,7 +124,7 @@ class AppServices:
         policy = self.registry.load_policy(workspace_id)
         roles = await self.models.roles(record)
         folder = self.registry.store_folder(workspace_id)
-        store = await self._open_store(folder, workspace_id, now_ms, on_progress=on_progress)
+        store = await self._open_store(folder, workspace_id, wall_clock_ms, on_progress=on_progress)
         tools = (
             self.mcp_servers.create_toolset(
                 workspace_id, root, self.tools.create_tools(workspace_id, root, store)
@@ -144,7 +139,7 @@ class AppServices:
             tools=tools or ToolRegistry(),
             counter=self.counter,
             permissions=SavedRules(self.registry, workspace_id),
-            clock=now_ms,
+            clock=wall_clock_ms,
             prompts=load_prompts(),
             approver=self._approver,
             is_trusted=lambda: self.registry.get(workspace_id).trusted,
@@ -171,7 +166,9 @@ class AppServices:
             yield self._stores[workspace_id]
             return
         async with self._locks.setdefault(workspace_id, asyncio.Lock()):
-            store = await self._open_store(self.registry.store_folder(workspace_id), workspace_id, now_ms)
+            store = await self._open_store(
+                self.registry.store_folder(workspace_id), workspace_id, wall_clock_ms
+            )
             try:
                 yield store
             finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
+from helix_desktop.words.numbers import format_percent
 
 _CONTEXT_FULL = "context was full"
 _CACHE_COLD = "provider cache had expired"
@@ -23,11 +24,6 @@ _SWEEPS = {
     SweepReason.MANUAL: "manual",
     SweepReason.REFUSED: "refused by the model's server",
 }
-
-
-def format_percent(share: float) -> str:
-    """Return a share of 1 in percent: `85 %`, `37.5 %`."""
-    return f"{share * 100:.4g} %"
 
 
 def trigger_text(trigger: HandoverTrigger, threshold: float) -> str:

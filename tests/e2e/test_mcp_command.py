@@ -20,8 +20,8 @@ from mcp_types import CallToolResult, TextContent
 
 from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.services.app_services import now_ms
 from helix_desktop.store.remote.open_store import open_as_owner
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.cli_rig import Cli, wait_for_exit
 from tests.support.store.builders import make_content
@@ -51,7 +51,7 @@ def said(result: CallToolResult) -> str:
 async def cli(tmp_path: Path) -> Cli:
     """A workspace that holds one content."""
     cli = Cli.create(tmp_path)
-    registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), now_ms)
+    registry = WorkspaceRegistry(cli.data / "workspaces", TomlFiles(), wall_clock_ms)
     record = registry.add(cli.project)
     store = await open_as_owner(registry.store_folder(record.id), record.id)
     await store.commit(Commit("s1", contents=[ONE]))

@@ -9,9 +9,9 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.cost import Budget
-from helix_desktop.ui.design.cost_format import CostState, parse_tokens, parse_usd
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.widgets import PushButton, column, label, row
+from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
 
 _WIDTH_PX = 520
 _NO_LIMIT = "as much as it takes"

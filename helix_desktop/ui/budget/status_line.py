@@ -6,11 +6,11 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton
 
-from helix_desktop.ui.design.cost_format import CostState
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.widgets import EnterActivates
+from helix_desktop.words.costs import CostState
 
 _TALL, _ICON, _BAR = 26, 13, 44  # pixels
 _NAME = "Session usage"

@@ -6,10 +6,10 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRect, Q
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMNS, CellStyle
 from helix_desktop.ui.cache.rows import CacheState
 from helix_desktop.ui.cache.table_model import CacheTableModel
-from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap

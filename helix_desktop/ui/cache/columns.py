@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.ui.cache.rows import CacheColumn, CacheRow, short_digest
-from helix_desktop.ui.design.formats import format_relative_time
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_relative_time
 
 ColumnKey: TypeAlias = Literal[
     "state",

@@ -10,12 +10,12 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QProgressBar, QVBoxLayout, QWidget
 
 from helix_desktop.domain.digest import format_bytes
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.columns import Column
 from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
 from helix_desktop.ui.cache.table import popup_below
-from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed_widgets import TextLine
 from helix_desktop.ui.design.widgets import IconButton, PushButton, SearchField

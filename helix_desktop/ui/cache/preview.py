@@ -7,15 +7,16 @@ from PySide6.QtGui import QColor, QGuiApplication, QPainter, QPaintEvent, QResiz
 from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from helix_desktop.domain.digest import format_bytes
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.formats import ClockMs, format_relative_time, wall_clock_ms
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed_widgets import EmptyState, TextLine
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.design.widgets import IconButton, IconLabel, PushButton
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_relative_time
 
 _COPIED_MS = 1_200  # how long a button says that it has copied
 _FILE_TOOLS = {"read_file", "write_file", "edit_file"}

@@ -16,12 +16,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
 
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.cell_delegate import EDGE, PAD, CacheDelegate
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS, ColumnKey, column_widths, fitting_columns
 from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
-from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 

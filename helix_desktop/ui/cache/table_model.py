@@ -18,10 +18,10 @@ from PySide6.QtCore import (
 )
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMNS
 from helix_desktop.ui.cache.rows import DIGEST_BYTES, CacheRow, CacheSort, CacheSource
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
 
 PAGE_ROWS = 128  # rows per fetch
 MAX_CACHED_ROWS = 64 * PAGE_ROWS

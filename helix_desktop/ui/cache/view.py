@@ -11,6 +11,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.columns import COLUMN_INDEX, COLUMNS
 from helix_desktop.ui.cache.filter_bar import CacheFilterBar
 from helix_desktop.ui.cache.filter_options import state_option
@@ -30,7 +31,6 @@ from helix_desktop.ui.cache.shortcuts import add_shortcuts, sort_menu
 from helix_desktop.ui.cache.table import CacheTable, popup_below
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed_widgets import EmptyState, SelectableText
 from helix_desktop.ui.design.widgets import PushButton, retint

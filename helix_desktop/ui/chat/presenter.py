@@ -26,7 +26,7 @@ from helix_desktop.domain.tools import ApprovalRequest
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.countdown import Countdown
 from helix_desktop.ui.chat.row_key import RowKey
-from helix_desktop.ui.chat.rows.from_events import ChatRows, model_name, rows_from_log
+from helix_desktop.ui.chat.rows.from_events import ChatRows, rows_from_log
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import (
     ApprovalRow,
@@ -38,7 +38,7 @@ from helix_desktop.ui.chat.rows.row_types import (
     ToolState,
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
-from helix_desktop.ui.design.action_labels import supported_remedies
+from helix_desktop.words.action_labels import supported_remedies
 
 _RETRY_KEY = RowKey(part="retry")
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QListWidget, QWidget
 
-from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, EntryTotals, RetentionRule
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.widgets import Combo, PushButton, Switch, card, clear_layout, column, label, row
@@ -87,7 +87,7 @@ class CleanupDialog(QDialog):
         """Say what would go, and why the rest stays."""
         count = len(plan.to_trash)
         self.summary.setText(
-            f"{_entry_count_text(count)} would go: {format_bytes(plan.freed)} on disk."
+            f"{pluralize(count, 'entry', 'entries')} would go: {format_bytes(plan.freed)} on disk."
             if count
             else "Nothing would go."
         )
@@ -134,10 +134,7 @@ class CleanupDialog(QDialog):
         self.setLayout(layout)
 
 
-def _entry_count_text(count: int) -> str:
-    return "1 entry" if count == 1 else f"{count:,} entries"
-
-
 def _kept_text(totals: EntryTotals, reason: str) -> str:
     stay = "stays" if totals.entries == 1 else "stay"
-    return f"{_entry_count_text(totals.entries)} {stay}, {format_bytes(totals.stored_size)} on disk: {reason}"
+    count = pluralize(totals.entries, "entry", "entries")
+    return f"{count} {stay}, {format_bytes(totals.stored_size)} on disk: {reason}"

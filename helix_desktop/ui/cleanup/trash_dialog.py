@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QAbstractItemView, QDialog, QListWidget, QListWidgetItem, QWidget
 
-from helix_desktop.domain.digest import ellipsize, format_bytes
+from helix_desktop.domain.digest import ellipsize, format_bytes, pluralize
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
 from helix_desktop.ui.design.widgets import PushButton, column, label, row
+from helix_desktop.words.times import format_date
 
 _LIST_STRETCH = 100  # of the space that is left; the empty one's is 1
 _SIZE = (600, 560)
@@ -62,17 +61,17 @@ class TrashDialog(QDialog):
         self._is_confirming = False
         self.entry_list.clear()
         for session in trash.sessions:
-            text = f"Session “{ellipsize(session.title)}”  ·  deleted {_day_text(session.trashed)}"
+            text = f"Session “{ellipsize(session.title)}”  ·  deleted {format_date(session.trashed)}"
             self._add(text, ("session", session.id))
         for entry in trash.entries:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]
             self._add(
-                f"{name}  ·  {format_bytes(entry.size)}  ·  since {_day_text(entry.trashed)}",
+                f"{name}  ·  {format_bytes(entry.size)}  ·  since {format_date(entry.trashed)}",
                 ("", entry.digest),
             )
         entries, sessions = len(trash.entries), len(trash.sessions)
-        summary = f"{entries:,} output{'s' * (entries != 1)}, {format_bytes(trash.stored_size)} on disk, and "
-        summary += f"{sessions:,} session{'s' * (sessions != 1)}."
+        summary = f"{pluralize(entries, 'output')}, {format_bytes(trash.stored_size)} on disk, and "
+        summary += f"{pluralize(sessions, 'session')}."
         self.summary.setText(summary if entries or sessions else "The trash is empty.")
         self.entry_list.setVisible(bool(entries or sessions))
         self.empty_button.setEnabled(bool(entries or sessions))
@@ -102,7 +101,3 @@ class TrashDialog(QDialog):
         self._is_confirming = True
         self.empty_button.setText("Remove all of it for good")
         self.confirm_note.show()
-
-
-def _day_text(at_ms: int) -> str:
-    return f"{datetime.fromtimestamp(at_ms / 1000):%d %b %Y}"

@@ -19,9 +19,9 @@ from helix_desktop.domain.errors import (
     SummaryRefused,
     WorkspaceUntrusted,
 )
-from helix_desktop.ui.design.action_labels import action_label
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.usage_bar import Pressure
+from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.numbers import format_tokens
 
 BannerLevel = Literal["error", "warning", "info"]
 GaugeDetail = Literal["share", "tokens", "way"]
@@ -145,8 +145,3 @@ def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
             "over": " · compacts now",
         }.get(state.pressure, f" · compacts in ~{format_tokens(state.tokens_left)}")
     return text
-
-
-def format_message_count(count: int) -> str:
-    """Return a count of messages as text."""
-    return "1 message" if count == 1 else f"{count:,} messages"

@@ -8,10 +8,10 @@ from typing import Literal, TypeAlias
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QStackedWidget, QWidget
 
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.widgets import (
@@ -29,8 +29,9 @@ from helix_desktop.ui.design.window_state import error_level
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
 from helix_desktop.ui.timeline.bullet_view import FlowBox
 from helix_desktop.ui.timeline.card_data import Phase
-from helix_desktop.ui.timeline.handover_view import format_duration
 from helix_desktop.ui.timeline.running_view import PhaseSteps
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_exact_duration
 
 HandoverStep: TypeAlias = Literal["choose", "writing", "draft"]
 _STEPS: tuple[HandoverStep, ...] = ("choose", "writing", "draft")
@@ -258,11 +259,11 @@ class HandoverDialog(QDialog):
 
     def _pills(self, draft: DraftRow) -> QWidget:
         change = f"{format_tokens(draft.tokens_before)} → {format_tokens(draft.tokens_after)} tokens"
-        messages = f"{draft.messages:,} message{'s' if draft.messages != 1 else ''}"
+        messages = pluralize(draft.messages, "message")
         pills: list[QWidget] = [
             Pill(change, "accent", "gauge"),
             Pill(messages, icon_name="message-square"),
             Pill(draft.model, "warn" if draft.fallback else "neutral", "bot"),
-            Pill(format_duration(draft.duration_ms), icon_name="clock"),
+            Pill(format_exact_duration(draft.duration_ms), icon_name="clock"),
         ]
         return FlowBox(pills)

@@ -11,13 +11,13 @@ from helix_desktop.agent.session_updates import CompactionProgress, Update
 from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.domain.errors import HelixError, SummaryRefused
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.cost_format import estimate_text
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.widgets import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import draft_row, handover_ranges
 from helix_desktop.ui.timeline.card_data import PHASES
+from helix_desktop.words.costs import estimate_text
 
 
 class HandoverPresenter:

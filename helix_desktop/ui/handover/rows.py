@@ -9,8 +9,9 @@ from helix_desktop.agent.window.handover_draft import HandoverDraft
 from helix_desktop.context.log.transcript import Transcript
 from helix_desktop.context.summaries.cut_points import CutPoint
 from helix_desktop.context.summaries.handover import covered_count
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, UserSpoke
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.numbers import format_tokens
 
 _MAX_TEXT_CHARS = 28  # characters of the last message that a range covers
 
@@ -43,7 +44,7 @@ def handover_ranges(cuts: Sequence[CutPoint], transcript: Transcript) -> Iterato
         last = _last_text(cut.upto, transcript)
         name = "As far as possible" if place == 0 else f"Up to e{cut.upto}{f' “{last}”' if last else ''}"
         messages = covered_count(transcript, cut.upto, cut.kept_seq)
-        what = f"{messages:,} message{'s' if messages != 1 else ''}"
+        what = pluralize(messages, "message")
         yield HandoverRange(cut.upto, f"{name} · {what} · {format_tokens(cut.tokens)} tokens in context")
 
 

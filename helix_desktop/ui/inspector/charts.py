@@ -18,9 +18,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
+from helix_desktop.words.numbers import format_tokens
 
 _BAR, _OVER = 12.0, 5.0  # height of the bar, and how far ticks stand out of it, in pixels
 _GAP = 1.5  # between two segments

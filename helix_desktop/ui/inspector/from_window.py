@@ -18,7 +18,6 @@ from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, Us
 from helix_desktop.domain.events.summary import HandoverMade, ObservationsPlaced
 from helix_desktop.domain.messages import Message
 from helix_desktop.domain.store.entries import StoreTotals
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.inspector.rows import (
     CacheStats,
     InspectorState,
@@ -29,6 +28,7 @@ from helix_desktop.ui.inspector.rows import (
     SegmentKind,
     WindowRow,
 )
+from helix_desktop.words.numbers import format_tokens
 
 _LABELS: dict[SegmentKind, str] = {
     "system": "System prompt",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from helix_desktop.ui.design.number_format import format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_token_difference, format_tokens
 
 RowKind: TypeAlias = Literal[
     "system",

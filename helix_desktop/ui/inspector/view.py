@@ -6,8 +6,7 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
-from helix_desktop.domain.digest import format_bytes
-from helix_desktop.ui.design.number_format import format_token_difference, format_tokens
+from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed_widgets import Card, EmptyState, KeyValue, SelectableText, TextLine
@@ -16,6 +15,7 @@ from helix_desktop.ui.design.widgets import IconButton, IconLabel, line, retint
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
+from helix_desktop.words.numbers import format_token_difference, format_tokens
 
 _NOTHING_YET = "Nothing would be sent yet. The window fills here, piece by piece."
 _MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
@@ -61,7 +61,7 @@ class Inspector(QWidget):
         self._show_legend(state.segments)
         self._show_cache(state.cache)
         count = sum(row.kind != "difference" for row in state.rows)
-        self._count.set_text("1 item" if count == 1 else f"{count:,} items")
+        self._count.set_text(pluralize(count, "item"))
         self.requests.show_rows(state.rows)
 
     def show_page(self, title: str, text: str) -> None:
@@ -256,7 +256,7 @@ class Inspector(QWidget):
             self._legend[segment.kind].set_value(segment.label, text(segment.tokens))
 
     def _show_cache(self, cache: CacheStats) -> None:
-        self._markers.set_text("1 marker" if cache.markers == 1 else f"{cache.markers:,} markers")
+        self._markers.set_text(pluralize(cache.markers, "marker"))
         self._markers.setVisible(cache.markers > 0)
         self.saved_bars.show_savings(cache.savings)
         self._saved.set_value("Kept out of context", f"{format_tokens(cache.saved)} tokens")

@@ -9,7 +9,6 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.domain.local_server import LocalServer
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.widgets import (
     IconLabel,
@@ -21,6 +20,7 @@ from helix_desktop.ui.design.widgets import (
     retint,
     row,
 )
+from helix_desktop.words.numbers import format_tokens
 
 SCANNING_TEXT = "Looking on the ports of Ollama, LM Studio, llama.cpp and vLLM …"
 NOTHING_FOUND_TEXT = (

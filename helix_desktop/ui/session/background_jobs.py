@@ -11,10 +11,10 @@ from helix_desktop.agent.session_updates import (
     SubagentProgress,
     Update,
 )
-from helix_desktop.ui.design.cost_format import estimate_text
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.window_state import JobRow
 from helix_desktop.ui.timeline.card_data import Phase, RunningCard
+from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.numbers import format_tokens
 
 _PHASES: dict[str, Phase] = {"read": "Read", "summarise": "Summarise", "check": "Check", "write": "Write"}
 _PHASE_TEXT = {

@@ -14,10 +14,10 @@ from helix_desktop.domain.errors import HelixError, InvalidInput, StoreError
 from helix_desktop.domain.events.session import Attachment
 from helix_desktop.ui.chat.composer.composer import Composer
 from helix_desktop.ui.chat.composer.images import IMAGE_SUFFIXES, PastedImage
-from helix_desktop.ui.chat.rows.from_events import model_name
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import pick_open_files
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.models import model_name
+from helix_desktop.words.numbers import format_tokens
 
 _COUNT_AFTER_MS = 250
 SESSION_MODEL, WORKSPACE_MODEL = "Model for this session", "Default model for this workspace"

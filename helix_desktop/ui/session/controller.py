@@ -26,8 +26,6 @@ from helix_desktop.ui.cache.presenter import CachePresenter
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.chat.presenter import ChatPresenter
-from helix_desktop.ui.chat.rows.from_events import model_name
-from helix_desktop.ui.design.action_labels import action_label
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.usage_bar import pressure_of
 from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, SessionHeader
@@ -42,6 +40,8 @@ from helix_desktop.ui.timeline.card_data import TimelineState
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.usage_points import usage_points, with_current_usage
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.words.action_labels import action_label
+from helix_desktop.words.models import model_name
 
 _COALESCE_MS = 120
 _BREAKER = "breaker"

@@ -12,11 +12,11 @@ from helix_desktop.agent.model_choice import ModelChange
 from helix_desktop.agent.session_updates import TurnChanged
 from helix_desktop.domain.errors import ModelNotChosen
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.ui.chat.rows.from_events import model_name
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.models import model_name
 
 _BANNER = "another-model"
 _CHOOSE, _CONTINUE, _BACK = "choose", "go on", "back"

@@ -8,12 +8,12 @@ from PySide6.QtCore import QObject
 
 from helix_desktop.agent.session_updates import SpendAsksChanged
 from helix_desktop.domain.cost import BackgroundWork, SpendReply, SpendRequest
-from helix_desktop.ui.chat.rows.from_events import model_name
-from helix_desktop.ui.design.cost_format import estimate_text
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.costs import estimate_text
+from helix_desktop.words.models import model_name
+from helix_desktop.words.numbers import format_tokens
 
 _BANNERS: dict[BackgroundWork, str] = {"handover": "spend-handover", "observations": "spend-observations"}
 _WORK_BY_BANNER = {banner: work for work, banner in _BANNERS.items()}

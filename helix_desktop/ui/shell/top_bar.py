@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QMenu, QStackedWidget, QWidget
 
-from helix_desktop.domain.digest import ellipsize
+from helix_desktop.domain.digest import ellipsize, pluralize
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -23,7 +23,7 @@ from helix_desktop.ui.design.widgets import (
     column,
     row,
 )
-from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, SessionHeader, format_message_count
+from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, SessionHeader
 from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.mode_button import ModeButton
 
@@ -274,7 +274,7 @@ class TopBar(QWidget):
             return ("No session open",)
         state = "Waiting for you" if header.waiting else "Running" if header.running else "Ready"
         model = (header.model,) if header.model and not header.demo else ()
-        count = format_message_count(header.messages)
+        count = pluralize(header.messages, "message")
         return " · ".join((state, *model, count)), " · ".join((state, *model)), state
 
     def _shorten(self) -> None:

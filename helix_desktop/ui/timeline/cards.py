@@ -6,10 +6,7 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.chat.rows.dividers import masked_contents_text
-from helix_desktop.ui.design.cost_format import cost_text
-from helix_desktop.ui.design.formats import format_relative_time
 from helix_desktop.ui.design.layout.disclosure import refused_disclosure
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine
 from helix_desktop.ui.design.widgets import IconButton, IconLabel, PushButton, column, retint
@@ -23,7 +20,10 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
     card_title,
 )
+from helix_desktop.words.costs import cost_text
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
+from helix_desktop.words.times import format_relative_time
 
 _MAX_DIGESTS = 24
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.events.rewrite import FoldKind
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine, TextRole
@@ -15,6 +15,7 @@ from helix_desktop.ui.design.widgets import IconLabel
 from helix_desktop.ui.timeline.bullet_view import FlowBox
 from helix_desktop.ui.timeline.card_data import FoldCard, card_title
 from helix_desktop.ui.timeline.cards import CardSignals, index_pill, inside_pill, rewrite_line
+from helix_desktop.words.numbers import format_tokens
 
 _AT_ONCE = 3_000  # characters of a note that stand whole in the card; a longer one scrolls in a frame
 _FRAME = 300  # pixels, the height of that frame
@@ -23,7 +24,7 @@ _GLYPHS: dict[FoldKind, str] = {"fold": "list-tree", "condense": "minimize-2", "
 
 def fold_text(card: FoldCard) -> str:
     """Return what became of how many steps."""
-    steps = f"{card.steps:,} step{'s' if card.steps != 1 else ''}"
+    steps = pluralize(card.steps, "step")
     match card.kind:
         case "condense":
             return f"Notes of {steps} condensed into one"

@@ -13,7 +13,6 @@ from helix_desktop.ui.design.layout.disclosure import (
     ledger_disclosure,
     refused_disclosure,
 )
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.themed_widgets import Card, TextLine, TextRole
 from helix_desktop.ui.design.widgets import IconButton, line, retint
@@ -28,21 +27,13 @@ from helix_desktop.ui.timeline.cards import (
     time_label,
     undo_button,
 )
+from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import trigger_text
+from helix_desktop.words.times import format_exact_duration
 
 _MAX_FOCUS_CHARS = 40  # characters of what a handover paid attention to
 _SUMMARY_BULLETS = 2  # bullets that a folded card shows
 _SUMMARY_FROM = ("Current Issues", "TODO Items", "Completed Work", "Technical Details")
-
-
-def format_duration(milliseconds: int) -> str:
-    """Return how long something took: `340 ms`, `1.2 s`, `3 min 10 s`."""
-    if milliseconds < 1_000:  # noqa: PLR2004 - milliseconds of a second
-        return f"{milliseconds} ms"
-    seconds = milliseconds / 1_000
-    if seconds < 60:  # noqa: PLR2004 - seconds of a minute
-        return f"{seconds:.1f} s"
-    return f"{int(seconds) // 60} min {int(seconds) % 60} s"
 
 
 def model_text(card: HandoverCard) -> str:
@@ -139,7 +130,7 @@ class HandoverView(Card):
             model_pill(model_text(card), card.calls, card.fallback, card.prompt),
             Pill(trigger_text(card.trigger, card.threshold), icon_name="zap"),
             *cost_pills(card.spent, card.cost, card.demo),
-            Pill(format_duration(card.duration_ms), icon_name="clock"),
+            Pill(format_exact_duration(card.duration_ms), icon_name="clock"),
         ]
         if card.is_edited:
             pills.append(Pill("edited by you", icon_name="pencil"))

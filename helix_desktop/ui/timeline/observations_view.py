@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from helix_desktop.domain.digest import pluralize
+from helix_desktop.domain.redaction.redaction import utc_day
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
     DisclosureHead,
     ledger_disclosure,
     refused_disclosure,
 )
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.pill import Pill, Tone
 from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine, TextRole
 from helix_desktop.ui.design.widgets import IconLabel
@@ -29,7 +29,8 @@ from helix_desktop.ui.timeline.cards import (
     time_label,
     undo_button,
 )
-from helix_desktop.ui.timeline.handover_view import format_duration
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_exact_duration
 
 _VITAL, _NORMAL, _MINOR = 1, 2, 3
 _PRIORITIES: dict[int, tuple[str, Tone, TextRole]] = {
@@ -87,12 +88,12 @@ class ObservationsView(Card):
         pills: list[QWidget] = [
             Pill(change, "neutral" if card.is_undone else "accent", "gauge"),
             Pill(
-                "1 message" if card.messages == 1 else f"{card.messages:,} messages",
+                pluralize(card.messages, "message"),
                 icon_name="message-square",
             ),
             model_pill(model, card.calls, card.fallback, card.prompt),
             *cost_pills(card.spent, card.cost, card.demo),
-            Pill(format_duration(card.duration_ms), icon_name="clock"),
+            Pill(format_exact_duration(card.duration_ms), icon_name="clock"),
         ]
         if card.index:
             pills.append(index_pill(card.index, card.index_entries, self._signals))
@@ -102,7 +103,7 @@ class ObservationsView(Card):
 
     def _make_parts(self) -> list[Disclosure]:
         card = self._card
-        count = "1 fact" if len(card.facts) == 1 else f"{len(card.facts):,} facts"
+        count = pluralize(len(card.facts), "fact")
         parts = [self._part("What was observed", count, self._facts)]
         if card.quotes:
             count_text = "1 message" if len(card.quotes) == 1 else f"{len(card.quotes)} messages"
@@ -120,7 +121,7 @@ class ObservationsView(Card):
         body, column = _column()
         day = ""
         for fact in self._card.facts:
-            if (this := _date_text(fact.at_ms)) != day:
+            if (this := utc_day(fact.at_ms)) != day:
                 day = this
                 column.addSpacing(2 if column.count() else 0)
                 column.addWidget(TextLine(day, 12, 600, "muted"))
@@ -164,8 +165,3 @@ def _column() -> tuple[QWidget, QVBoxLayout]:
     column.setContentsMargins(20, 0, 0, 6)
     column.setSpacing(3)
     return body, column
-
-
-def _date_text(at_ms: int) -> str:
-    """Return the date as the window's message has it."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).strftime("%Y-%m-%d")

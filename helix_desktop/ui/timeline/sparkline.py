@@ -10,10 +10,10 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
+from helix_desktop.words.numbers import format_tokens
 
 _HEIGHT, _TALL = 84, 140  # pixels; taller where the window was overfull, to keep the rest distinct
 _TOP, _BOTTOM = 8.0, 6.0  # pixels above and below the plot

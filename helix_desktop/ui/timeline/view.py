@@ -6,9 +6,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.design.focus import FocusableScrollArea
-from helix_desktop.ui.design.formats import ClockMs, wall_clock_ms
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.themed_widgets import Card as CardFrame
@@ -44,6 +43,7 @@ from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSparkline
+from helix_desktop.words.numbers import format_tokens
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 

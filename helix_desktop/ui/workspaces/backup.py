@@ -9,7 +9,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QUrl
 from PySide6.QtGui import QDesktopServices
 
-from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import ExportResult, Progress
 from helix_desktop.services.app_services import AppServices
@@ -58,7 +58,7 @@ class BackupController(QObject):
         if folder is None:
             return
         summary = _BackupSummary(len(records), [], [])
-        noun = "1 workspace" if summary.requested == 1 else f"{summary.requested} workspaces"
+        noun = pluralize(summary.requested, "workspace")
         ended = await self._import_export.run_cancellable_job(
             f"Backing up {noun}", lambda tell: self._write(records, folder, summary, tell)
         )

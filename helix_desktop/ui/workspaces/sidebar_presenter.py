@@ -9,12 +9,10 @@ from pathlib import Path
 
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.cost import format_usd
-from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.store.entries import SessionSummary
 from helix_desktop.services.app_services import AppServices
-from helix_desktop.ui.chat.rows.from_events import model_name
 from helix_desktop.ui.design.usage_bar import pressure_of
-from helix_desktop.ui.design.window_state import format_message_count
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.shell.sidebar.rows import (
     SessionItem,
@@ -23,6 +21,7 @@ from helix_desktop.ui.shell.sidebar.rows import (
     disambiguate,
     distinct_colors,
 )
+from helix_desktop.words.models import model_name
 from helix_desktop.workspaces.record import WorkspaceRecord
 
 _DEMO_PROVIDER = "demo/"
@@ -73,7 +72,7 @@ class SidebarPresenter:
             if session.parent in {"", *listed}
         ]
         sidebar.show_sessions(items, datetime.now())
-        count = "1 entry" if totals.entries == 1 else f"{totals.entries:,} entries"
+        count = pluralize(totals.entries, "entry", "entries")
         sidebar.show_cache(f"{size} · {count}" if totals.entries else "")
         return all(session.parent or workspace.usage_of(session) is not None for session in sessions)
 
@@ -128,7 +127,7 @@ def _item(
     here = workspace.find_open(session.id)
     name = model_name(session.model, session.model.startswith(_DEMO_PROVIDER))
     parts = (
-        [format_message_count(session.messages), name] if name else [format_message_count(session.messages)]
+        [pluralize(session.messages, "message"), name] if name else [pluralize(session.messages, "message")]
     )
     cost = session.cost + sum(other.cost for other in others if other.parent == session.id)
     if cost:

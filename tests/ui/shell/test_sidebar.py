@@ -23,10 +23,10 @@ from helix_desktop.ui.shell.sidebar.rows import (
     default_initials,
     disambiguate,
     distinct_colors,
-    format_session_time,
     matches_query,
 )
 from helix_desktop.ui.shell.sidebar.sidebar import Sidebar
+from helix_desktop.words.times import format_short_time
 from tests.support.window.buttons import find_button, find_buttons
 
 _NONE = Qt.KeyboardModifier.NoModifier
@@ -340,7 +340,7 @@ def test_a_workspace_keeps_its_color() -> None:
 )
 def test_moments_in_words(ago: timedelta, group: str, when: str) -> None:
     assert day_group(ms(NOW - ago), NOW) == group
-    assert format_session_time(ms(NOW - ago), NOW) == when
+    assert format_short_time(ms(NOW - ago), NOW) == when
 
 
 def test_search_needs_every_word() -> None:

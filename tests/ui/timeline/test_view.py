@@ -32,10 +32,11 @@ from helix_desktop.ui.timeline.card_data import (
 )
 from helix_desktop.ui.timeline.cards import SweepView
 from helix_desktop.ui.timeline.fold_view import FoldView
-from helix_desktop.ui.timeline.handover_view import HandoverView, format_duration
+from helix_desktop.ui.timeline.handover_view import HandoverView
 from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.sparkline import downsample, point_text
 from helix_desktop.ui.timeline.view import Timeline
+from helix_desktop.words.times import format_exact_duration
 from tests.support.galleries.panes_samples import (
     NOW_MS,
     fold_card,
@@ -254,7 +255,7 @@ def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> N
 )
 def test_durations(milliseconds: int, text: str) -> None:
     """Short ones exact, long ones readable."""
-    assert format_duration(milliseconds) == text
+    assert format_exact_duration(milliseconds) == text
 
 
 def test_a_fold_says_what_it_saved_and_shows_its_note(qtbot: QtBot, pane: Timeline) -> None:

@@ -14,7 +14,7 @@ from helix_desktop.app.recovery import find_unfinished
 from helix_desktop.app.run_marker import LastRun
 from helix_desktop.domain.events.session import MessageQueued, RecordedEvent, UserSpoke
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.services.app_services import now_ms
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.shell.crash_notice import CrashNotice, LogDialog, RecoverySummary
 from tests.support.store.builders import make_summary
 from tests.support.window.buttons import press
@@ -27,7 +27,7 @@ async def test_what_a_crash_left_is_found_before_and_after_its_session_is_opened
     qapp: QApplication, tmp_path: Path
 ) -> None:
     async with open_window(qapp, tmp_path) as rig:
-        began = now_ms()
+        began = wall_clock_ms()
         identity = await rig.open_folder("project")
         log = [
             RecordedEvent(1, began, UserSpoke("Go", 1)),
@@ -36,12 +36,12 @@ async def test_what_a_crash_left_is_found_before_and_after_its_session_is_opened
         await rig.workspace.store.commit(Commit("cut-off", log, summary=make_summary("cut-off", began)))
         await rig.workspace.store.save_draft("cut-off", "half a thought")
         run = LastRun(began, workspaces=(identity, "removed"))
-        started = now_ms()
+        started = wall_clock_ms()
         expected = RecoverySummary(turns=1, queued=1, drafts=1)
         assert await find_unfinished(rig.wiring.services, run, started) == expected
         await rig.wiring.workspace_controller.open_session("cut-off")
         assert await find_unfinished(rig.wiring.services, run, started) == expected
-        assert await find_unfinished(rig.wiring.services, run, now_ms() + 1) == RecoverySummary(
+        assert await find_unfinished(rig.wiring.services, run, wall_clock_ms() + 1) == RecoverySummary(
             queued=1, drafts=1
         )
 

@@ -18,8 +18,8 @@ from helix_desktop.domain.events.session import (
     UserSpoke,
 )
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, ToolRow, UserRow
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.inspector.request_list import ROW_ROLE
+from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

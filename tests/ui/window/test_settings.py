@@ -13,8 +13,8 @@ from helix_desktop.config.settings import ModelEntry
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.domain.events.rewrite import SweepMade
 from helix_desktop.domain.events.session import AssistantSpoke, TurnEnded
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.settings.forms import ProviderForm
+from helix_desktop.words.numbers import format_tokens
 from tests.support.model_servers.chat_server import (
     Call,
     ChatServer,

@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtWidgets import QApplication, QPushButton
 
 from helix_desktop.domain.events.summary import SECTIONS, HandoverMade, ObservationsMade
-from helix_desktop.ui.design.cost_format import cost_text
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.timeline.observations_view import ObservationsView
+from helix_desktop.words.costs import cost_text
 from tests.support.model_servers.chat_server import ChatServer, Reply, text_reply
 from tests.support.window.window_rig import WindowRig, open_window, until
 

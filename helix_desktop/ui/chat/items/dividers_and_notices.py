@@ -23,7 +23,7 @@ from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow, NoticeRow
 from helix_desktop.ui.chat.style import BODY, SMALL, UI
-from helix_desktop.ui.design.action_labels import action_label
+from helix_desktop.words.action_labels import action_label
 
 _PAD = 16.0
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QLinearGradient, QPainter
 
@@ -11,13 +9,9 @@ from helix_desktop.ui.chat.items.painting import ChipStyle, chip_width, paint_ch
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import AssistantRow
 from helix_desktop.ui.chat.style import BODY, SEMIBOLD, SMALL, UI, ChatStyle
+from helix_desktop.words.times import format_time_of_day
 
 HEADER_HEIGHT = 26.0  # height of the head, pixels at zoom 1
-
-
-def time_of_day(at_ms: int) -> str:
-    """Return a time of day in the local zone, from milliseconds since 1970; empty for 0."""
-    return datetime.fromtimestamp(at_ms / 1000).strftime("%H:%M") if at_ms else ""
 
 
 def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, width: float) -> None:
@@ -48,7 +42,7 @@ def paint_header(painter: QPainter, chat_style: ChatStyle, row: AssistantRow, wi
         )
         x += wide + chat_style.px(9)
     if row.at_ms:
-        _paint_word(painter, chat_style, QRectF(x, 0, width - x, side), time_of_day(row.at_ms), False)
+        _paint_word(painter, chat_style, QRectF(x, 0, width - x, side), format_time_of_day(row.at_ms), False)
 
 
 def paint_caret(painter: QPainter, style: ChatStyle, text: TextLayout) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.ui.chat.actions import OpenCacheEntry, ReadOriginal
 from helix_desktop.ui.chat.items.item import ItemTools
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
@@ -12,8 +13,8 @@ from helix_desktop.ui.chat.markdown.parser import Paragraph, Prose, Span
 from helix_desktop.ui.chat.markdown.text_layout import TextLayout
 from helix_desktop.ui.chat.rows.row_types import Badge, FormChooser, HeadAndTail, ToolRow
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.safe_text import clean_output, escape_invisible
+from helix_desktop.words.numbers import format_tokens
 
 MAX_LINES, MAX_BYTES = 2_000, 256 * 1024  # that a card shows whole; larger ones open in the cache browser
 
@@ -162,11 +163,7 @@ class ToolBody:
 
     def _paint_gap(self, painter: QPainter, section: _OutputSection) -> None:
         style = self._style
-        words = (
-            f"… {section.hidden_lines:,} more line{'s' if section.hidden_lines != 1 else ''}"
-            if section.hidden_lines
-            else ""
-        )
+        words = f"… {pluralize(section.hidden_lines, 'more line')}" if section.hidden_lines else ""
         if not words:
             words = "" if section.head is None else "The whole output"
         left = min((area.rect.x() for area in self.hit_areas), default=section.gap.right())
@@ -188,7 +185,7 @@ def _section_contents(row: ToolRow) -> list[tuple[str, HeadAndTail]]:
         return [(title, row.shown_lines), ("The original: reading it from the cache…", HeadAndTail())]
     if original.problem:
         return [(title, row.shown_lines), (f"The original cannot be read: {original.problem}", HeadAndTail())]
-    lines = f"{original.head_and_tail.lines:,} line{'s' if original.head_and_tail.lines != 1 else ''}"
+    lines = pluralize(original.head_and_tail.lines, "line")
     return [
         (title, row.shown_lines),
         (f"The original: {lines}, {format_tokens(original.tokens)} tokens", original.head_and_tail),

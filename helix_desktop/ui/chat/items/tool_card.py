@@ -7,7 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QPainter
 
-from helix_desktop.domain.digest import format_bytes
+from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.messages import display_name
 from helix_desktop.ui.chat.actions import OpenCacheEntry, OpenMenu, ToggleFold
 from helix_desktop.ui.chat.items.item import ItemContext, ItemTools, RowItem
@@ -28,8 +28,9 @@ from helix_desktop.ui.chat.items.subagent_strip import SubagentStrip
 from helix_desktop.ui.chat.items.tool_body import ToolBody, form_choice_text, window_state_text
 from helix_desktop.ui.chat.rows.row_types import STATE_TEXTS, Badge, ToolRow, ToolState
 from helix_desktop.ui.chat.style import SEMIBOLD, SMALL, UI
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.safe_text import escape_invisible
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_duration
 
 _LINE = 40.0  # pixels, the card's first line
 _SECOND_LINE = 25.0
@@ -112,7 +113,7 @@ def figures_text(row: ToolRow) -> str:
     if row.form != "full" or row.is_choosing_form:
         parts.append(format_bytes(row.size_bytes))
     elif row.lines:
-        parts.append(f"{row.lines:,} line{'s' if row.lines != 1 else ''}")
+        parts.append(pluralize(row.lines, "line"))
     if row.duration_ms is not None:
         parts.append(format_duration(row.duration_ms))
     if row.exit_code is not None:
@@ -120,17 +121,6 @@ def figures_text(row: ToolRow) -> str:
     if row.tokens:
         parts.append(f"{format_tokens(row.tokens)} tokens{' shown' if row.form != 'full' else ''}")
     return " · ".join(parts)
-
-
-def format_duration(milliseconds: int) -> str:
-    """Return a length of time as people say it: 3 ms, 0.4 s, 12 s, 3 min 20 s."""
-    seconds = milliseconds / 1000
-    if seconds < 0.05:  # noqa: PLR2004 - would read 0.0 s
-        return f"{milliseconds} ms"
-    if seconds < 9.95:  # noqa: PLR2004 - below ten seconds one decimal is worth its room
-        return f"{seconds:.1f} s"
-    whole_seconds = round(seconds)
-    return f"{whole_seconds} s" if whole_seconds < 60 else f"{whole_seconds // 60} min {whole_seconds % 60} s"  # noqa: PLR2004 - seconds a minute
 
 
 def has_menu(row: ToolRow) -> bool:

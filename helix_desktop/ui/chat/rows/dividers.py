@@ -22,7 +22,7 @@ from helix_desktop.domain.tools import PermissionMode
 from helix_desktop.ui.chat.actions import ButtonAction, Redo, ShowInChat, ShowInTimeline, Undo
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import DividerKind, DividerRow
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.numbers import format_tokens
 
 _FORMS: dict[Form, str] = {"full": "whole", "preview": "as a preview", "compact": "in compact form"}
 MODE_TEXTS: dict[PermissionMode, str] = {

@@ -44,7 +44,8 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.tool_rows import ToolRows
 from helix_desktop.ui.chat.rows.turn_ends import TurnEnds
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.models import model_name
+from helix_desktop.words.numbers import format_tokens
 
 _REWRITES = (
     SweepMade, HandoverMade, FoldMade, ObservationsPlaced, FormChosen, Pinned, Unpinned, Undone, Redone
@@ -127,11 +128,6 @@ def _user_row(recorded: RecordedEvent, event: UserSpoke, transcript: Transcript)
         f"{attachment.label} · {format_tokens(attachment.tokens)} tokens" for attachment in event.attachments
     )
     return UserRow(RowKey(recorded.seq), event.text, recorded.at, transcript.turns, attached, event.steered)
-
-
-def model_name(label: str, demo: bool) -> str:
-    """Return a model's display name, from PROVIDER/NAME."""
-    return "Offline demo model" if demo else label.partition("/")[2] or label
 
 
 def _failure_notice(seq: int, event: HandoverFailed | ObservationsFailed) -> NoticeRow:

@@ -9,7 +9,8 @@ from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgre
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.tools import SubagentUsage
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.times import format_elapsed
 
 Phase: TypeAlias = SubagentActivity | TurnOutcome
 RUNNING_PHASE_TEXTS: dict[Phase, str] = {
@@ -24,7 +25,6 @@ _ENDED_PHASE_TEXTS: dict[Phase, str] = {
     "failed": "Failed",
     "interrupted": "Interrupted",
 }
-_MINUTE = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +90,7 @@ class SubagentStatus:
         if self.cost:
             parts.append(format_usd(self.cost))
         if self.is_running and self.started_at_ms:
-            parts.append(format_elapsed_ms(now_ms - self.started_at_ms))
+            parts.append(format_elapsed((now_ms - self.started_at_ms) // 1000))
         if self.duration_ms:
-            parts.append(format_elapsed_ms(self.duration_ms))
+            parts.append(format_elapsed(self.duration_ms // 1000))
         return " · ".join(parts)
-
-
-def format_elapsed_ms(milliseconds: int) -> str:
-    """Return a running time as a clock shows it: 0:07, 12:40, 1:02:40."""
-    seconds = max(0, milliseconds) // 1000
-    minutes, hours = seconds // _MINUTE, seconds // (_MINUTE * _MINUTE)
-    if hours:
-        return f"{hours}:{minutes % _MINUTE:02}:{seconds % _MINUTE:02}"
-    return f"{minutes}:{seconds % _MINUTE:02}"

@@ -24,7 +24,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.ui.chat.rows.subagent_status import SubagentStatus
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.numbers import format_tokens
 
 HEAD_LINES, TAIL_LINES = 14, 6
 _TARGET_NAMES = ("path", "command", "pattern", "hash", "query", "title", "task")

@@ -9,7 +9,7 @@ from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.ui.chat.actions import ApplyRemedy, ControlTurn
 from helix_desktop.ui.chat.row_key import RowKey
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, DividerRow, NoticeRow, Row
-from helix_desktop.ui.design.action_labels import supported_remedies
+from helix_desktop.words.action_labels import supported_remedies
 
 _ENDED_TEXTS: dict[TurnOutcome, str] = {
     "stopped": "Stopped",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QVBoxLayout, QWidget
 
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
@@ -13,7 +14,7 @@ from helix_desktop.ui.design.widgets import PushButton, clear_layout, column, la
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.sharing_card import SharingCard
-from helix_desktop.ui.settings.mcp.text import error_text, pluralize, total_text
+from helix_desktop.ui.settings.mcp.text import error_text, total_text
 from helix_desktop.ui.settings.page_layout import scrolling_page
 
 _PASTE_PX = 92

@@ -5,11 +5,12 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.services.mcp.status import McpServerStatus
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.widgets import Dot, ElidedLabel, PushButton, Switch, card, column, label, row
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
-from helix_desktop.ui.settings.mcp.text import STATE_COLORS, consent_text, cost_text, pluralize, state_text
+from helix_desktop.ui.settings.mcp.text import STATE_COLORS, consent_text, cost_text, state_text
 from helix_desktop.ui.settings.mcp.tool_list import LogView, ToolList
 
 _SWITCH_PX = 40

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.services.mcp.config_import import ServerDraft, is_secret_name, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.numbers import format_tokens
 
 _VARIABLE = re.compile(r"\s*([^=:\s]+)\s*[=:]\s?(.*)")
 _STATES = {
@@ -20,11 +21,6 @@ STATE_COLORS = {
     "ready": "ok", "starting": "accent", "waiting": "accent", "failed": "error", "unapproved": "warn",
     "untrusted": "warn", "off": "faint",
 }  # fmt: skip
-
-
-def pluralize(number: int, noun: str) -> str:
-    """`1 tool`, `12 tools`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def state_text(report: McpServerStatus) -> str:

@@ -7,7 +7,6 @@ from PySide6.QtGui import QShowEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from helix_desktop.services.mcp.status import McpToolStatus
-from helix_desktop.ui.design.number_format import format_tokens
 from helix_desktop.ui.design.style.fonts import ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.widgets import (
@@ -21,6 +20,7 @@ from helix_desktop.ui.design.widgets import (
     retint,
     row,
 )
+from helix_desktop.words.numbers import format_tokens
 
 _MIN_SEARCHABLE = 12  # tools from which on there is a field to look for one
 _LOG_PX, _SWITCH_PX, _COST_PX = 170, 38, 50

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
 
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
 from helix_desktop.ui.design.widgets import (
@@ -63,7 +64,7 @@ class ProfileChoice(QWidget):
         for name, button in self._buttons.items():
             own = ""
             if name == selected and changed:
-                own = f", with {changed} change{'s' if changed != 1 else ''} of your own"
+                own = f", with {pluralize(changed, 'change')} of your own"
             button.setText(f"{name.capitalize()}{own}")
             stored = restorable.get(name, 0)
             self._restore[name].setText(f" Restore my changes ({stored})")

@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.model_spec import ResolvedModelSpec
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
@@ -166,7 +167,7 @@ class ModelChecklist(QWidget):
         count, visible = len(self.checked()), self._visible_items()
         new = [item for item in visible if _is_new(item)]
         every = bool(new) and all(item.checkState(0) == _CHECKED for item in new)
-        self.add.setText(f"Add {count:,} {'model' if count == 1 else 'models'}" if count else "Add models")
+        self.add.setText(f"Add {pluralize(count, 'model')}" if count else "Add models")
         self.add.setEnabled(bool(count))
         self._all.setText("Clear selection" if every else "Select all")
         self._all.setEnabled(bool(new))

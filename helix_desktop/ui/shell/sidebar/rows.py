@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from pathlib import PurePath
 from typing import Literal
 
-from helix_desktop.ui.design.formats import format_day
 from helix_desktop.ui.design.usage_bar import Pressure
+from helix_desktop.words.times import local_time
 
 WorkspaceBadge = Literal["", "running", "waiting", "missing"]
 DayGroup = Literal["Today", "Yesterday", "Earlier"]
@@ -21,8 +21,6 @@ BADGE_LABELS: dict[WorkspaceBadge, str] = {
     "waiting": "waiting for your approval",
     "missing": "folder missing",
 }
-_JUST_NOW_S = 60
-_DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 WORKSPACE_COLORS = ("#5753d8", "#0f766e", "#b4451f", "#1f62c4", "#a8326f", "#4d7c0f", "#7c3aed", "#475569")
 """Grounds that keep white initials at 4.5:1 or more."""
 
@@ -106,23 +104,10 @@ def disambiguate(paths: Sequence[str]) -> list[str]:
 
 def day_group(updated_ms: int, now: datetime) -> DayGroup:
     """Return the day group of a moment (milliseconds since 1970), seen from a local `now`."""
-    day = datetime.fromtimestamp(updated_ms / 1000).date()
+    day = local_time(updated_ms).date()
     if day >= now.date():
         return "Today"
     return "Yesterday" if day == now.date() - timedelta(days=1) else "Earlier"
-
-
-def format_session_time(updated_ms: int, now: datetime) -> str:
-    """Return a moment as short as the list needs it: now, 14:02, Tue, 12 Nov, 12 Nov 2025."""
-    moment = datetime.fromtimestamp(updated_ms / 1000)
-    if (now - moment).total_seconds() < _JUST_NOW_S:
-        return "now"
-    days = (now.date() - moment.date()).days
-    if days <= 0:
-        return moment.strftime("%H:%M")
-    if days < len(_DAYS):
-        return _DAYS[moment.weekday()]
-    return format_day(moment, now)
 
 
 def matches_query(needle: str, *texts: str) -> bool:

@@ -7,7 +7,8 @@ from datetime import datetime
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from helix_desktop.ui.shell.sidebar.rows import SessionItem, day_group, format_session_time, nested_sessions
+from helix_desktop.ui.shell.sidebar.rows import SessionItem, day_group, nested_sessions
+from helix_desktop.words.times import format_short_time
 
 ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
 WHEN_ROLE = ITEM_ROLE + 1
@@ -85,7 +86,7 @@ class SessionModel(QAbstractListModel):
         if role in {Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole}:
             return entry.title
         if role == WHEN_ROLE:
-            return format_session_time(entry.updated_ms, self._now)
+            return format_short_time(entry.updated_ms, self._now)
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = ", waiting for your approval" if entry.waiting else ", running" if entry.running else ""
             kind = "subagent, " if entry.parent else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 
 import msgspec
 from PySide6.QtCore import QObject
@@ -21,6 +20,7 @@ from helix_desktop.ui.design.widgets import retint
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
 from helix_desktop.ui.workspaces.controller import WorkspaceController
+from helix_desktop.words.times import format_date_and_time
 from helix_desktop.workspaces.record import Grant
 from helix_desktop.workspaces.saved_rules import SavedRules, demo_calls, user_rules
 
@@ -186,7 +186,7 @@ def _count_usage(
 
 def _permission_row(key: str, rule: PermissionRule, usage: RuleUsage | None) -> PermissionRow:
     session = rule.scope == "session"
-    saved = "Until this run ends" if session else f"Saved {format_date(rule.saved)}"
+    saved = "Until this run ends" if session else f"Saved {format_date_and_time(rule.saved)}"
     return PermissionRow(key, rule.text, saved, _usage_text(usage), rule.effect, session)
 
 
@@ -196,12 +196,4 @@ def _usage_text(usage: RuleUsage | None) -> str:
     if not usage.count:
         return "not used yet"
     times = "once" if usage.count == 1 else f"{usage.count:,} times"
-    return f"used {times}, last {format_date(usage.last_at_ms)}"
-
-
-def format_date(at_ms: int) -> str:
-    """Return a moment as text; `at_ms` in milliseconds since 1970, 0 when it is not known."""
-    if not at_ms:
-        return "earlier"
-    moment = datetime.fromtimestamp(at_ms / 1000)
-    return f"{moment.day} {moment:%b %Y, %H:%M}"
+    return f"used {times}, last {format_date_and_time(usage.last_at_ms)}"

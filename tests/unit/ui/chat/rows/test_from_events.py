@@ -45,7 +45,6 @@ from helix_desktop.ui.chat.rows.row_types import (
     needs_original,
 )
 from helix_desktop.ui.chat.rows.tool_rows import HEAD_LINES, TAIL_LINES
-from helix_desktop.ui.design.number_format import format_token_difference
 from helix_desktop.ui.inspector.from_window import inspector_state, request_text, row_text
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.timeline.card_data import (
@@ -59,6 +58,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.ui.timeline.from_events import build_cards
 from helix_desktop.ui.timeline.sparkline import DROP_KINDS
 from helix_desktop.ui.timeline.usage_points import usage_points
+from helix_desktop.words.numbers import format_token_difference
 from tests.support.histories import SessionSimulator, build_history, count_tokens, histories
 from tests.support.rewrite_histories import choose_form, histories_with_rewrites, output_seqs
 from tests.support.window.chat_geometry import action_names

@@ -1,4 +1,4 @@
-"""The words on the buttons of actions, and which remedies of an error have one; no Qt."""
+"""The words on the buttons of actions, and which remedies of an error have one."""
 
 from __future__ import annotations
 

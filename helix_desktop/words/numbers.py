@@ -1,4 +1,4 @@
-"""Figures as the window writes them: one form everywhere, so that one number looks like one."""
+"""Tokens and shares as text: one form everywhere, so that one number looks like one."""
 
 from __future__ import annotations
 
@@ -20,3 +20,8 @@ def format_tokens(tokens: int) -> str:
 def format_token_difference(tokens: int) -> str:
     """Return a difference in tokens, with its sign: `+312`."""
     return f"+{format_tokens(tokens)}" if tokens > 0 else format_tokens(tokens)
+
+
+def format_percent(share: float) -> str:
+    """Return a share of 1 in percent: `85 %`, `37.5 %`."""
+    return f"{share * 100:.4g} %"

@@ -1,11 +1,11 @@
-"""What is shown of a session's spending: plain values, and their words."""
+"""What model calls cost, as text, and amounts that a user types."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending, format_usd
-from helix_desktop.ui.design.number_format import format_tokens
+from helix_desktop.words.numbers import format_tokens
 
 _NO_COST, _NO_BUDGET = Spending(), Budget()
 _MAX_AMOUNT = 1_000_000_000_000

@@ -1,0 +1,15 @@
+"""The machine's clock."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+ClockMs: TypeAlias = Callable[[], int]
+"""Milliseconds since 1970."""
+
+
+def wall_clock_ms() -> int:
+    """Return the current time in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000
