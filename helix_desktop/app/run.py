@@ -13,7 +13,6 @@ from typing import NamedTuple
 import qasync
 from PySide6.QtWidgets import QApplication
 
-from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.app.crash_log import close_window_logs, open_window_logs
 from helix_desktop.app.crash_report import crash_report
 from helix_desktop.app.data_move_window import relaunch
@@ -31,6 +30,7 @@ from helix_desktop.config.paths import DataDir
 from helix_desktop.domain.errors import InstanceNotResponding
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.services.models import DEMO_PAUSE_S
+from helix_desktop.system.clock import wall_clock_ms
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.chat.page import ChatPage
 from helix_desktop.ui.design.style import fonts

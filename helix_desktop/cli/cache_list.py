@@ -22,6 +22,7 @@ from helix_desktop.domain.store.entries import (
     SearchResults,
 )
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.system.clock import wall_clock_ms
 
 _PAGE = 500  # entries asked for at once
 

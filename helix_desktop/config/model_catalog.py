@@ -6,15 +6,11 @@ import re
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
 from urllib.parse import urlsplit
 
 import msgspec
 
-from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
-
-DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
-"""The API of a server: OpenAI Chat Completions, OpenAI Responses, Anthropic Messages."""
+from helix_desktop.domain.model_spec import DialectName, ModelSpec, SourcedSpec
 
 _VERSION_SUFFIX = re.compile(r"[-@](?:latest|\d{8}|\d{4}-\d{2}-\d{2}|\d{2}-\d{4}|\d{2}-\d{2}|\d{4}|\d{3})$")
 """Version suffixes of model names, as vendors write them."""

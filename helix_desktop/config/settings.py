@@ -10,11 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import msgspec
 
-from helix_desktop.config.model_catalog import DialectName, ModelCatalog
+from helix_desktop.config.model_catalog import ModelCatalog
 from helix_desktop.config.toml_file import TomlFiles, backup_damaged
 from helix_desktop.domain.errors import HelixError, SettingsDamaged
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec, SourcedSpec, resolve_spec
+from helix_desktop.domain.model_spec import (
+    DialectName,
+    ModelSpec,
+    ResolvedModelSpec,
+    SourcedSpec,
+    resolve_spec,
+)
 
 if TYPE_CHECKING:
     from tomlkit import TOMLDocument

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 
+RECALL_TOOL = "recall_cached_content"
 HEX_DIGITS = 64
 MIN_PREFIX = 8  # shortest prefix that recall accepts, in hex digits
 FIRST_LINE_CAP = 60
@@ -69,7 +70,7 @@ def pluralize(number: int, singular: str, plural: str = "") -> str:
 
 def bare_marker(digest: str) -> str:
     """Return the bare marker of a digest; the tool's name is never prefixed."""
-    return f'[CACHED] recall_cached_content("{digest}")'
+    return f'[CACHED] {RECALL_TOOL}("{digest}")'
 
 
 def marker(digest: str, tool: str, target: str, size: int, line: str) -> str:

@@ -10,6 +10,9 @@ from helix_desktop.domain.messages import ModelInfo
 
 SpecOrigin = Literal["you", "server", "catalogue", "usual"]
 
+DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
+"""The API of a server: OpenAI Chat Completions, OpenAI Responses, Anthropic Messages."""
+
 DEFAULT_WINDOW, DEFAULT_RESERVE = 128_000, 4_096
 """Tokens of a model of which nothing is known."""
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from helix_desktop.domain.messages import ModelRequest, ModelResponse, ReasoningDelta, TextDelta
-
-DialectName = Literal["openai-chat", "openai-responses", "anthropic"]
 
 VARIANT_ERROR_STATUSES = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY})
 """Statuses by which servers refuse the form of a request; another variant may succeed."""

@@ -18,7 +18,7 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.providers.dialect import DialectName
+from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.error_classification import (
     extract_error_text,
     is_image_refused,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from helix_desktop.domain.messages import ModelInfo
+from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.anthropic.dialect import MessagesDialect
-from helix_desktop.providers.dialect import Dialect, DialectName, NewId, new_call_id
+from helix_desktop.providers.dialect import Dialect, NewId, new_call_id
 from helix_desktop.providers.endpoint import KEY_ADVICE, Endpoint
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.openai_chat.dialect import ChatDialect

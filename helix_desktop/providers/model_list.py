@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from http import HTTPStatus
 
 from helix_desktop.domain.errors import InvalidModelResponse, ModelError
-from helix_desktop.domain.model_spec import ModelSpec
-from helix_desktop.providers.dialect import DialectName
+from helix_desktop.domain.model_spec import DialectName, ModelSpec
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.error_classification import body_excerpt
 from helix_desktop.providers.http import HttpClient, HttpError

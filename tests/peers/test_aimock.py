@@ -12,7 +12,7 @@ from helix_desktop.agent.ports import Model
 from helix_desktop.agent.session_updates import ResponseDelta
 from helix_desktop.domain.events.session import AssistantSpoke, ToolAnswered, TurnEnded
 from helix_desktop.domain.messages import ModelRequest
-from helix_desktop.providers.dialect import DialectName
+from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient, Timeouts
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy

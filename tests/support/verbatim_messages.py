@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from helix_desktop.domain.messages import Message, ModelInfo, ModelRequest
-from helix_desktop.providers.dialect import DialectName
+from helix_desktop.domain.model_spec import DialectName
 
 OTHER_DIALECT: dict[DialectName, DialectName] = {
     "openai-chat": "anthropic",

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import (
     ModelInfo,
     ModelRequest,
@@ -171,7 +172,7 @@ def _recall_call(digest: str, pattern: str) -> Calls:
     arguments: dict[str, object] = {"hash": digest}
     if pattern:
         arguments["pattern"] = pattern
-    return (("recall_cached_content", arguments),)
+    return ((RECALL_TOOL, arguments),)
 
 
 def _fill_text(reader: RequestReader, step: Step, task: Task) -> str:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import msgspec
 
+from helix_desktop.domain.digest import RECALL_TOOL
 from helix_desktop.domain.messages import Message
 from helix_desktop.providers.demo.script import Recall, Script, Task
 
@@ -201,7 +202,7 @@ class RequestReader:
 
     def _index_texts(self) -> list[str]:
         """Return the recalled index texts, in the order in which they were read."""
-        recalled = [output.text for output in self.outputs if output.tool == "recall_cached_content"]
+        recalled = [output.text for output in self.outputs if output.tool == RECALL_TOOL]
         return [text for text in recalled if _ENTRY.search(text) or _PREVIOUS_INDEX.search(text)]
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 from urllib.parse import urlsplit
 
-from helix_desktop.config.model_catalog import DialectName
 from helix_desktop.config.settings import ModelEntry
+from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.domain.tools import RuleEffect
 
 MIN_WINDOW_TOKENS = 4_000

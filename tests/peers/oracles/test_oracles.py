@@ -18,8 +18,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from helix_desktop.domain.messages import ModelInfo, ModelRequest
+from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.anthropic.request import encode_request
-from helix_desktop.providers.dialect import DialectName
 from helix_desktop.providers.openai_chat.request import request_body as chat_body
 from helix_desktop.providers.openai_chat.variants import RequestVariant
 from helix_desktop.providers.openai_responses.request import request_body as responses_body

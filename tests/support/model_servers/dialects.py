@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from helix_desktop.domain.messages import ModelInfo
-from helix_desktop.providers.dialect import DialectName
+from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.http import HttpClient
 from helix_desktop.providers.model_factory import create_model
 from helix_desktop.providers.retry import RetryPolicy

@@ -19,7 +19,7 @@ from helix_desktop.domain.errors import (
     ModelRequestRejected,
     ModelUnreachable,
 )
-from helix_desktop.providers.dialect import DialectName
+from helix_desktop.domain.model_spec import DialectName
 from helix_desktop.providers.endpoint import Endpoint
 from helix_desktop.providers.error_classification import MAX_QUOTE_CHARS
 from helix_desktop.providers.http import HttpClient, HttpResponse

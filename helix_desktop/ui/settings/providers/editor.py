@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QLineEdit, QSizePolicy, QWidget
 
-from helix_desktop.config.model_catalog import DialectName, ModelCatalog, Vendor
+from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.settings import ModelEntry, Provider
-from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec
+from helix_desktop.domain.model_spec import DialectName, ResolvedModelSpec, SourcedSpec
 from helix_desktop.services.provider_check_result import CheckStep
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.widgets import Combo, IconButton, PushButton, column, row
