@@ -19,10 +19,12 @@ from helix_desktop.app.window_state import WINDOW_STATE_FILE, WindowStateFile
 from helix_desktop.config.paths import DataDir, resources_dir
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.services.own_command import own_command
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import show_error_dialog
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.widgets import PushButton, column, label, row
 
 _LOCK_TIMEOUT_S = 30.0  # for the window that asked for it to write what is queued, and to end
 _REFRESH_MS = 100

@@ -9,8 +9,10 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.cost import Budget
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.form_field import FormField
-from helix_desktop.ui.design.widgets import PushButton, column, label, row
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.words.costs import CostState, parse_tokens, parse_usd
 
 _WIDTH_PX = 520

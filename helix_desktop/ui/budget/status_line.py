@@ -6,10 +6,10 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton
 
+from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import EnterActivates
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.words.costs import CostState
 
 _TALL, _ICON, _BAR = 26, 13, 44  # pixels
@@ -20,7 +20,7 @@ _TIP = (
 )
 
 
-class CostLine(EnterActivates, QAbstractButton):
+class CostLine(EnterActivates, Themed, QAbstractButton):
     """A quiet line; a click asks for the budget. Hidden without a session."""
 
     budget_requested = Signal()
@@ -28,7 +28,7 @@ class CostLine(EnterActivates, QAbstractButton):
     def __init__(self) -> None:
         """Start hidden."""
         super().__init__()
-        self._state, self._theme = CostState(), LIGHT
+        self._state = CostState()
         self.setFixedHeight(_TALL)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -53,11 +53,6 @@ class CostLine(EnterActivates, QAbstractButton):
     def sizeHint(self) -> QSize:
         """Return one line."""
         return QSize(120, _TALL)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Icon and words, and with a budget a bar and its share."""

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from helix_desktop.ui.design.layout.flow import flow_height
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import retint
-
-_GAP = 6  # pixels between two chips
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed, retint
 
 
-class ChipRow(QWidget):
+class ChipRow(Themed, QWidget):
     """Pills in a row that breaks where the room ends; hidden while there are none."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._theme = LIGHT
         self._chips: list[Pill] = []
         policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
@@ -48,7 +46,7 @@ class ChipRow(QWidget):
             chip.show()
             self._chips.append(chip)
         self.setVisible(bool(self._chips))
-        self.setFixedHeight(max(1, self._arrange(max(self.width(), 1))))
+        self.setFixedHeight(max(1, flow_height(self._chips, max(self.width(), 1), place=True)))
 
     def click_chip(self, index: int) -> None:
         """Click a chip, counted from 0."""
@@ -60,27 +58,14 @@ class ChipRow(QWidget):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and the text size in force."""
-        self._theme = theme
+        super().tint(theme)
         for chip in self._chips:
             chip.tint(theme)
-        self.setFixedHeight(max(1, self._arrange(max(self.width(), 1))))
+        self.setFixedHeight(max(1, flow_height(self._chips, max(self.width(), 1), place=True)))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Wrap the chips again for the new width."""
         super().resizeEvent(event)
-        height = max(1, self._arrange(self.width()))
+        height = max(1, flow_height(self._chips, self.width(), place=True))
         if height != self.height():
             self.setFixedHeight(height)
-
-    def _arrange(self, width: int) -> int:
-        """Place the chips; the height they take."""
-        at, row = QPoint(0, 0), 0
-        for chip in self._chips:
-            size = chip.sizeHint()
-            if at.x() and at.x() + size.width() > width:
-                at = QPoint(0, at.y() + row + _GAP)
-                row = 0
-            chip.setGeometry(QRect(at, QSize(min(size.width(), max(width, 1)), size.height())))
-            at.setX(at.x() + size.width() + _GAP)
-            row = max(row, size.height())
-        return at.y() + row

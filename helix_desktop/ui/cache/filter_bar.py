@@ -16,16 +16,18 @@ from helix_desktop.ui.cache.columns import Column
 from helix_desktop.ui.cache.filter_options import FilterOption, OptionSlot, build_entry_filter, filter_menu
 from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheSort, CacheTotals
 from helix_desktop.ui.cache.table import popup_below
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed_widgets import TextLine
-from helix_desktop.ui.design.widgets import IconButton, PushButton, SearchField
+from helix_desktop.ui.design.themed import Themed
 
 _DEBOUNCE_MS = 150  # after the last key, before the table is filtered
 _MIN_FIELD_PX = 96  # pixels: what is left in the narrowest window at the largest text
 _WIDE, _NARROW = 880, 520  # pixels below which the counter loses its words, and goes
 
 
-class CacheFilterBar(QWidget):
+class CacheFilterBar(Themed, QWidget):
     """Makes the filter; says what it left."""
 
     changed = Signal()

@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 from helix_desktop.domain.digest import ellipsize
 from helix_desktop.ui.cache.chip_row import ChipRow
 from helix_desktop.ui.cache.rows import HandoverLink
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed_widgets import TextLine
 
 _MAX_TITLE_CHARS = 32  # characters of a session's title on a chip
 

@@ -10,11 +10,13 @@ from helix_desktop.domain.digest import format_bytes
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
 from helix_desktop.ui.cache.rows import CacheRow, PreviewState
 from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.labels import IconLabel, TextLine
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import EmptyState, TextLine
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.design.widgets import IconButton, IconLabel, PushButton
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.times import format_relative_time
 
@@ -45,7 +47,7 @@ def tool_icon(tool: str) -> str:
     return _TOOL_ICONS.get(tool, "database")
 
 
-class Preview(QWidget):
+class Preview(Themed, QWidget):
     """Shows one content; emits a signal for each action the user asks for."""
 
     recall_requested = Signal(str, int, int)  # digest, first and last line (0, 0: whole)
@@ -54,7 +56,7 @@ class Preview(QWidget):
 
     def __init__(self, start: StartCoroutine, now: ClockMs = wall_clock_ms) -> None:
         super().__init__()
-        self._now, self._theme = now, LIGHT
+        self._now = now
         self._state: PreviewState | None = None
         self._lines = (0, 0)
         self.content = ContentViewer(start)
@@ -128,8 +130,7 @@ class Preview(QWidget):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme, and see what fits at the text size in force."""
-        self._theme = theme
-        self.update()
+        super().tint(theme)
         QTimer.singleShot(0, self, self._fit)  # after the parts have taken it too
 
     def paintEvent(self, event: QPaintEvent) -> None:

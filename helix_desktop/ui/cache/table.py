@@ -23,12 +23,13 @@ from helix_desktop.ui.cache.rows import CacheRow
 from helix_desktop.ui.cache.table_model import CacheTableModel, Index
 from helix_desktop.ui.design.focus import KEYBOARD_REASONS
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 
 ROW_HEIGHT = 34  # pixels at 100 %
 
 
-class CacheTable(QTableView):
+class CacheTable(Themed, QTableView):
     """Shows a CacheTableModel."""
 
     entry_selected = Signal(str)  # digest of the current row; empty when there is none
@@ -50,7 +51,7 @@ class CacheTable(QTableView):
         self._column_overrides: dict[ColumnKey, bool] = {}
         self._is_searching = False
         self._delegate = CacheDelegate(model, self, now)
-        self._theme, self._hovered = LIGHT, -1
+        self._hovered = -1
         self.setModel(model)
         self.setItemDelegate(self._delegate)
         self.setAccessibleName("Cache entries")
@@ -159,7 +160,7 @@ class CacheTable(QTableView):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
-        self._theme = theme
+        super().tint(theme)
         self._delegate.tint(theme)
         self.verticalHeader().setDefaultSectionSize(scaled(ROW_HEIGHT))
         self.horizontalHeader().setFixedHeight(scaled(ROW_HEIGHT))

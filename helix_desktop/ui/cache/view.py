@@ -31,15 +31,17 @@ from helix_desktop.ui.cache.shortcuts import add_shortcuts, sort_menu
 from helix_desktop.ui.cache.table import CacheTable, popup_below
 from helix_desktop.ui.cache.table_model import CacheTableModel
 from helix_desktop.ui.design.async_actions import StartCoroutine
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import EmptyState, SelectableText
-from helix_desktop.ui.design.widgets import PushButton, retint
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.labels import SelectableText
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.themed import Themed, retint
 
 _WORD = re.compile(r'"([^"]+)"|(\S+)')
 _EMPTY_TEXT = "Nothing cached yet. Every tool output is stored here the moment it arrives."
 
 
-class CacheBrowser(QWidget):
+class CacheBrowser(Themed, QWidget):
     """Table and preview over a CacheSource; emits what the user asks for as signals."""
 
     recall_requested = Signal(str, int, int)  # digest, first and last line counted from 1 (0, 0: whole)
@@ -55,7 +57,7 @@ class CacheBrowser(QWidget):
     def __init__(self, start: StartCoroutine, now: ClockMs = wall_clock_ms) -> None:
         """`start` owns the coroutines that ask the source; `now` is for words like "2 min ago"."""
         super().__init__()
-        self._start, self._theme = start, LIGHT
+        self._start = start
         self._source: CacheSource | None = None
         self._totals = CacheTotals()
         self._is_refreshing = self._refresh_again = False
@@ -127,11 +129,6 @@ class CacheBrowser(QWidget):
     def set_progress(self, progress: CacheProgress | None) -> None:
         """Show a long work with its Cancel; None: it is over."""
         self.filter_bar.show_progress(progress)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the ground."""

@@ -15,20 +15,13 @@ from helix_desktop.ui.chat.composer.queue_list import QueueList
 from helix_desktop.ui.chat.composer.todo_panel import TodoPanel
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.viewport.view import ChatView
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.cards import EmptyState
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import EmptyState
-from helix_desktop.ui.design.widgets import (
-    ElidedLabel,
-    IconButton,
-    IconLabel,
-    PushButton,
-    SearchField,
-    clear_layout,
-    column,
-    label,
-    retint,
-    row,
-)
+from helix_desktop.ui.design.themed import retint
 
 _MAX_WIDTH = 760  # pixels, as the conversation above
 _EMPTY_TEXT = "Nothing said yet. The agent asks before it changes a file or runs a command."

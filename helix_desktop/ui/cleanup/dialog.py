@@ -7,8 +7,11 @@ from PySide6.QtWidgets import QDialog, QListWidget, QWidget
 
 from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.store.retention import DAY_MS, CleanupPlan, EntryTotals, RetentionRule
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
-from helix_desktop.ui.design.widgets import Combo, PushButton, Switch, card, clear_layout, column, label, row
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 
 AGES = (
     ("Whatever its age", 0),

@@ -7,7 +7,9 @@ from PySide6.QtWidgets import QAbstractItemView, QDialog, QListWidget, QListWidg
 
 from helix_desktop.domain.digest import ellipsize, format_bytes, pluralize
 from helix_desktop.domain.store.retention import TRASH_DAYS, TrashContents
-from helix_desktop.ui.design.widgets import PushButton, column, label, row
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.words.times import format_date
 
 _LIST_STRETCH = 100  # of the space that is left; the empty one's is 1

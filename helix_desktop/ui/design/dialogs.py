@@ -13,9 +13,12 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
 
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.widgets import IconLabel, PushButton, column, label, retint, row
+from helix_desktop.ui.design.themed import retint
 
 _WIDTH_PX = 420
 _LAST_FOLDER = "last_folder"

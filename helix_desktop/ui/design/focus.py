@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QAccessible, QColor, QFocusEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 
 KEYBOARD_REASONS = frozenset(
     {Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason}
@@ -41,12 +41,11 @@ class FocusableScrollArea(QScrollArea):
         self._ring.setGeometry(self.rect())
 
 
-class FocusRing(QWidget):
+class FocusRing(Themed, QWidget):
     """A line around a widget that has the keyboard, over all that it holds."""
 
     def __init__(self, widget: QWidget) -> None:
         super().__init__(widget)
-        self._theme = LIGHT
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.hide()
 
@@ -54,11 +53,6 @@ class FocusRing(QWidget):
         """Appear to somebody who came with the keyboard."""
         self.setVisible(event.reason() in KEYBOARD_REASONS)
         self.raise_()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the line."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.ui.design.widgets import column, label, restyle, row
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.themed import restyle
 
 _LABEL_PX = 190
 _UNLIMITED_PX = 10_000

@@ -1,4 +1,4 @@
-"""Pills: capsules with a short text, in a tone."""
+"""Pills, badges and dots: small marks in a tone or in the color of a token."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from typing import Literal, TypeAlias
 
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QSizePolicy, QWidget
 
+from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import EnterActivates
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 
 Tone: TypeAlias = Literal["neutral", "accent", "ok", "warn", "error"]
 _PILL_ICON = 12
@@ -34,7 +36,7 @@ def tone_colors(theme: Theme, tone: Tone) -> tuple[str, str, str]:
 def paint_pill(
     painter: QPainter, rect: QRectF, text: str, colors: tuple[str, str, str], font: QFont, left: float = 8
 ) -> None:
-    """A filled capsule with `text`, beginning `left` pixels from its left end."""
+    """Paint a filled capsule with `text`, beginning `left` pixels from its left end."""
     color, fill, outline = colors
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(QColor(outline), 1))
@@ -47,7 +49,7 @@ def paint_pill(
     )
 
 
-class Pill(EnterActivates, QAbstractButton):
+class Pill(EnterActivates, Themed, QAbstractButton):
     """A capsule with a short text; a button when `clickable`."""
 
     def __init__(
@@ -59,7 +61,7 @@ class Pill(EnterActivates, QAbstractButton):
         clickable: bool = False,
     ) -> None:
         super().__init__()
-        self._theme, self._tone, self._icon_name, self._clickable = LIGHT, tone, icon_name, clickable
+        self._tone, self._icon_name, self._clickable = tone, icon_name, clickable
         self._mono = mono
         self._font = ui_font(11, 500, mono)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if clickable else Qt.FocusPolicy.NoFocus)
@@ -83,12 +85,12 @@ class Pill(EnterActivates, QAbstractButton):
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens from now on."""
-        self._theme = theme
+        super().tint(theme)
         self._font = ui_font(11, 500, self._mono)
         self.set_text(self.text())
 
     def sizeHint(self) -> QSize:
-        """Room for icon and text."""
+        """Return the size of icon and text."""
         width = QFontMetricsF(self._font).horizontalAdvance(self.text()) + 18
         return QSize(int(width) + (_PILL_ICON + 4 if self._icon_name else 0), scaled(21))
 
@@ -104,3 +106,70 @@ class Pill(EnterActivates, QAbstractButton):
         if self._icon_name:
             place = QRect(8, (self.height() - _PILL_ICON) // 2, _PILL_ICON, _PILL_ICON)
             painter.drawPixmap(place, pixmap(self._icon_name, color, _PILL_ICON, self.devicePixelRatioF()))
+
+
+class Badge(Themed, QWidget):
+    """A pill with a short text, in a token's color on its soft ground."""
+
+    def __init__(self, text: str, color_token: str = "warn") -> None:
+        """`color_token` is a token that has a soft twin: ok, warn or error; or "accent"."""
+        super().__init__()
+        self._text = ""
+        self._color_token = color_token
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.set_text(text)
+
+    def text(self) -> str:
+        """Return the text on the pill."""
+        return self._text
+
+    def set_text(self, text: str) -> None:
+        """Show another text."""
+        if text != self._text:
+            self._text = text
+            self.setAccessibleName(text)
+            self.updateGeometry()
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the text and round ends."""
+        metrics = QFontMetricsF(self._font())
+        return QSize(round(metrics.horizontalAdvance(self._text)) + 17, round(metrics.height()) + 4)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint ground and text."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(getattr(self._theme, f"{self._color_token}_soft")))
+        painter.drawRoundedRect(QRectF(self.rect()), self.height() / 2, self.height() / 2)
+        painter.setFont(self._font())
+        text_token = "accent_text" if self._color_token == "accent" else self._color_token
+        painter.setPen(QColor(getattr(self._theme, text_token)))
+        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignCenter, self._text)
+
+    def _font(self) -> QFont:
+        return fonts.sized(self.font(), 11, QFont.Weight.DemiBold)
+
+
+class Dot(Themed, QWidget):
+    """A small filled circle in a token's color."""
+
+    def __init__(self, color_token: str, *, px: int = 7) -> None:
+        """`color_token` is the name of a token, `px` the diameter in pixels."""
+        super().__init__()
+        self._color_token = color_token
+        self.setFixedSize(px, px)
+
+    def set_color_token(self, color_token: str) -> None:
+        """Take another token's color."""
+        self._color_token = color_token
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the circle."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(getattr(self._theme, self._color_token)))
+        painter.drawEllipse(QRectF(self.rect()))

@@ -17,9 +17,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import PushButton, SearchField, column, label, row
+from helix_desktop.ui.design.themed import Themed
 
 _WIDTH_PX = 560
 _TOP_PX, _FRAME_PX = 64, 106  # below the window's edge; what stands around the lines
@@ -62,7 +66,7 @@ class LineDelegate(QStyledItemDelegate):
         raise NotImplementedError
 
 
-class QuickPicker(QFrame):
+class QuickPicker(Themed, QFrame):
     """The panel itself; what it offers, and where Enter goes, is said by those that are built on it."""
 
     def __init__(

@@ -10,24 +10,17 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QStackedWidget
 
 from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import HelixError
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
 from helix_desktop.ui.design.layout.disclosure import ledger_disclosure
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import (
-    Combo,
-    PushButton,
-    card,
-    clear_layout,
-    column,
-    label,
-    restyle,
-    retint,
-    row,
-)
+from helix_desktop.ui.design.themed import Themed, restyle, retint
 from helix_desktop.ui.design.window_state import error_level
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange
-from helix_desktop.ui.timeline.bullet_view import FlowBox
 from helix_desktop.ui.timeline.card_data import Phase
 from helix_desktop.ui.timeline.running_view import PhaseSteps
 from helix_desktop.words.numbers import format_tokens
@@ -46,7 +39,7 @@ _HINT = "Nothing is recorded until you hand over. Write a draft, read it, and ch
 _UNSAVED = "What you changed is not recorded. Press Esc again to drop it."
 
 
-class HandoverDialog(QDialog):
+class HandoverDialog(Themed, QDialog):
     """Three stages in one window; what it asks for comes out as signals."""
 
     write_requested = Signal(str, int)  # focus, and the last event to cover (0: as far as possible)
@@ -60,7 +53,7 @@ class HandoverDialog(QDialog):
         self.setModal(True)
         self.resize(*_SMALL)
         self.setMinimumSize(*_MIN_SIZE)
-        self._theme, self._draft = LIGHT, ""
+        self._draft = ""
         self._warned = False
         self.range_box, self.focus_input = Combo(), QLineEdit()
         self.focus_input.setPlaceholderText(
@@ -183,10 +176,6 @@ class HandoverDialog(QDialog):
             self.show_problem(_UNSAVED)
         else:
             super().reject()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, also for what is shown later."""
-        self._theme = theme
 
     def _choose_page(self) -> QWidget:
         page = QWidget()

@@ -13,7 +13,7 @@ from helix_desktop.domain.errors import HelixError, SummaryRefused
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import draft_row, handover_ranges
 from helix_desktop.ui.timeline.card_data import PHASES

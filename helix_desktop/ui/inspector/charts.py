@@ -18,7 +18,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
 from helix_desktop.words.numbers import format_tokens
 
@@ -46,7 +47,7 @@ SEGMENT_COLORS: dict[SegmentKind, Callable[[Theme], str]] = {
 }
 
 
-class WindowBar(QWidget):
+class WindowBar(Themed, QWidget):
     """What fills the window, at the right what is kept for the answer; a tick at each level of the policy.
 
     What does not fit is drawn to the same scale, behind a mark at the window's edge.
@@ -56,7 +57,6 @@ class WindowBar(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._theme = LIGHT
         self._segments: tuple[Segment, ...] = ()
         self._window, self._used, self._scale = 1, 0, 1.0
         self._levels: tuple[Level, ...] = ()
@@ -84,11 +84,6 @@ class WindowBar(QWidget):
     def _over_text(self) -> str:
         over = format_tokens(self._used - self._window)
         return f"the context window ends at {format_tokens(self._window)} tokens: {over} too many"
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         """Name the level or the segment under the mouse."""
@@ -182,14 +177,13 @@ class WindowBar(QWidget):
         return spans
 
 
-class SavingsBars(QWidget):
+class SavingsBars(Themed, QWidget):
     """A bar for each rewrite, in its color, as high as the tokens it saved; the newest is the darkest."""
 
     accessible_role = QAccessible.Role.Chart
 
     def __init__(self) -> None:
         super().__init__()
-        self._theme = LIGHT
         self._savings: tuple[Saving, ...] = ()
         self.setFixedHeight(42)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -201,11 +195,6 @@ class SavingsBars(QWidget):
         self.setVisible(bool(self._savings))
         text = ", ".join(f"{saving.name} {format_tokens(saving.tokens)}" for saving in self._savings)
         self.setAccessibleName(f"Tokens saved: {text}")
-        self.update()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
         self.update()
 
     def sizeHint(self) -> QSize:

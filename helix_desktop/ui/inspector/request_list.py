@@ -33,6 +33,7 @@ from helix_desktop.ui.design.pill import Tone, paint_pill, tone_colors
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS
 from helix_desktop.ui.inspector.rows import RowKind, WindowRow
 
@@ -205,7 +206,7 @@ class RequestDelegate(QStyledItemDelegate):
         painter.drawText(line, _VCENTER, why)
 
 
-class RequestList(QListView):
+class RequestList(Themed, QListView):
     """The list at its full height: the inspector around it scrolls, so Qt paints only what is in sight."""
 
     row_clicked = Signal(object)  # WindowRow

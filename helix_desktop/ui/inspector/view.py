@@ -7,11 +7,14 @@ from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QStackedLayout, QVBoxLayout, QWidget
 
 from helix_desktop.domain.digest import format_bytes, pluralize
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.cards import Card, EmptyState, KeyValue
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.pill import Pill, Tone
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import Card, EmptyState, KeyValue, SelectableText, TextLine
+from helix_desktop.ui.design.style.theme import LIGHT
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.design.widgets import IconButton, IconLabel, line, retint
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
@@ -21,7 +24,7 @@ _NOTHING_YET = "Nothing would be sent yet. The window fills here, piece by piece
 _MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
 
 
-class Inspector(QWidget):
+class Inspector(Themed, QWidget):
     """Shows an InspectorState."""
 
     row_activated = Signal(int)  # seq of the event to show in the chat
@@ -32,7 +35,6 @@ class Inspector(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._theme = LIGHT
         self._state: InspectorState | None = None
         self._legend: dict[SegmentKind, KeyValue] = {}
         self.empty = EmptyState("layers", _NOTHING_YET, "Write a message")
@@ -75,15 +77,6 @@ class Inspector(QWidget):
         """Leave the text for the overview."""
         self._stack.setCurrentIndex(0)
         self.requests.setFocus()
-
-    def set_theme(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
-        retint(self, theme)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the ground."""

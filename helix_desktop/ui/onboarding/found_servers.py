@@ -9,17 +9,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from helix_desktop.domain.local_server import LocalServer
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import (
-    IconLabel,
-    PushButton,
-    card,
-    clear_layout,
-    column,
-    label,
-    retint,
-    row,
-)
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.numbers import format_tokens
 
 SCANNING_TEXT = "Looking on the ports of Ollama, LM Studio, llama.cpp and vLLM …"
@@ -29,7 +22,7 @@ NOTHING_FOUND_TEXT = (
 _MAX_NAMED_MODELS = 3  # models that are named
 
 
-class FoundServerList(QWidget):
+class FoundServerList(Themed, QWidget):
     """Nothing until somebody looks; then a line, or a card for each server."""
 
     add_requested = Signal(object)  # LocalServer
@@ -37,7 +30,6 @@ class FoundServerList(QWidget):
     def __init__(self) -> None:
         """Start hidden."""
         super().__init__()
-        self._theme = LIGHT
         self._message = label("", "muted", wrap=True)
         self._cards = QVBoxLayout()
         self._cards.setSpacing(6)
@@ -62,10 +54,6 @@ class FoundServerList(QWidget):
     def text(self) -> str:
         """Return the line that stands there instead of servers."""
         return self._message.text()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
 
     def _show_text(self, text: str) -> None:
         clear_layout(self._cards)

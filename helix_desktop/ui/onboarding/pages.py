@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QFrame, QLabel, QLayout, QScrollArea, QWidget
+from PySide6.QtWidgets import QBoxLayout, QFrame, QLayout, QScrollArea, QWidget
 
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.drops import dropped_folder
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import LayoutItem, card, column, row
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import LayoutItem, PushButton, card, column, label, row
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
 
 _CARDS_PX = 800
@@ -43,7 +45,7 @@ _SUGGESTIONS = (
 """Icon, title, words, button and its kind: the three ways to begin."""
 
 
-class IconTile(QWidget):
+class IconTile(Themed, QWidget):
     """An icon on a soft rounded square."""
 
     def __init__(
@@ -57,13 +59,7 @@ class IconTile(QWidget):
         """`color_token` and `background_token` are names of tokens, `px` the edge."""
         super().__init__()
         self._icon_name, self._color_token, self._background_token = icon_name, color_token, background_token
-        self._theme = LIGHT
         self.setFixedSize(px, px)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint square and icon."""
@@ -77,18 +73,6 @@ class IconTile(QWidget):
         color = str(getattr(self._theme, self._color_token))
         image = pixmap(self._icon_name, color, size, self.devicePixelRatioF())
         painter.drawPixmap((edge - size) // 2, (edge - size) // 2, image)
-
-
-class _Logo(QLabel):
-    """The app's sign."""
-
-    def __init__(self, px: int) -> None:
-        super().__init__()
-        self._px = px
-        self.setFixedSize(px, px)
-
-    def tint(self, theme: Theme) -> None:
-        self.setPixmap(pixmap("helix", theme.text, self._px, self.devicePixelRatioF()))
 
 
 def _centered(parent: QWidget, body: QLayout, width: int) -> QWidget:
@@ -149,7 +133,13 @@ class WelcomePage(QWidget):
             "lead",
             wrap=True,
         )
-        head = column(_left_aligned(_Logo(60)), 4, label("Welcome to Helix Desktop", "display"), lead, gap=8)
+        head = column(
+            _left_aligned(IconLabel("helix", px=60, color_token="text")),
+            4,
+            label("Welcome to Helix Desktop", "display"),
+            lead,
+            gap=8,
+        )
         foot = label(
             "Nothing of a folder is run, and nothing is sent, before you send a message.", "faint", wrap=True
         )

@@ -9,17 +9,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QPlainTextEdit, QProgressBar, QWidget
 
 from helix_desktop.domain.redaction.text_variants import MIN_BASE64_BYTES
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import (
-    IconLabel,
-    PushButton,
-    card,
-    clear_layout,
-    column,
-    label,
-    retint,
-    row,
-)
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.themed import Themed, retint
 
 RedactStep: TypeAlias = Literal["ask", "looking", "found", "forgetting", "done"]
 
@@ -39,7 +32,7 @@ _LIMITS = (
 _OPEN = "Agents that run in this workspace are stopped, and open sessions are read anew."
 
 
-class RedactDialog(QDialog):
+class RedactDialog(Themed, QDialog):
     """One window whose lower half follows what is known; what it asks for comes out as signals."""
 
     search_requested = Signal(str)
@@ -52,7 +45,7 @@ class RedactDialog(QDialog):
         self.setWindowTitle("Forget")
         self.setModal(True)
         self.setFixedWidth(_WIDTH)
-        self._theme, self._entry_text, self._has_matches = LIGHT, entry_text, False
+        self._entry_text, self._has_matches = entry_text, False
         self._step: RedactStep = "ask"
         self.text_input = QPlainTextEdit()
         self.text_input.setAccessibleName("Text to forget")
@@ -123,10 +116,6 @@ class RedactDialog(QDialog):
             self._show("ask")
         elif self.step != "forgetting":
             super().reject()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, also for what is shown later."""
-        self._theme = theme
 
     def _fill(self, lines: Sequence[str], notes: Sequence[str]) -> None:
         clear_layout(self._lines)

@@ -8,7 +8,7 @@ from helix_desktop.agent.conversation import Conversation
 from helix_desktop.ui.budget.dialog import BudgetDialog
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.words.costs import CostState
 

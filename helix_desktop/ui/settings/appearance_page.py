@@ -5,9 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QPushButton, QWidget
 
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.stylesheet import TEXT_PX, THEME_MODES
-from helix_desktop.ui.design.widgets import Combo, PushButton, Switch, column, row
 from helix_desktop.ui.settings.page_layout import scrolling_page
 
 _TEXT_SIZE_LIST_PX = 140  # width of the list of text sizes, like that of a field for a number

@@ -8,10 +8,13 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QButtonGroup, QDialog, QStackedWidget, QWidget
 
+from helix_desktop.ui.design.buttons import ICON_GAP_PX, TabButton, TabList
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.widgets import ICON_GAP_PX, TabButton, TabList, column, label, row
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.about.page import AboutPage
 from helix_desktop.ui.settings.appearance_page import AppearancePage
 from helix_desktop.ui.settings.data.page import DataPage
@@ -50,7 +53,7 @@ class _PageButton(TabButton):
             self.stepped.emit(step)
 
 
-class SettingsDialog(QDialog):
+class SettingsDialog(Themed, QDialog):
     """Eight pages; what they ask for comes out as the pages' own signals."""
 
     def __init__(self, parent: QWidget) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QLabel, QLayout, QScrollArea, QWidget
 
-from helix_desktop.ui.design.widgets import column, label
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column
 
 
 def scrolling_page(title: str, lead: str, body: QLayout) -> tuple[QWidget, QLabel]:

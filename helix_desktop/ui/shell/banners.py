@@ -5,8 +5,10 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import IconButton, IconLabel, PushButton, column, label, retint, row
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_state import Banner
 
 _ICONS = {
@@ -58,7 +60,7 @@ class _BannerCard(QFrame):
         return column(buttons, margins=(0, 5, 0, 1))
 
 
-class BannerArea(QWidget):
+class BannerArea(Themed, QWidget):
     """The banners of the workspace and session on screen, newest last; hidden while there is none.
 
     Those of other workspaces and sessions wait until these are on screen again.
@@ -73,7 +75,6 @@ class BannerArea(QWidget):
         super().__init__()
         self._cards: dict[tuple[str, str, str], tuple[Banner, _BannerCard]] = {}
         self._context_ids = ("", "")
-        self._theme = LIGHT
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(20, 10, 20, 4)
         self._column.setSpacing(8)
@@ -110,10 +111,6 @@ class BannerArea(QWidget):
     def banner_ids(self) -> tuple[str, ...]:
         """Return the banners that are shown, oldest first."""
         return tuple(banner.id for banner, _ in self._cards.values() if banner.applies_to(*self._context_ids))
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for banners that come later."""
-        self._theme = theme
 
     def _remove(self, key: tuple[str, str, str]) -> None:
         _, card = self._cards.pop(key, (None, None))

@@ -6,10 +6,10 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 
+from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.usage_bar import paint_usage_bar, pressure_color
-from helix_desktop.ui.design.widgets import EnterActivates
 from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, gauge_text
 
 _BAR_PX = 38
@@ -18,7 +18,7 @@ _LONGEST = GaugeState(128_800, 128_800, True, "", 0.85, "near")
 _LONG_COUNT = 88_800  # tokens; no count of a usual window has more signs
 
 
-class ContextGauge(EnterActivates, QAbstractButton):
+class ContextGauge(EnterActivates, Themed, QAbstractButton):
     """Bar with the threshold's tick, and the gauge as text; clicking it asks for the inspector."""
 
     def __init__(self) -> None:
@@ -26,7 +26,6 @@ class ContextGauge(EnterActivates, QAbstractButton):
         super().__init__()
         self._state = GaugeState(0, 0, True, "", 0.85, "off")
         self._detail: GaugeDetail = "way"
-        self._theme = LIGHT
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -68,11 +67,6 @@ class ContextGauge(EnterActivates, QAbstractButton):
     def sizeHint(self) -> QSize:
         """Room for bar and words."""
         return QSize(self.width_at(self._detail), round(30 * fonts.scale(self.font())))
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint pill, bar, tick and words."""

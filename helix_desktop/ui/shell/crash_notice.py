@@ -13,8 +13,11 @@ from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from helix_desktop.domain.digest import pluralize
 from helix_desktop.ui.design.async_actions import AsyncActions
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.widgets import PushButton, column, label, retint, row
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction
 from helix_desktop.ui.shell.main_window import MainWindow
 

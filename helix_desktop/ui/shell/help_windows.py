@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QMainWindow
 
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.actions import WindowActions
 
 if TYPE_CHECKING:

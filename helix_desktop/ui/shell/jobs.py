@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import ElidedLabel, IconLabel, PushButton, retint, row
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel
+from helix_desktop.ui.design.layout.boxes import row
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.design.window_state import JobRow
 
 _PARTS = 1000
@@ -48,7 +50,7 @@ class _JobLine(QWidget):
         self._cancel.setAccessibleName(f"Cancel: {job.text}")
 
 
-class JobLines(QWidget):
+class JobLines(Themed, QWidget):
     """The strip below the center; hidden while nothing runs."""
 
     cancel_requested = Signal(str)
@@ -63,7 +65,6 @@ class JobLines(QWidget):
         self._column.setContentsMargins(0, 2, 0, 2)
         self._column.setSpacing(0)
         self._groups: dict[str, tuple[JobRow, ...]] = {}
-        self._theme = LIGHT
         self.hide()
 
     def show_jobs(self, jobs: Sequence[JobRow], group: str = "") -> None:
@@ -88,10 +89,6 @@ class JobLines(QWidget):
     def job_ids(self) -> tuple[str, ...]:
         """Return the jobs that are shown, oldest first."""
         return tuple(self._lines)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for lines that come later."""
-        self._theme = theme
 
     def _add(self, job: JobRow) -> None:
         line = _JobLine(job)

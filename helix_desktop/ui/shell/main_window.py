@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Literal
 
 from PySide6.QtCore import QByteArray, QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QMoveEvent, QPaintEvent, QResizeEvent, QShowEvent
@@ -18,9 +18,10 @@ from PySide6.QtWidgets import (
 )
 
 from helix_desktop.ui.budget.status_line import CostLine
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.style.stylesheet import Appearance
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import column, retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.shell.actions import make_actions
 from helix_desktop.ui.shell.banners import BannerArea
 from helix_desktop.ui.shell.help_windows import HelpWindows
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from helix_desktop.ui.onboarding.pages import MissingFolderPage, NoSessionPage, WelcomePage
     from helix_desktop.ui.shell.sidebar.switcher import Switcher
 
-__all__ = ["CenterPage", "LayoutStore", "MainWindow", "ThemedPage", "WindowPages"]
+__all__ = ["CenterPage", "LayoutStore", "MainWindow", "WindowPages"]
 
 CenterPage = Literal["welcome", "missing", "empty", "work"]
 """What the centre shows: first run, a missing folder, a workspace without an open session, or a session."""
@@ -46,14 +47,6 @@ _DOUBLE_ESC_MS = 700
 _LAYOUT_PAUSE_MS = 800
 _MIN_SIZE = (560, 420)
 _FIRST_SIZE = (1440, 900)
-
-
-@runtime_checkable
-class ThemedPage(Protocol):
-    """A page that is notified when the theme changes."""
-
-    def set_theme(self, theme: Theme) -> None:
-        """Take a theme."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +89,6 @@ class MainWindow(QMainWindow):
         self._center_page: CenterPage = "welcome"
         self._theme = LIGHT
         self._pages: dict[str, QWidget] = {}
-        self._added_pages: tuple[QWidget, ...] = ()
         self.commands = make_actions(self)
         self.rail, self.sidebar = Rail(), Sidebar()
         self.top_bar = TopBar(more_menu(self, self.commands), mode_menu(self, self.commands))
@@ -136,7 +128,6 @@ class MainWindow(QMainWindow):
         self.switcher = Switcher(self)
         self.sidebar.add_session_list()
         self._pages |= {"chat": pages.chat, "cache": pages.cache, "timeline": pages.timeline}
-        self._added_pages = (pages.chat, pages.cache, pages.timeline, pages.inspector)
         for page in self._pages.values():
             self._session_pages.addWidget(page)
         for place in (self.welcome, self.missing_folder, self.no_session, self._session_pages):
@@ -223,9 +214,6 @@ class MainWindow(QMainWindow):
         """Give every part the colors of a theme."""
         self._theme = theme
         retint(self, theme)
-        for page in self._added_pages:
-            if isinstance(page, ThemedPage):
-                page.set_theme(theme)
 
     @property
     def theme(self) -> Theme:

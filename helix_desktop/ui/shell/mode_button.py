@@ -9,10 +9,10 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, Q
 from PySide6.QtWidgets import QMenu, QPushButton
 
 from helix_desktop.domain.tools import PermissionMode
+from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import EnterActivates
+from helix_desktop.ui.design.themed import Themed
 
 MODE_NAMES: dict[PermissionMode, str] = {"ask": "Ask", "plan": "Plan", "auto": "Auto"}
 _TIPS: dict[PermissionMode, str] = {
@@ -31,12 +31,11 @@ _HEIGHT_PX, _ICON_PX, _PAD_PX, _CHEVRON_PX = 30, 14, 9, 14
 ModeDetail = Literal["word", "icon"]
 
 
-class ModeButton(EnterActivates, QPushButton):
+class ModeButton(EnterActivates, Themed, QPushButton):
     """Shows a session's mode; its menu changes it."""
 
     def __init__(self, menu: QMenu) -> None:
         super().__init__()
-        self._theme = LIGHT
         self._mode: PermissionMode = "ask"
         self._detail: ModeDetail = "word"
         self.setMenu(menu)
@@ -66,11 +65,6 @@ class ModeButton(EnterActivates, QPushButton):
             return _HEIGHT_PX
         widest = max(metrics.horizontalAdvance(word) for word in MODE_NAMES.values())
         return 2 * _PAD_PX + _ICON_PX + round(widest) + 6 + _CHEVRON_PX
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint ground, icon, word and chevron; a ring where it has the keyboard."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtWidgets import QDialog, QGridLayout, QWidget
 
-from helix_desktop.ui.design.widgets import PushButton, column, label, row
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.shell.actions import shortcut_lines
 
 _OTHER_SHORTCUTS = (

@@ -9,20 +9,14 @@ from PySide6.QtGui import QFont, QFontMetricsF, QIcon, QKeyEvent, QMouseEvent, Q
 from PySide6.QtWidgets import QButtonGroup, QLineEdit, QMenu, QStackedWidget, QWidget
 
 from helix_desktop.domain.digest import ellipsize, pluralize
+from helix_desktop.ui.design.buttons import ICON_GAP_PX, IconButton, TabButton, TabList
+from helix_desktop.ui.design.labels import ElidedLabel
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.pill import Badge, Dot
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import (
-    ICON_GAP_PX,
-    Badge,
-    Dot,
-    ElidedLabel,
-    IconButton,
-    TabButton,
-    TabList,
-    column,
-    row,
-)
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.window_state import GaugeDetail, GaugeState, SessionHeader
 from helix_desktop.ui.shell.context_gauge import ContextGauge
 from helix_desktop.ui.shell.mode_button import ModeButton
@@ -119,7 +113,7 @@ class EditableTitle(QStackedWidget):
             self.renamed.emit(name)
 
 
-class PageSwitch(TabList):
+class PageSwitch(Themed, TabList):
     """The segmented control Chat / Cache / Timeline."""
 
     page_selected = Signal(str)
@@ -143,7 +137,6 @@ class PageSwitch(TabList):
             self._buttons[name] = button
             line.addWidget(button)
         self.setLayout(line)
-        self._theme = LIGHT
         self._detail: PageDetail = "full"
         self.select("chat")
 
@@ -170,7 +163,7 @@ class PageSwitch(TabList):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
-        self._theme = theme
+        super().tint(theme)
         for name, _, icon_name in PAGES:
             button = self._buttons[name]
             color = theme.accent_text if button.isChecked() else theme.muted

@@ -1,11 +1,10 @@
-"""Small things in rows that break where room ends, and sentences that carry such things at their end."""
+"""Sentences that carry the events they come from as chips at their end."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
-from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QPainter,
@@ -20,77 +19,23 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import TextRole, role_color
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import TextRole, Themed, role_color
 from helix_desktop.ui.timeline.card_data import Bullet
 
-_GAP = 6  # pixels between two things of a row, and between rows
 _INDENT = 16  # pixels from a bullet's dot to its words
 _LINE_HEIGHT = 1.4  # height of a line of words, in font sizes
 _STYLED = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*")
 
 
-class FlowBox(QWidget):
-    """Widgets side by side, in as many rows as they need."""
-
-    def __init__(self, parts: Sequence[QWidget]) -> None:
-        super().__init__()
-        self._parts = list(parts)
-        for part in self._parts:
-            part.setParent(self)
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
-
-    def hasHeightForWidth(self) -> bool:
-        """Always: rows break."""
-        return True
-
-    def heightForWidth(self, width: int) -> int:
-        """Return the height that all rows need."""
-        return self._place(width, move=False)
-
-    def sizeHint(self) -> QSize:
-        """Return all in one row."""
-        width = sum(part.sizeHint().width() + _GAP for part in self._parts)
-        return QSize(width, self._place(max(width, 1), move=False))
-
-    def minimumSizeHint(self) -> QSize:
-        """Return the widest part."""
-        return QSize(max((part.sizeHint().width() for part in self._parts), default=0), 0)
-
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Place all parts again."""
-        super().resizeEvent(event)
-        self._place(self.width(), move=True)
-
-    def rearrange(self) -> None:
-        """Place all parts again, after some were hidden, shown or changed."""
-        self.updateGeometry()
-        self._place(self.width(), move=True)
-
-    def _place(self, width: int, *, move: bool) -> int:
-        x = y = row = 0
-        for part in self._parts:
-            if part.isHidden():
-                continue
-            size = part.sizeHint()
-            if x and x + size.width() > width:
-                x, y, row = 0, y + row + _GAP, 0
-            if move:
-                part.setGeometry(QRect(QPoint(x, y), size))
-            x, row = x + size.width() + _GAP, max(row, size.height())
-        return y + row
-
-
-class BulletView(QWidget):
+class BulletView(Themed, QWidget):
     """One sentence with the events it comes from as chips; without any it is flagged."""
 
     source_clicked = Signal(int)
 
     def __init__(self, bullet: Bullet, role: TextRole = "text") -> None:
         super().__init__()
-        self._theme, self._role = LIGHT, role
+        self._role = role
         self._text, self._styles = _strip_markup(bullet.text)
         self._layout = QTextLayout()
         self._size_cache = (-1, 0)  # width, height
@@ -113,10 +58,9 @@ class BulletView(QWidget):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme and the text size in force."""
-        self._theme = theme
+        super().tint(theme)
         self._size_cache = (-1, 0)
         self.updateGeometry()
-        self.update()
 
     def hasHeightForWidth(self) -> bool:
         """Always: words wrap."""

@@ -6,11 +6,14 @@ from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.chat.rows.dividers import masked_contents_text
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.design.layout.disclosure import refused_disclosure
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine
-from helix_desktop.ui.design.widgets import IconButton, IconLabel, PushButton, column, retint
-from helix_desktop.ui.timeline.bullet_view import FlowBox
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QWidget
 
-from helix_desktop.ui.design.widgets import PushButton, column
-from helix_desktop.ui.timeline.bullet_view import FlowBox
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.layout.boxes import column
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.timeline.card_data import Group, TimelineCard, card_group
 
 MIN_CARDS = 10  # cards; a shorter timeline needs no filter

@@ -6,13 +6,14 @@ from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.events.rewrite import FoldKind
+from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import Disclosure, DisclosureHead
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.fonts import scaled
-from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine, TextRole
+from helix_desktop.ui.design.themed import TextRole
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
-from helix_desktop.ui.design.widgets import IconLabel
-from helix_desktop.ui.timeline.bullet_view import FlowBox
 from helix_desktop.ui.timeline.card_data import FoldCard, card_title
 from helix_desktop.ui.timeline.cards import CardSignals, index_pill, inside_pill, rewrite_line
 from helix_desktop.words.numbers import format_tokens

@@ -7,16 +7,20 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHBoxLayout, QMenu, QVBoxLayout, QWidget
 
 from helix_desktop.domain.digest import ellipsize
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
     DisclosureHead,
     ledger_disclosure,
     refused_disclosure,
 )
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.themed_widgets import Card, TextLine, TextRole
-from helix_desktop.ui.design.widgets import IconButton, line, retint
-from helix_desktop.ui.timeline.bullet_view import BulletView, FlowBox
+from helix_desktop.ui.design.themed import TextRole, retint
+from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import HandoverCard, Section, card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,

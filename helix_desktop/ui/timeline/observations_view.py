@@ -9,16 +9,18 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.redaction.redaction import utc_day
+from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
 from helix_desktop.ui.design.layout.disclosure import (
     Disclosure,
     DisclosureHead,
     ledger_disclosure,
     refused_disclosure,
 )
+from helix_desktop.ui.design.layout.flow import FlowBox
 from helix_desktop.ui.design.pill import Pill, Tone
-from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine, TextRole
-from helix_desktop.ui.design.widgets import IconLabel
-from helix_desktop.ui.timeline.bullet_view import BulletView, FlowBox
+from helix_desktop.ui.design.themed import TextRole
+from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import Bullet, ObservationsCard, ObservedFact, card_title
 from helix_desktop.ui.timeline.cards import (
     CardSignals,

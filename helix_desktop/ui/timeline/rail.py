@@ -8,7 +8,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 
 Node: TypeAlias = Literal["live", "handover", "observations", "fold", "sweep", "failure", "mark"]
 
@@ -16,12 +16,12 @@ _RAIL_X = 15.0  # pixels from the left edge to the rail
 _CARD_X = 38
 
 
-class RailRow(QWidget):
+class RailRow(Themed, QWidget):
     """One card with its piece of the rail."""
 
     def __init__(self, card: QWidget, node: Node, node_y: int) -> None:
         super().__init__()
-        self._theme, self._node_y = LIGHT, node_y
+        self._node_y = node_y
         self.node = node
         self._first = self._last = False
         self.card = card
@@ -34,11 +34,6 @@ class RailRow(QWidget):
         if (first, last) != (self._first, self._last):
             self._first, self._last = first, last
             self.update()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the rail and the node."""

@@ -6,23 +6,25 @@ from PySide6.QtCore import QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine
-from helix_desktop.ui.design.widgets import PushButton
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.timeline.card_data import PHASES, Phase, RunningCard
 from helix_desktop.ui.timeline.cards import CardSignals
 
 _TAIL_CHARS = 420  # characters of the running summary that stay in sight
 
 
-class PhaseSteps(QWidget):
+class PhaseSteps(Themed, QWidget):
     """Read → Summarise → Check → Write: what is done, what runs, what comes."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._theme, self._phase = LIGHT, PHASES[0]
+        self._phase = PHASES[0]
         self.setFixedHeight(scaled(24))
 
     def set_phase(self, phase: Phase) -> None:
@@ -33,9 +35,8 @@ class PhaseSteps(QWidget):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
-        self._theme = theme
+        super().tint(theme)
         self.setFixedHeight(scaled(24))
-        self.update()
 
     def sizeHint(self) -> QSize:
         """Room for all four."""

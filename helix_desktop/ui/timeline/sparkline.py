@@ -11,7 +11,7 @@ from PySide6.QtGui import QAccessible, QColor, QMouseEvent, QPainter, QPainterPa
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
 from helix_desktop.words.numbers import format_tokens
 
@@ -54,7 +54,7 @@ def point_text(point: UsagePoint, window: int) -> str:
     return f"{point.used:,} tokens{share}{kind} · e{point.seq}"
 
 
-class TokenSparkline(QWidget):
+class TokenSparkline(Themed, QWidget):
     """Painted from points; a click on it asks for the event nearest to it."""
 
     accessible_role = QAccessible.Role.Chart
@@ -63,7 +63,6 @@ class TokenSparkline(QWidget):
 
     def __init__(self) -> None:
         super().__init__()
-        self._theme = LIGHT
         self._points: list[UsagePoint] = []
         self._window, self._threshold, self._top = 0, 0.85, 1
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -88,11 +87,6 @@ class TokenSparkline(QWidget):
     def is_overfull(self) -> bool:
         """Return True if the window held more at some point than there was room for."""
         return any(point.used > (point.window or self._window) for point in self._points)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        self.update()
 
     def sizeHint(self) -> QSize:
         """As wide as there is room."""

@@ -7,12 +7,13 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from helix_desktop.system.clock import ClockMs, wall_clock_ms
+from helix_desktop.ui.design.cards import Card as CardFrame
+from helix_desktop.ui.design.cards import EmptyState
 from helix_desktop.ui.design.focus import FocusableScrollArea
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import Card as CardFrame
-from helix_desktop.ui.design.themed_widgets import EmptyState, TextLine
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.timeline.card_data import (
     FailureCard,
     FoldCard,
@@ -48,7 +49,7 @@ from helix_desktop.words.numbers import format_tokens
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 
 
-class Timeline(QWidget):
+class Timeline(Themed, QWidget):
     """Shows a TimelineState; seqs in its signals name events."""
 
     undo_requested = Signal(int)
@@ -65,7 +66,7 @@ class Timeline(QWidget):
     def __init__(self, now: ClockMs = wall_clock_ms) -> None:
         """`now` is for words like "2 min ago"."""
         super().__init__()
-        self._now, self._theme = now, LIGHT
+        self._now = now
         self._state = TimelineState()
         self._unfolded: dict[int, bool] = {}
         self._signals = CardSignals(self)
@@ -130,15 +131,10 @@ class Timeline(QWidget):
             self.filter_bar.choose(None)
         self._card_list.reveal(seq, at_top)
 
-    def set_theme(self, theme: Theme) -> None:
-        """Paint with these tokens, at the text size in force, from now on."""
-        retint(self, theme)
-
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
-        self._theme = theme
+        super().tint(theme)
         self._card_list.tint(theme)
-        self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Draw the ground."""

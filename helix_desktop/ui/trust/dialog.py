@@ -8,7 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
 
-from helix_desktop.ui.design.widgets import IconLabel, PushButton, card, column, label, row
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.workspaces.auto_run_files import AutoRunFile
 
 _WIDTH_PX = 540

@@ -12,7 +12,7 @@ from helix_desktop.domain.redaction.redaction import RedactionMatches, Redaction
 from helix_desktop.services.redaction import WorkspaceRedaction
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.redaction.dialog import RedactDialog
 from helix_desktop.ui.shell.main_window import MainWindow
 

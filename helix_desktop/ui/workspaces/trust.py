@@ -12,7 +12,7 @@ from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.chat.composer.notice_strip import TrustStrip
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import exec_async
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.session.controller import SessionController
 from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.trust.dialog import TrustDialog

@@ -25,7 +25,7 @@ from helix_desktop.ui.cache.rows import CacheProgress, HandoverLink, PreviewStat
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT, Theme
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.inspector.rows import InspectorState
 from helix_desktop.ui.inspector.view import Inspector
 from helix_desktop.ui.timeline.card_data import RunningCard, TimelineState
@@ -225,7 +225,7 @@ async def inspector_empty(scope: TaskScope, theme: Theme) -> QWidget:
 
 def _inspector(theme: Theme, state: InspectorState | None, width: int, height: int) -> Inspector:
     pane = Inspector()
-    pane.set_theme(theme)
+    retint(pane, theme)
     pane.set_state(state)
     pane.resize(width, height)
     pane.show()
@@ -234,7 +234,7 @@ def _inspector(theme: Theme, state: InspectorState | None, width: int, height: i
 
 def _timeline(theme: Theme, state: TimelineState, width: int, height: int) -> Timeline:
     pane = Timeline(lambda: NOW_MS)
-    pane.set_theme(theme)
+    retint(pane, theme)
     pane.set_state(state)
     pane.resize(width, height)
     pane.show()

@@ -20,7 +20,7 @@ from helix_desktop.domain.model_spec import ModelSpec
 from helix_desktop.services.provider_check_result import UNTESTED_STEPS, CheckStep
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus
 from tests.support.window.bare_window import make_window

@@ -16,8 +16,10 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from helix_desktop.config.paths import resources_dir
 from helix_desktop.context.policy import PROFILES
 from helix_desktop.ui.design.dialogs import Choice, QuestionDialog, TextInputDialog
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, column
 from helix_desktop.ui.design.style import fonts, stylesheet
-from helix_desktop.ui.design.widgets import card, column, label, retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange

@@ -23,7 +23,7 @@ from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.panes_samples import CODE, cache_row
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 

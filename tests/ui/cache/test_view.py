@@ -21,7 +21,7 @@ from helix_desktop.ui.cache.rows import CacheFilter, CacheProgress, CacheRow, Pr
 from helix_desktop.ui.cache.table_model import MAX_CACHED_ROWS, PAGE_ROWS
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from tests.support.galleries.panes_samples import CODE, NOW_MS, SampleCache, cache_row
 from tests.support.window.cache_browser import open_cache_browser, sample_cache, wait_until
 

@@ -15,7 +15,7 @@ from helix_desktop.ui.chat.rows.row_types import AssistantRow, Row, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import DARK, LIGHT
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from tests.support.window.buttons import find_button
 from tests.support.window.chat_geometry import row_key
 

@@ -13,8 +13,8 @@ from pytestqt.qtbot import QtBot
 
 from helix_desktop.context.summaries import cut_points as cuts
 from helix_desktop.context.summaries.cut_points import CutPoint
+from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.pill import Pill
-from helix_desktop.ui.design.themed_widgets import SelectableText
 from helix_desktop.ui.handover.dialog import HandoverDialog
 from helix_desktop.ui.handover.rows import DraftRow, HandoverRange, handover_ranges
 from tests.support.histories import SessionSimulator, build_history, histories

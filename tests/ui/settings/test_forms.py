@@ -19,9 +19,10 @@ from helix_desktop.context.policy import PROFILES, ContextPolicy, policy_from
 from helix_desktop.domain.local_server import LocalModel, LocalServer
 from helix_desktop.domain.model_spec import ModelSpec, SourcedSpec
 from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.ui.design.buttons import PushButton, Switch
 from helix_desktop.ui.design.style.stylesheet import apply
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.widgets import PushButton, Switch, retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.dialog import SettingsDialog
 from helix_desktop.ui.settings.forms import (
     PermissionRow,

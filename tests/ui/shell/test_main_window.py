@@ -13,9 +13,10 @@ from PySide6.QtWidgets import QApplication, QLabel, QMenu, QProgressBar, QPushBu
 from pytestqt.qtbot import QtBot
 
 from helix_desktop.config.paths import resources_dir
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.style import fonts, stylesheet
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.design.widgets import Badge, IconButton
 from helix_desktop.ui.design.window_placement import fit_screen, fitted_rect
 from helix_desktop.ui.design.window_state import Banner, BannerAction, GaugeState, JobRow, SessionHeader
 from helix_desktop.ui.shell.main_window import MainWindow

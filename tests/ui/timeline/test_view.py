@@ -17,9 +17,10 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
+from helix_desktop.ui.design.labels import SelectableText, TextLine
 from helix_desktop.ui.design.pill import Pill
 from helix_desktop.ui.design.style.theme import DARK
-from helix_desktop.ui.design.themed_widgets import SelectableText, TextLine
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.timeline.bullet_view import BulletView
 from helix_desktop.ui.timeline.card_data import (
@@ -243,7 +244,7 @@ def test_thinning_keeps_peaks_and_drops() -> None:
 
 def test_dark_theme_reaches_cards_built_later(qtbot: QtBot, pane: Timeline) -> None:
     """A card made after the switch is dark as well."""
-    pane.set_theme(DARK)
+    retint(pane, DARK)
     state = timeline_state()
     pane.set_state(replace(state, cards=(SweepCard(500, NOW_MS, 2, 900), *state.cards)))
     picture = card(pane, 500).grab().toImage()

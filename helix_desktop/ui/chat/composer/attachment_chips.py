@@ -10,10 +10,11 @@ from PySide6.QtWidgets import QToolButton, QWidget
 
 from helix_desktop.ui.chat.items.painting import paint_box, paint_icon, paint_line
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
+from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.layout.flow import FLOW_GAP, flow_height
 from helix_desktop.ui.design.style.icons import icon as icon_of
-from helix_desktop.ui.design.widgets import EnterActivates
 
-_HEIGHT, _GAP, _MAX_WIDTH = 26, 6, 320
+_HEIGHT, _MAX_WIDTH = 26, 320
 _PRICE_SEPARATOR = " · "
 
 
@@ -128,12 +129,5 @@ class AttachmentBar(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        x = y = 0
-        for chip in self._chips:
-            if x and x + chip.width() > self.width():
-                x, y = 0, y + _HEIGHT + _GAP
-            chip.move(x, y)
-            x += chip.width() + _GAP
-        tall = y + _HEIGHT + _GAP if self._chips else 0
-        if tall != self.height():
-            self.setFixedHeight(tall)
+        height = flow_height(self._chips, self.width(), place=True)
+        self.setFixedHeight(height + FLOW_GAP if height else 0)

@@ -14,6 +14,7 @@ from helix_desktop.ui.chat.items.painting import paint_box
 from helix_desktop.ui.chat.style import BODY, MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 
 PAUSE_MS = 500
 _UNSAVED_MS = 2_000  # the longest that typing without a pause stays unsaved
@@ -41,7 +42,7 @@ class ComposerFrame(QFrame):
         painter.end()
 
 
-class Composer(QWidget):
+class Composer(Themed, QWidget):
     """Emits what is to be sent; keeps nothing but the text on screen."""
 
     submitted = Signal(str)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFrame, QWidget
 
-from helix_desktop.ui.design.widgets import IconLabel, PushButton, card, column, label, row
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import card, column, row
 
 _MAX_WIDTH = 788
 _UNTRUSTED_TEXT = "Nothing runs here and nothing is sent to a model. Sessions and cache can be read."

@@ -10,17 +10,11 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from helix_desktop.domain.messages import QueuedMessage
 from helix_desktop.ui.chat.composer.editor import Editor
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import (
-    ElidedLabel,
-    IconButton,
-    IconLabel,
-    PushButton,
-    column,
-    label,
-    retint,
-    row,
-)
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed, retint
 
 _MAX_HEIGHT = 168  # pixels; more than four lines are scrolled
 _BUTTON_SIZE = 26
@@ -28,7 +22,7 @@ _STEER_TIP = "Steer: goes in as soon as the step under way is done"
 _WAIT_TIP = "Do not steer: wait for the end of the turn"
 
 
-class _EditField(Editor):
+class _EditField(Themed, Editor):
     """A message's words while they are changed: Enter keeps them, Esc does not."""
 
     canceled = Signal()
@@ -164,7 +158,7 @@ class QueueLine(QWidget):
             button.setVisible(not visible)
 
 
-class QueueList(QFrame):
+class QueueList(Themed, QFrame):
     """All that waits, in the order in which it is sent."""
 
     edited = Signal(int, str)
@@ -180,7 +174,6 @@ class QueueList(QFrame):
         """Start empty and hidden."""
         super().__init__()
         self._lines: dict[int, QueueLine] = {}
-        self._theme = LIGHT
         self._title = ElidedLabel(role="faint")
         self._send = PushButton("Send now", icon_name="corner-down-left", px=13, name="send_now")
         self._send.clicked.connect(self.resumed)
@@ -230,10 +223,6 @@ class QueueList(QFrame):
         self._send.setVisible(is_paused)
         self.setVisible(bool(waiting))
         self._fit_timer.start()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for lines that come later."""
-        self._theme = theme
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         """Lead the keyboard to the first line."""

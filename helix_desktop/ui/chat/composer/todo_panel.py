@@ -10,11 +10,13 @@ from helix_desktop.domain.todo import TodoItem, current_item, progress_text
 from helix_desktop.ui.chat.items.todo import ITEM_ICONS, done_ratio, item_color, item_text
 from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import ToolRow
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.labels import TextLine
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.safe_text import escape_invisible
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import TextLine, TextRole
-from helix_desktop.ui.design.widgets import IconButton, clear_layout, column, retint, row
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import TextRole, Themed, retint
 
 _MAX_WIDTH = 760  # pixels, as the conversation above
 _MAX_HEIGHT = 190
@@ -22,22 +24,17 @@ _MAX_LOOKBACK_ROWS = 400  # rows; an older list says nothing of the work under w
 _ICON_SIZE = 15
 
 
-class _StatusIcon(QWidget):
+class _StatusIcon(Themed, QWidget):
     """A circle that fills as the list is done, or the sign of one item; pixels."""
 
     def __init__(self, item: TodoItem | None = None) -> None:
         super().__init__()
-        self._item, self._share, self._theme = item, 0.0, LIGHT
+        self._item, self._share = item, 0.0
         self.setFixedSize(_ICON_SIZE + 1, _ICON_SIZE + 1)
 
     def set_share(self, share: float) -> None:
         """Show another share, from 0 to 1."""
         self._share = share
-        self.update()
-
-    def tint(self, theme: Theme) -> None:
-        """Paint with these tokens from now on."""
-        self._theme = theme
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -88,13 +85,12 @@ class _ItemList(QScrollArea):
         self.setFixedHeight(min(content, _MAX_HEIGHT) + 2 * self.frameWidth())
 
 
-class TodoPanel(QWidget):
+class TodoPanel(Themed, QWidget):
     """One line: how much is done and what comes now; opened, the whole list. Hidden when nothing runs."""
 
     def __init__(self, model: ChatModel) -> None:
         super().__init__()
         self._model, self._running, self._open = model, False, False
-        self._theme = LIGHT
         self.items: tuple[TodoItem, ...] = ()
         self._ring, self._done, self._now = (
             _StatusIcon(),
@@ -122,7 +118,7 @@ class TodoPanel(QWidget):
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens from now on."""
-        self._theme = theme
+        super().tint(theme)
         self._frame.setStyleSheet(
             f"QFrame#todo {{ background: {theme.raised}; border: 1px solid {theme.border};"
             " border-radius: 10px; }"

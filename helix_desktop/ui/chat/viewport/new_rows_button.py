@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from helix_desktop.ui.chat.style import MEDIUM, SMALL, ChatStyle
 from helix_desktop.ui.chat.viewport.chat_viewport import ChatViewport
+from helix_desktop.ui.design.buttons import EnterActivates
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.widgets import EnterActivates
 
 _BOTTOM_MARGIN = 14  # pixels above the lower edge
 

@@ -38,12 +38,13 @@ from helix_desktop.ui.design import accessibility
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.highlight import Highlighter
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 
 _LINE = 44.0  # pixels an arrow key scrolls
 _PAGE_OVERLAP = 48.0
 
 
-class ChatView(QAbstractScrollArea):
+class ChatView(Themed, QAbstractScrollArea):
     """Shows a ChatModel; reading, selecting, finding and answering happen here."""
 
     link_activated = Signal(str)

@@ -8,19 +8,21 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QVBoxLayout, QWidget
 
+from helix_desktop.ui.design.buttons import EnterActivates
+from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.labels import SelectableText
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextRole
-from helix_desktop.ui.design.widgets import EnterActivates, retint
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import TextRole, Themed, retint
 
 
-class DisclosureHead(EnterActivates, QAbstractButton):
+class DisclosureHead(EnterActivates, Themed, QAbstractButton):
     """A heading that opens and closes what is below it."""
 
     def __init__(self, title: str, note: str = "", role: TextRole = "text") -> None:
         super().__init__()
-        self._theme, self._note, self._role = LIGHT, note, role
+        self._note, self._role = note, role
         self.setText(title)
         self.setAccessibleName(f"{title}, {note}" if note else title)
         self.setCheckable(True)
@@ -30,9 +32,8 @@ class DisclosureHead(EnterActivates, QAbstractButton):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
-        self._theme = theme
+        super().tint(theme)
         self.setFixedHeight(scaled(26))
-        self.update()
 
     def sizeHint(self) -> QSize:
         """Return the height of one line; the width is what there is."""
@@ -60,12 +61,12 @@ class DisclosureHead(EnterActivates, QAbstractButton):
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, self._note)
 
 
-class Disclosure(QWidget):
+class Disclosure(Themed, QWidget):
     """A heading with a body that is built when it is first opened."""
 
     def __init__(self, head: DisclosureHead, build: Callable[[], QWidget]) -> None:
         super().__init__()
-        self._theme, self._build = LIGHT, build
+        self._build = build
         self._body: QWidget | None = None
         self.head = head
         self._column = QVBoxLayout(self)
@@ -73,10 +74,6 @@ class Disclosure(QWidget):
         self._column.setSpacing(2)
         self._column.addWidget(head)
         head.toggled.connect(self._toggle)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme, also for what is built later."""
-        self._theme = theme
 
     def _toggle(self, opened: bool) -> None:
         if self._body is None:

@@ -9,14 +9,16 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from helix_desktop.ui.design.async_actions import StartCoroutine
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.cards import Card
+from helix_desktop.ui.design.labels import SelectableText, TextLine
+from helix_desktop.ui.design.layout.boxes import line
 from helix_desktop.ui.design.style.fonts import scaled
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.themed_widgets import Card, SelectableText, TextLine
 from helix_desktop.ui.design.viewer.find_bar import FindBar
 from helix_desktop.ui.design.viewer.find_shortcut import FindShortcut
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, PagedContent
 from helix_desktop.ui.design.viewer.paged_text import PagedText
-from helix_desktop.ui.design.widgets import IconButton, line
 
 _INLINE_INDEX_BYTES = 256 * 1024  # bytes that are indexed without a thread
 _COPY_PX = (76, 28)

@@ -9,10 +9,11 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 
 from helix_desktop.ui.design.accessibility import announce
-from helix_desktop.ui.design.themed_widgets import TextLine
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.viewer.paged_content import MATCH_LIMIT, Match
 from helix_desktop.ui.design.viewer.paged_text import PagedText
-from helix_desktop.ui.design.widgets import IconButton, SearchField
 
 _DEBOUNCE_MS = 120  # after the last key, before the search begins
 

@@ -19,6 +19,7 @@ from helix_desktop.ui.design.highlight import Highlighter, HighlightJob
 from helix_desktop.ui.design.style import fonts
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.design.viewer.paged_content import PAGE_LINES, Match, PagedContent, PageRow
 
 _GUTTER_PAD = 14  # pixels right of the line numbers
@@ -41,7 +42,7 @@ class _Gutter(QWidget):
         self._text.paint_gutter(self, event.rect())
 
 
-class PagedText(QPlainTextEdit):
+class PagedText(Themed, QPlainTextEdit):
     """Read-only text of one page of a content."""
 
     lines_selected = Signal(int, int)  # first and last line, counted from 1; 0, 0: none
@@ -49,7 +50,6 @@ class PagedText(QPlainTextEdit):
 
     def __init__(self) -> None:
         super().__init__()
-        self._theme = LIGHT
         self._content, self._page_index, self._name = _EMPTY, 0, ""
         self._rows: list[PageRow] = []
         self._gutter = _Gutter(self)
@@ -134,7 +134,7 @@ class PagedText(QPlainTextEdit):
 
     def tint(self, theme: Theme) -> None:
         """Paint with these tokens, at the text size in force, from now on."""
-        self._theme = theme
+        super().tint(theme)
         self.setFont(ui_font(12, code=True))
         self.setStyleSheet(
             f"QPlainTextEdit, QPlainTextEdit:focus {{ background: {theme.code_surface}; color: {theme.text};"

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QPlainTextEdit, QWidget
 
-from helix_desktop.ui.design.widgets import SearchField, column, label
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column
 from helix_desktop.ui.settings.forms import License
 
 _LIST_PX, _TEXT_PX = 190, 320  # height of the list, and of a text

@@ -9,8 +9,11 @@ from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.store.entries import StoreTotals
 from helix_desktop.domain.store.retention import DAY_MS, TRASH_DAYS, CleanupPlan, RetentionRule
 from helix_desktop.ui.cleanup.dialog import AGES, QUOTAS
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
-from helix_desktop.ui.design.widgets import Combo, PushButton, card, column, label, row
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.settings.page_layout import scrolling_page
 
 _RULE_NOTE = "What no session names goes to the trash by itself when the workspace is opened."

@@ -9,8 +9,10 @@ from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.services.mcp.config_import import ServerDraft, parse_server_configs
 from helix_desktop.services.mcp.status import McpServerStatus
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import PushButton, clear_layout, column, label, retint, row
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.server_card import ServerCard
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.sharing_card import SharingCard
@@ -29,7 +31,7 @@ _LEAD = (
 )
 
 
-class AddServerBox(QFrame):
+class AddServerBox(Themed, QFrame):
     """What is pasted becomes one server with its fields, or a list of several."""
 
     added = Signal(list)
@@ -41,7 +43,6 @@ class AddServerBox(QFrame):
         """Start empty."""
         super().__init__()
         self.setProperty("role", "card")
-        self._theme = LIGHT
         self._drafts: tuple[ServerDraft, ...] = ()
         self.used_names: tuple[str, ...] = ()
         self.paste = QPlainTextEdit()
@@ -118,12 +119,8 @@ class AddServerBox(QFrame):
         self._add_all.setText(f"Add and start {pluralize(len(self._drafts), 'server')}")
         retint(self, self._theme)
 
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for what comes later."""
-        self._theme = theme
 
-
-class McpPage(QWidget):
+class McpPage(Themed, QWidget):
     """The servers of the workspace on screen, one card each."""
 
     card_created = Signal(object)
@@ -133,7 +130,6 @@ class McpPage(QWidget):
     def __init__(self) -> None:
         """Start without servers."""
         super().__init__()
-        self._theme = LIGHT
         self.cards: dict[str, ServerCard] = {}
         self.add_box = AddServerBox()
         self._add_button = PushButton("Add a server", "", "plus", name="add_server")
@@ -227,7 +223,3 @@ class McpPage(QWidget):
         """Offer to take back what was just done; nothing when empty."""
         self._undo_text.setText(text)
         self._undo.setVisible(bool(text))
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for cards that come later."""
-        self._theme = theme

@@ -7,8 +7,10 @@ from PySide6.QtWidgets import QFrame, QWidget
 
 from helix_desktop.domain.digest import pluralize
 from helix_desktop.services.mcp.status import McpServerStatus
-from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.widgets import Dot, ElidedLabel, PushButton, Switch, card, column, label, row
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.labels import ElidedLabel, label
+from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.pill import Dot
 from helix_desktop.ui.settings.mcp.server_form import ServerEditor
 from helix_desktop.ui.settings.mcp.text import STATE_COLORS, consent_text, cost_text, state_text
 from helix_desktop.ui.settings.mcp.tool_list import LogView, ToolList
@@ -30,11 +32,6 @@ class DisclosureButton(PushButton):
     def _show_state(self, is_open: bool) -> None:
         self._icon_name = "chevron-down" if is_open else "chevron-right"
         self.tint(self._theme)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
-        super().tint(theme)
 
 
 class ServerCard(QFrame):

@@ -9,9 +9,11 @@ from helix_desktop.domain.errors import InvalidInput
 from helix_desktop.domain.mcp_server import McpServerConfig, validate_server
 from helix_desktop.services.mcp.config_import import ServerDraft
 from helix_desktop.services.mcp.status import McpServerStatus
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.form_field import FormField
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import IconLabel, PushButton, clear_layout, column, label, retint, row
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.mcp.text import (
     cost_text,
     endpoint_text,
@@ -64,7 +66,7 @@ class TestStatus(QWidget):
             self.show_status("failed", report.why or f"{state_text(report)}.")
 
 
-class ServerForm(QWidget):
+class ServerForm(Themed, QWidget):
     """The fields of a server. What is secret is never filled in: an empty field keeps what is kept."""
 
     edited = Signal()
@@ -72,7 +74,6 @@ class ServerForm(QWidget):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
-        self._theme = LIGHT
         self.secret_storage = ""
         """Where secrets are kept, in words."""
         self._name, self._endpoint, self._cwd = QLineEdit(), QLineEdit(), QLineEdit()
@@ -149,10 +150,6 @@ class ServerForm(QWidget):
     def errors(self) -> dict[str, str]:
         """Return what is marked as wrong: field and words."""
         return {name: field.error_text() for name, field in self._fields.items() if field.error_text()}
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for fields that come later."""
-        self._theme = theme
 
 
 class ServerEditor(QWidget):

@@ -12,7 +12,9 @@ from helix_desktop.services.cache_server.config_snippets import (
     server_name,
     stdio_config,
 )
-from helix_desktop.ui.design.widgets import PushButton, Switch, column, label, line, row
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, line, row
 
 _LEAD = (
     "Other programs can recall, search and list what {name} has cached, and nothing else. Each starts the "

@@ -7,26 +7,20 @@ from PySide6.QtGui import QShowEvent, QTextCursor
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from helix_desktop.services.mcp.status import McpToolStatus
+from helix_desktop.ui.design.buttons import Switch
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.style.fonts import ui_font
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import (
-    ElidedLabel,
-    IconLabel,
-    SearchField,
-    Switch,
-    clear_layout,
-    column,
-    label,
-    retint,
-    row,
-)
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.words.numbers import format_tokens
 
 _MIN_SEARCHABLE = 12  # tools from which on there is a field to look for one
 _LOG_PX, _SWITCH_PX, _COST_PX = 170, 38, 50
 
 
-class ToolList(QWidget):
+class ToolList(Themed, QWidget):
     """Every tool on a line of its own; those that cannot be exposed say why."""
 
     switched = Signal(list)
@@ -35,7 +29,6 @@ class ToolList(QWidget):
     def __init__(self) -> None:
         """Start empty."""
         super().__init__()
-        self._theme = LIGHT
         self._tools: tuple[McpToolStatus, ...] = ()
         self._lines: dict[str, QWidget] = {}
         self._search = SearchField("Find a tool")
@@ -98,12 +91,8 @@ class ToolList(QWidget):
             text = f"{tool.tool} {tool.description}".casefold()
             self._lines[tool.tool].setVisible(all(word in text for word in words))
 
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for lines that come later."""
-        self._theme = theme
 
-
-class LogView(QPlainTextEdit):
+class LogView(Themed, QPlainTextEdit):
     """What a server said last; it follows the end unless somebody has scrolled up."""
 
     def __init__(self) -> None:

@@ -9,19 +9,12 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QFrame, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from helix_desktop.domain.tools import RuleEffect, RuleKind
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.safe_text import escape_invisible
-from helix_desktop.ui.design.widgets import (
-    Badge,
-    Combo,
-    IconLabel,
-    PushButton,
-    Switch,
-    card,
-    clear_layout,
-    column,
-    label,
-    row,
-)
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.page_layout import scrolling_page
 from helix_desktop.ui.settings.permissions.sandbox_group import SandboxGroup

@@ -5,7 +5,9 @@ from __future__ import annotations
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from helix_desktop.ui.design.widgets import IconLabel, Switch, column, label, row
+from helix_desktop.ui.design.buttons import Switch
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import column, row
 
 _SWITCHES = (
     (

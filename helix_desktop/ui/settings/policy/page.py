@@ -8,19 +8,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QFrame, QLineEdit, QRadioButton, QVBoxLayout, QWidget
 
 from helix_desktop.domain.digest import pluralize
+from helix_desktop.ui.design.buttons import PushButton, Switch
+from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import (
-    Combo,
-    PushButton,
-    Switch,
-    card,
-    clear_layout,
-    column,
-    label,
-    retint,
-    row,
-)
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.settings.forms import (
     PolicyField,
     PolicyForm,
@@ -33,7 +26,7 @@ from helix_desktop.ui.settings.page_layout import scrolling_page
 _NUMBER_PX = 110
 
 
-class ProfileChoice(QWidget):
+class ProfileChoice(Themed, QWidget):
     """The profiles, one of which is chosen; each with a sentence that says what it means."""
 
     profile_selected = Signal(str)
@@ -46,7 +39,6 @@ class ProfileChoice(QWidget):
         self._group = QButtonGroup(self)
         self._buttons: dict[str, QRadioButton] = {}
         self._restore: dict[str, PushButton] = {}
-        self._theme = LIGHT
         self._rows = QVBoxLayout(self)
         self._rows.setContentsMargins(0, 0, 0, 0)
         self._rows.setSpacing(7)
@@ -70,10 +62,6 @@ class ProfileChoice(QWidget):
             self._restore[name].setText(f" Restore my changes ({stored})")
             self._restore[name].setVisible(bool(stored))
         self._buttons[selected].setChecked(True)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for buttons that come later."""
-        self._theme = theme
 
     def button(self, name: str) -> QRadioButton:
         """Return the button of a profile; KeyError when there is none."""
@@ -173,7 +161,7 @@ class PolicyFieldInput(FormField):
         self.changed.emit({self._field.key: value})
 
 
-class PolicyPage(QWidget):
+class PolicyPage(Themed, QWidget):
     """The context policy of a workspace."""
 
     profile_chosen = Signal(str)
@@ -189,7 +177,6 @@ class PolicyPage(QWidget):
     def __init__(self) -> None:
         """Start without a policy."""
         super().__init__()
-        self._theme = LIGHT
         self.profiles = ProfileChoice()
         self.profiles.profile_selected.connect(self.profile_chosen)
         self.profiles.restore_requested.connect(self.restore_requested)
@@ -251,10 +238,6 @@ class PolicyPage(QWidget):
         """Say at a field why what was typed cannot be taken."""
         if key in self._inputs:
             self._inputs[key].show_error(message)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
 
     def _build(self, form: PolicyForm) -> None:
         clear_layout(self._groups)

@@ -14,8 +14,10 @@ from helix_desktop.services.provider_check_result import (
     CheckStepName,
     CheckStepState,
 )
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import IconButton, IconLabel, clear_layout, column, label, restyle, row
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.labels import IconLabel, label
+from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
+from helix_desktop.ui.design.themed import Themed, restyle
 from helix_desktop.ui.settings.forms import CheckNotice
 
 STEP_NAMES: dict[CheckStepName, str] = {
@@ -86,13 +88,12 @@ class _ScrollContent(QWidget):
         return done
 
 
-class ProviderCheckView(QWidget):
+class ProviderCheckView(Themed, QWidget):
     """The ticks of the test, or short notices, above the buttons; nothing until there is something."""
 
     def __init__(self) -> None:
         """Start hidden."""
         super().__init__()
-        self._theme = LIGHT
         self._rows = {tick.name: _StepRow(tick) for tick in UNTESTED_STEPS}
         self._steps = QWidget()
         self._steps.setLayout(column(*self._rows.values(), gap=3))
@@ -157,7 +158,3 @@ class ProviderCheckView(QWidget):
             self._notices.addWidget(line_widget)
         self.setVisible(bool(notices))
         self._fit()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme

@@ -11,8 +11,10 @@ from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.settings import ModelEntry, Provider
 from helix_desktop.domain.model_spec import DialectName, ResolvedModelSpec, SourcedSpec
 from helix_desktop.services.provider_check_result import CheckStep
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
-from helix_desktop.ui.design.widgets import Combo, IconButton, PushButton, column, row
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.settings.forms import CheckNotice, ProviderForm, ProviderStatus, validate_provider
 from helix_desktop.ui.settings.providers.check_view import ProviderCheckView
 from helix_desktop.ui.settings.providers.models import ProviderModels

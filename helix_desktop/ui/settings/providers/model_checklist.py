@@ -18,9 +18,13 @@ from PySide6.QtWidgets import (
 
 from helix_desktop.domain.digest import pluralize
 from helix_desktop.domain.model_spec import ResolvedModelSpec
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import PushButton, SearchField, card, column, label, row
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.providers.model_rows import ModelRow, cell_text
 
 _COLUMNS = ("Model", "Window", "$ in / out")
@@ -72,7 +76,7 @@ class _CheckBoxDelegate(QStyledItemDelegate):
         painter.restore()
 
 
-class ModelChecklist(QWidget):
+class ModelChecklist(Themed, QWidget):
     """A filter, the offered models with check boxes, and a button that adds those that are checked."""
 
     added = Signal(list)

@@ -8,7 +8,11 @@ from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ModelSpec, ResolvedModelSpec
-from helix_desktop.ui.design.widgets import Combo, ElidedLabel, IconButton, card, column, label, restyle, row
+from helix_desktop.ui.design.buttons import IconButton
+from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.labels import ElidedLabel, label
+from helix_desktop.ui.design.layout.boxes import card, column, row
+from helix_desktop.ui.design.themed import restyle
 from helix_desktop.ui.settings.providers.model_rows import parse_number, source_text
 
 _NUMBERS = (

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 from helix_desktop.ui.design.focus import FocusRing
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.settings.providers.model_rows import COLUMNS, NUMBERS, ModelRow, cell_text, tooltip_text
 
 Index = QModelIndex | QPersistentModelIndex
@@ -67,7 +68,7 @@ class _ModelTableModel(QAbstractTableModel):
         return QColor(self.theme.faint) if dim else None
 
 
-class ModelTable(QTableView):
+class ModelTable(Themed, QTableView):
     """One row per model; a click on the star, or Enter, makes a model the usual one."""
 
     model_selected = Signal(str)

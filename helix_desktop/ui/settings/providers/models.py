@@ -10,7 +10,10 @@ from PySide6.QtWidgets import QCompleter, QScrollArea, QWidget
 
 from helix_desktop.config.settings import ModelEntry
 from helix_desktop.domain.model_spec import ResolvedModelSpec, SourcedSpec, resolve_spec
-from helix_desktop.ui.design.widgets import Combo, PushButton, card, column, label, row
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.settings.providers.model_checklist import ModelChecklist
 from helix_desktop.ui.settings.providers.model_rows import ModelRow
 from helix_desktop.ui.settings.providers.model_spec_form import ModelSpecForm

@@ -12,9 +12,13 @@ from PySide6.QtWidgets import QListWidget, QListWidgetItem, QMenu, QStackedWidge
 
 from helix_desktop.config.model_catalog import ModelCatalog, Vendor
 from helix_desktop.config.settings import ModelEntry
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import column, row
+from helix_desktop.ui.design.pill import Badge
 from helix_desktop.ui.design.style.icons import icon
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import Badge, PushButton, column, label, row
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.onboarding.found_servers import FoundServerList
 from helix_desktop.ui.settings.forms import ProviderForm, ProviderStatus
 from helix_desktop.ui.settings.page_layout import scrolling_page
@@ -24,7 +28,7 @@ _LINE_PX, _LINES = 32, 4
 _ID = int(Qt.ItemDataRole.UserRole)
 
 
-class ProvidersPage(QWidget):
+class ProvidersPage(Themed, QWidget):
     """The list of providers with the demo model first, and the fields of the chosen one."""
 
     provider_chosen = Signal(str)
@@ -35,7 +39,6 @@ class ProvidersPage(QWidget):
         super().__init__()
         self._forms: dict[str, ProviderForm] = {}
         self._states: dict[str, ProviderStatus] = {}
-        self._theme = LIGHT
         self.list = QListWidget()
         self.list.setProperty("kind", "cards")
         self.list.setAccessibleName("Providers")
@@ -156,7 +159,7 @@ class ProvidersPage(QWidget):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme."""
-        self._theme = theme
+        super().tint(theme)
         self._paint_icons()
 
     def _paint_icons(self) -> None:

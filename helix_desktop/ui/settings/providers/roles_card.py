@@ -8,7 +8,9 @@ from typing import Literal
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from helix_desktop.ui.design.widgets import Combo, card, column, label, row
+from helix_desktop.ui.design.fields import Combo
+from helix_desktop.ui.design.labels import label
+from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.workspaces.record import MAIN
 
 Role = Literal["model", "fast", "summary", "long"]

@@ -14,12 +14,13 @@ from PySide6.QtGui import (
     QPaintEvent,
     QPen,
 )
-from PySide6.QtWidgets import QAbstractButton, QFrame, QLabel, QMenu, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractButton, QFrame, QMenu, QScrollArea, QVBoxLayout, QWidget
 
+from helix_desktop.ui.design.buttons import EnterActivates, IconButton
 from helix_desktop.ui.design.drops import dropped_folder
-from helix_desktop.ui.design.style.icons import pixmap
-from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.widgets import EnterActivates, IconButton, retint
+from helix_desktop.ui.design.labels import IconLabel
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed, retint
 from helix_desktop.ui.shell.sidebar.rows import BADGE_LABELS, WorkspaceRow
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 
@@ -28,14 +29,13 @@ _MENU_NAMES = ("show_folder", "rename", "locate", "copy_link", "export", "import
 """Object names of the entries of a workspace's menu, in their order."""
 
 
-class WorkspaceButton(EnterActivates, QAbstractButton):
+class WorkspaceButton(EnterActivates, Themed, QAbstractButton):
     """A colored square with initials, a bar when active, a dot when it wants something."""
 
     def __init__(self, workspace: WorkspaceRow) -> None:
         """Show one workspace."""
         super().__init__()
         self.workspace = workspace
-        self._theme = LIGHT
         self.setFixedSize(RAIL_PX, 50)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
@@ -49,11 +49,6 @@ class WorkspaceButton(EnterActivates, QAbstractButton):
         self.setToolTip(
             f"{workspace.name}\n{workspace.path}" + (f"\n{state[:1].upper()}{state[1:]}" if state else "")
         )
-        self.update()
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme."""
-        self._theme = theme
         self.update()
 
     def enterEvent(self, event: QEnterEvent) -> None:
@@ -91,20 +86,7 @@ class WorkspaceButton(EnterActivates, QAbstractButton):
             painter.drawRoundedRect(QRectF(0, (self.height() - height) / 2, 3.5, height), 1.75, 1.75)
 
 
-class _Logo(QLabel):
-    """The app's sign on top of the rail."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFixedSize(RAIL_PX, 56)
-        self.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.setAccessibleName("Helix Desktop")
-
-    def tint(self, theme: Theme) -> None:
-        self.setPixmap(pixmap("helix", theme.text, 38, self.devicePixelRatioF()))
-
-
-class Rail(QFrame):
+class Rail(Themed, QFrame):
     """All workspaces as squares; folders can be dropped onto it."""
 
     workspace_selected = Signal(str)
@@ -126,7 +108,6 @@ class Rail(QFrame):
         self.setObjectName("rail")
         self.setFixedWidth(RAIL_PX)
         self.setAcceptDrops(True)
-        self._theme = LIGHT
         self._buttons: dict[str, WorkspaceButton] = {}
         self._add = IconButton("plus", "Add a folder (Ctrl+O)", px=18, edge=38)
         self._add.setProperty("kind", "tile")
@@ -159,7 +140,7 @@ class Rail(QFrame):
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 4, 0, 10)
         outer.setSpacing(4)
-        outer.addWidget(_Logo())
+        outer.addWidget(_logo())
         outer.addWidget(scroll, 1)
         outer.addWidget(self._theme_button, 0, middle)
         outer.addWidget(settings, 0, middle)
@@ -205,7 +186,7 @@ class Rail(QFrame):
 
     def tint(self, theme: Theme) -> None:
         """Take the colors of a theme; the theme button shows the other one."""
-        self._theme = theme
+        super().tint(theme)
         self._theme_button.set_icon("sun" if theme.dark else "moon")
         self._theme_button.set_tip("Use the light theme" if theme.dark else "Use the dark theme")
 
@@ -232,3 +213,12 @@ class Rail(QFrame):
 
     def _open_menu(self, button: WorkspaceButton, position: QPoint) -> None:
         self.menu_for(button.workspace.id).popup(button.mapToGlobal(position))
+
+
+def _logo() -> IconLabel:
+    """Return the app's sign on top of the rail."""
+    logo = IconLabel("helix", px=38, color_token="text")
+    logo.setFixedSize(RAIL_PX, 56)
+    logo.setAlignment(Qt.AlignmentFlag.AlignCenter)
+    logo.setAccessibleName("Helix Desktop")
+    return logo

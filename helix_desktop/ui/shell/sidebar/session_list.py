@@ -10,12 +10,13 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QListView, QMenu
 
 from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
 from helix_desktop.ui.shell.sidebar.session_delegate import SessionDelegate
 from helix_desktop.ui.shell.sidebar.session_model import ITEM_ROLE, SessionModel
 
 
-class SessionList(QListView):
+class SessionList(Themed, QListView):
     """Click or Enter opens a session, F2 renames it, Del deletes it."""
 
     session_selected = Signal(str)

@@ -10,18 +10,12 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 
+from helix_desktop.ui.design.buttons import IconButton, PushButton
+from helix_desktop.ui.design.fields import SearchField
+from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
+from helix_desktop.ui.design.layout.boxes import column, row
 from helix_desktop.ui.design.style.icons import icon
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.widgets import (
-    ElidedLabel,
-    IconButton,
-    IconLabel,
-    PushButton,
-    SearchField,
-    column,
-    label,
-    row,
-)
 from helix_desktop.ui.shell.sidebar.rows import SessionItem
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRectF, 
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QStandardItem
 from PySide6.QtWidgets import QWidget
 
+from helix_desktop.ui.design.buttons import PushButton
 from helix_desktop.ui.design.quick_picker import LineDelegate, QuickPicker
 from helix_desktop.ui.design.style import fonts
-from helix_desktop.ui.design.widgets import PushButton
 from helix_desktop.ui.shell.sidebar.rows import BADGE_LABELS, WorkspaceRow, matches_query
 from helix_desktop.ui.shell.sidebar.workspace_badge import BADGE_COLOR_TOKENS, paint_workspace_badge
 

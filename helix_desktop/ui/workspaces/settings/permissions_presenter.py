@@ -16,7 +16,7 @@ from helix_desktop.domain.tools import PermissionRule, RuleEffect, RuleKind
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.theme import Theme
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.settings.forms import PermissionRow
 from helix_desktop.ui.settings.permissions.page import PermissionsPage
 from helix_desktop.ui.workspaces.controller import WorkspaceController

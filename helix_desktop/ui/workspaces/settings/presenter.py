@@ -9,7 +9,7 @@ from PySide6.QtGui import QDesktopServices
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.style.stylesheet import Appearance
-from helix_desktop.ui.design.widgets import retint
+from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.design.window_placement import fit_screen
 from helix_desktop.ui.session.missing_keys import MissingKeyBanner
 from helix_desktop.ui.session.model_change_banner import ModelChangeBanner

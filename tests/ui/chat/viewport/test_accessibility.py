@@ -17,8 +17,8 @@ from helix_desktop.ui.chat.rows.model import ChatModel
 from helix_desktop.ui.chat.rows.row_types import AssistantRow, ToolRow, UserRow
 from helix_desktop.ui.chat.viewport.view import ChatView
 from helix_desktop.ui.design import accessibility
+from helix_desktop.ui.design.labels import TextLine
 from helix_desktop.ui.design.style.theme import LIGHT
-from helix_desktop.ui.design.themed_widgets import TextLine
 from tests.support.galleries.chat_gallery import DIGEST
 from tests.support.window.chat_geometry import row_key
 

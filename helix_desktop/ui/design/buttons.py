@@ -1,0 +1,150 @@
+"""Buttons, and the switches that behave as buttons do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAbstractButton, QAccessibleWidget, QFrame, QPushButton, QToolButton
+
+from helix_desktop.ui.design.accessibility import TabInterface
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
+
+ICON_GAP_PX = 4
+"""Added to the width of an icon that stands before words: Qt's own gap is too tight for Inter."""
+
+if TYPE_CHECKING:
+    _Button = QAbstractButton
+else:
+    _Button = object  # a mixin: the class that it is mixed into brings Qt's part
+_KEYPAD = Qt.KeyboardModifier.KeypadModifier
+
+
+class EnterActivates(_Button):
+    """Makes Enter press the button that has the keyboard, as Space does."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Press it."""
+        if event.key() in {Qt.Key.Key_Return, Qt.Key.Key_Enter} and not event.modifiers() & ~_KEYPAD:
+            if not event.isAutoRepeat():
+                self.click()
+        else:
+            super().keyPressEvent(event)
+
+
+class PushButton(EnterActivates, Themed, QPushButton):
+    """A text button of one kind, with an optional tinted icon."""
+
+    def __init__(
+        self, text: str, kind: str = "", icon_name: str = "", *, px: int = 15, name: str = ""
+    ) -> None:
+        """`kind` is one of the style sheet's; `px` is the icon's edge in pixels; `name` finds the button."""
+        super().__init__(text)
+        self.setObjectName(name)
+        self.setProperty("kind", kind)
+        self.setAutoDefault(False)
+        self._icon_name = icon_name
+        self._px = px
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        super().tint(theme)
+        if self._icon_name:
+            colors = {"primary": theme.on_accent, "danger": theme.error, "link": theme.accent_text}
+            color = colors.get(str(self.property("kind")), theme.muted)
+            self.setIcon(icon(self._icon_name, color, self._px, disabled=theme.faint))
+            self.setIconSize(QSize(self._px + ICON_GAP_PX, self._px))
+
+
+class TabButton(PushButton):
+    """A button that shows one of several pages, as one of a TabList."""
+
+    def __init__(self, text: str, kind: str) -> None:
+        """`kind` is one of the style sheet's."""
+        super().__init__(text, kind)
+        self.setCheckable(True)
+        self.setAccessibleName(text)
+
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks."""
+        return TabInterface(self)
+
+
+class TabList(QFrame):
+    """The frame of buttons that each show a page."""
+
+    accessible_role = QAccessible.Role.PageTabList
+
+
+class IconButton(EnterActivates, Themed, QToolButton):
+    """A square button with one icon, its tooltip also its name for screen readers; focus by keyboard only."""
+
+    def __init__(self, icon_name: str, tip: str, *, px: int = 17, edge: int = 30) -> None:
+        """`px` is the icon's edge, `edge` the button's, in pixels."""
+        super().__init__()
+        self._icon_name = icon_name
+        self._px = px
+        self.setIconSize(QSize(px, px))
+        self.setFixedSize(edge, edge)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.set_tip(tip)
+        self.tint(LIGHT)
+
+    def set_tip(self, tip: str) -> None:
+        """Set the tooltip, which is also its name for screen readers."""
+        self.setToolTip(tip)
+        self.setAccessibleName(tip)
+
+    def set_icon(self, icon_name: str) -> None:
+        """Show another icon."""
+        self._icon_name = icon_name
+        self.tint(self._theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        super().tint(theme)
+        self.setIcon(icon(self._icon_name, theme.muted, self._px))
+
+
+class Switch(Themed, QAbstractButton):
+    """An on/off switch with its text at the right."""
+
+    def __init__(self, text: str, *, on: bool = False) -> None:
+        """Start on or off."""
+        super().__init__()
+        self.setText(text)
+        self.setAccessibleName(text)
+        self.setCheckable(True)
+        self.setChecked(on)
+        self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the switch and its text."""
+        metrics = self.fontMetrics()
+        return QSize(48 + metrics.horizontalAdvance(self.text()), max(26, metrics.height() + 6))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint track, knob, focus ring and text."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        track = QRectF(2, (self.height() - 18) / 2, 32, 18)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(self._theme.accent), 1.5))
+            painter.drawRoundedRect(track.adjusted(-1.5, -1.5, 1.5, 1.5), 10.5, 10.5)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._theme.accent if self.isChecked() else self._theme.faint))
+        painter.drawRoundedRect(track, 9, 9)
+        painter.setBrush(QColor(self._theme.on_accent))
+        painter.drawEllipse(
+            QRectF(track.right() - 16 if self.isChecked() else track.left() + 2, track.top() + 2, 14, 14)
+        )
+        painter.setPen(QColor(self._theme.text))
+        painter.drawText(
+            QRectF(44, 0, self.width() - 44, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
+        )

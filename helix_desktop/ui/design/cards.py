@@ -1,0 +1,114 @@
+"""Surfaces with something on them: cards, pairs of name and value, what stands where nothing is yet."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtCore import QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QAccessibleWidget, QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from helix_desktop.ui.design.accessibility import LabelInterface
+from helix_desktop.ui.design.buttons import PushButton
+from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
+from helix_desktop.ui.design.style.theme import Theme
+from helix_desktop.ui.design.themed import Themed
+
+
+class Card(Themed, QFrame):
+    """A raised surface with rounded corners."""
+
+    def __init__(self, margins: tuple[int, int, int, int] = (16, 13, 16, 13), gap: int = 8) -> None:
+        super().__init__()
+        self.is_code = False
+        self.body = QVBoxLayout(self)
+        self.body.setContentsMargins(*margins)
+        self.body.setSpacing(gap)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the surface."""
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(self._theme.border), 1))
+        painter.setBrush(QColor(self._theme.code_surface if self.is_code else self._theme.surface))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 12, 12)
+
+
+class KeyValue(Themed, QWidget):
+    """A name on the left, its value on the right, and before both a colored dot if there is a color."""
+
+    def __init__(
+        self, name: str, value: str, dot: Callable[[Theme], str] | None = None, mono: bool = False
+    ) -> None:
+        super().__init__()
+        self._dot = dot
+        row = QHBoxLayout(self)
+        row.setContentsMargins(17 if dot else 0, 0, 0, 0)
+        row.setSpacing(8)
+        self._name = TextLine(name, 12, role="muted")
+        self._value = TextLine(value, 12, 400 if mono else 500, role="muted" if mono else "text", mono=mono)
+        self._value.align = Qt.AlignmentFlag.AlignRight
+        self._value.is_fixed_width = True
+        row.addWidget(self._name)
+        row.addStretch(1)
+        row.addWidget(self._value)
+        self.setAccessibleName(f"{name}: {value}")
+
+    def make_accessible(self) -> QAccessibleWidget:
+        """Return the interface that assistive technology asks: name and value are read as one."""
+        return LabelInterface(self)
+
+    def set_value(self, name: str, value: str) -> None:
+        """Show another name and value."""
+        self._name.set_text(name)
+        self._value.set_text(value)
+        self.setAccessibleName(f"{name}: {value}")
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the dot."""
+        if self._dot is None:
+            return
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(self._dot(self._theme)))
+        painter.drawEllipse(QPointF(4, self.height() / 2), 4, 4)
+
+
+class EmptyState(QWidget):
+    """Fills an empty page: an icon, one sentence and one button."""
+
+    button_clicked = Signal()
+
+    def __init__(self, icon_name: str, sentence: str, button: str = "") -> None:
+        super().__init__()
+        self._sentence = SelectableText(sentence, 14, "muted")
+        self._sentence.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._sentence.setMaximumWidth(400)
+        self._sentence.setMinimumWidth(200)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(24, 24, 24, 24)
+        column.setSpacing(14)
+        column.addStretch(2)
+        column.addWidget(IconLabel(icon_name, px=32), 0, Qt.AlignmentFlag.AlignHCenter)
+        line = QHBoxLayout()
+        line.addStretch(1)
+        line.addWidget(self._sentence, 10)
+        line.addStretch(1)
+        column.addLayout(line)
+        self.button = PushButton(button, name="empty_action")
+        self.button.clicked.connect(self.button_clicked)
+        self.button.setVisible(bool(button))
+        column.addWidget(self.button, 0, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(3)
+
+    @property
+    def sentence(self) -> str:
+        """Return the sentence."""
+        return self._sentence.text()
+
+    def set_content(self, sentence: str, button: str = "") -> None:
+        """Show another sentence and another button."""
+        self._sentence.setText(sentence)
+        self.button.setText(button)
+        self.button.setVisible(bool(button))

@@ -1,0 +1,47 @@
+"""Fields that a user types or chooses in."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QAction, QColor, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QComboBox, QLineEdit
+
+from helix_desktop.ui.design.style.icons import icon
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import Themed
+
+
+class Combo(Themed, QComboBox):
+    """A combo box whose chevron is painted, because a style sheet cannot tint one."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the box, then the chevron."""
+        super().paintEvent(event)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        color = self._theme.muted if self.isEnabled() else self._theme.faint
+        painter.setPen(QPen(QColor(color), 1.6, c=Qt.PenCapStyle.RoundCap, j=Qt.PenJoinStyle.RoundJoin))
+        x, y = self.width() - 17.0, self.height() / 2 - 1.5
+        painter.drawPolyline([QPointF(x - 3.5, y), QPointF(x, y + 3.5), QPointF(x + 3.5, y)])
+
+
+class SearchField(Themed, QLineEdit):
+    """A line edit with a magnifier in front and a button that clears it."""
+
+    def __init__(self, placeholder: str) -> None:
+        """Start empty; `placeholder` is also its name for screen readers."""
+        super().__init__()
+        self.setProperty("kind", "search")
+        self.setPlaceholderText(placeholder)
+        self.setAccessibleName(placeholder)
+        self.setClearButtonEnabled(True)
+        self._magnifier = QAction("Search", self)
+        for action in self.findChildren(QAction):
+            if action is not self._magnifier:
+                action.setText("Clear the search")  # Qt's own, which has a picture only
+        self.addAction(self._magnifier, QLineEdit.ActionPosition.LeadingPosition)
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        self._magnifier.setIcon(icon("search", theme.faint, 15))

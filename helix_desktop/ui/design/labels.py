@@ -1,0 +1,221 @@
+"""Labels: texts of one line or several, and icons that are only looked at."""
+
+from __future__ import annotations
+
+import re
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QAccessible, QColor, QFontMetricsF, QPainter, QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
+
+from helix_desktop.ui.design.style import fonts
+from helix_desktop.ui.design.style.fonts import scaled, ui_font
+from helix_desktop.ui.design.style.icons import pixmap
+from helix_desktop.ui.design.style.theme import LIGHT, Theme
+from helix_desktop.ui.design.themed import TextRole, Themed, role_color
+
+_LONG_WORD = re.compile(r"[!-,.0-~]{25,}")  # ASCII without the signs after which Qt breaks a line anyway
+_MAY_BREAK = "\N{ZERO WIDTH SPACE}"
+
+
+def label(text: str, role: str = "", *, wrap: bool = False) -> QLabel:
+    """Return a plain-text label in one of the style sheet's roles."""
+    result = WrappedLabel(text) if wrap else QLabel(text)
+    result.setTextFormat(Qt.TextFormat.PlainText)
+    result.setProperty("role", role)
+    return result
+
+
+class WrappedLabel(QLabel):
+    """A label of several lines that also breaks words no line has room for, such as names of files."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self._full_text = ""
+        self.setWordWrap(True)
+        self.setText(text)
+
+    def text(self) -> str:
+        """Return the text as it was given."""
+        return self._full_text
+
+    def setText(self, text: str) -> None:
+        """Show another text."""
+        self._full_text = text
+        broken = _LONG_WORD.sub(lambda word: _MAY_BREAK.join(word[0]), text)
+        super().setText(broken)
+        self.setAccessibleName(text if broken != text else "")
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.setText("")
+
+
+class ElidedLabel(QLabel):
+    """A one-line label that shortens its text to the room it has; the whole text is its tooltip then."""
+
+    def __init__(self, text: str = "", role: str = "") -> None:
+        """Show a text in one of the style sheet's roles."""
+        super().__init__()
+        self._full_text = ""
+        self._fallbacks: tuple[str, ...] = ()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setProperty("role", role)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self.set_full_text(text)
+
+    def full_text(self) -> str:
+        """Return the text before shortening."""
+        return self._full_text
+
+    def set_full_text(self, text: str, *fallbacks: str) -> None:
+        """Show a text; where it does not fit, the first shorter one that does, else its beginning."""
+        self._full_text = text
+        self._fallbacks = fallbacks
+        self.setAccessibleName(text)
+        self._shorten()
+
+    def full_width(self) -> int:
+        """Return the width in pixels at which nothing is shortened."""
+        return self.fontMetrics().horizontalAdvance(self._full_text) + 2
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Shorten again for the new width."""
+        super().resizeEvent(event)
+        self._shorten()
+
+    def _shorten(self) -> None:
+        metrics, room = self.fontMetrics(), max(self.width(), 0)
+        fitting = (
+            text for text in (self._full_text, *self._fallbacks) if metrics.horizontalAdvance(text) <= room
+        )
+        last = (self._full_text, *self._fallbacks)[-1]
+        elided = next(fitting, "") or metrics.elidedText(last, Qt.TextElideMode.ElideRight, room)
+        self.setText(elided)
+        self.setToolTip(self._full_text if elided != self._full_text else "")
+
+
+class TextLine(Themed, QWidget):
+    """One line of text that elides where room ends; its whole text is then the tooltip."""
+
+    accessible_role = QAccessible.Role.StaticText
+
+    def __init__(
+        self, text: str = "", px: int = 13, weight: int = 400, role: TextRole = "text", mono: bool = False
+    ) -> None:
+        super().__init__()
+        self._role, self._text = role, ""
+        self._font_spec = (px, weight, mono)
+        self._font = ui_font(*self._font_spec)
+        self._metrics = QFontMetricsF(self._font)
+        self.elide = Qt.TextElideMode.ElideRight
+        self.is_fixed_width = False  # never narrower than its text
+        self.align = Qt.AlignmentFlag.AlignLeft
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        self.set_text(text)
+
+    @property
+    def text(self) -> str:
+        """Return the whole text."""
+        return self._text
+
+    def set_text(self, text: str) -> None:
+        """Show another text."""
+        if text == self._text and self.accessibleName() == text:
+            return
+        self._text = text
+        self.setAccessibleName(text)
+        self._update_tooltip()
+        self.updateGeometry()
+        self.update()
+
+    def set_role(self, role: TextRole) -> None:
+        """Show it in another role's color."""
+        self._role = role
+        self.update()
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens, at the text size in force, from now on."""
+        super().tint(theme)
+        self._font = ui_font(*self._font_spec)
+        self._metrics = QFontMetricsF(self._font)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """Return the size of the whole text."""
+        return QSize(int(self._metrics.horizontalAdvance(self._text)) + 2, int(self._metrics.height()) + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the size of a few letters."""
+        full_size = self.sizeHint()
+        return full_size if self.is_fixed_width else QSize(min(24, full_size.width()), full_size.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Update the tooltip for the new width."""
+        self._update_tooltip()
+        super().resizeEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Draw the text."""
+        painter = QPainter(self)
+        painter.setFont(self._font)
+        painter.setPen(QColor(role_color(self._theme, self._role)))
+        elided = self._metrics.elidedText(self._text, self.elide, self.width())
+        painter.drawText(QRectF(self.rect()), Qt.AlignmentFlag.AlignVCenter | self.align, elided)
+
+    def _update_tooltip(self) -> None:
+        fits = self._metrics.horizontalAdvance(self._text) <= self.width() + 1
+        self.setToolTip("" if fits else self._text)
+
+
+class SelectableText(Themed, QLabel):
+    """Text that wraps and can be selected."""
+
+    def __init__(
+        self, text: str = "", px: int = 13, role: TextRole = "text", mono: bool = False, weight: int = 400
+    ) -> None:
+        super().__init__(text)
+        self._px, self._role, self._mono, self._weight = px, role, mono, weight
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._styled: object = None
+        self.tint(LIGHT)
+
+    def tint(self, theme: Theme) -> None:
+        """Paint with these tokens from now on."""
+        styled = (theme, scaled(self._px))
+        if styled == self._styled:
+            return
+        self._styled = styled
+        family = fonts.MONO_FAMILY if self._mono else fonts.UI_FAMILY
+        self.setStyleSheet(
+            f"QLabel {{ color: {role_color(theme, self._role)}; font-family: '{family}';"
+            f" font-size: {scaled(self._px)}px; font-weight: {self._weight}; background: transparent;"
+            f" selection-background-color: {theme.text_selection}; selection-color: {theme.text}; }}"
+        )
+
+
+class IconLabel(Themed, QLabel):
+    """One tinted icon that is only looked at."""
+
+    def __init__(self, icon_name: str, *, px: int = 15, color_token: str = "faint") -> None:
+        """`px` is the edge in pixels, `color_token` the name of a token."""
+        super().__init__()
+        self._icon_name = icon_name
+        self._px = px
+        self._color_token = color_token
+        self.setFixedSize(px, px)
+        self.tint(LIGHT)
+
+    def show_icon(self, icon_name: str, color_token: str) -> None:
+        """Show another icon in another token's color."""
+        self._icon_name, self._color_token = icon_name, color_token
+        self.tint(self._theme)
+
+    def tint(self, theme: Theme) -> None:
+        """Take the colors of a theme."""
+        super().tint(theme)
+        self.setPixmap(
+            pixmap(self._icon_name, getattr(theme, self._color_token), self._px, self.devicePixelRatioF())
+        )

@@ -1,0 +1,65 @@
+"""Rows, columns and framed surfaces of widgets."""
+
+from __future__ import annotations
+
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+
+LayoutItem = QWidget | QLayout | int | None
+"""What a row or column takes: a widget, a layout, a gap in pixels, or None for a stretch."""
+
+
+def _fill(
+    layout: QBoxLayout, items: tuple[LayoutItem, ...], margins: tuple[int, int, int, int], gap: int
+) -> None:
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(gap)
+    for part in items:
+        if part is None:
+            layout.addStretch(1)
+        elif isinstance(part, int):
+            layout.addSpacing(part)
+        elif isinstance(part, QLayout):
+            layout.addLayout(part)
+        else:
+            layout.addWidget(part)
+
+
+def row(*items: LayoutItem, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8) -> QHBoxLayout:
+    """Return a horizontal layout of parts; margins and gap in pixels."""
+    layout = QHBoxLayout()
+    _fill(layout, items, margins, gap)
+    return layout
+
+
+def column(
+    *items: LayoutItem, margins: tuple[int, int, int, int] = (0, 0, 0, 0), gap: int = 8
+) -> QVBoxLayout:
+    """Return a vertical layout of parts; margins and gap in pixels."""
+    layout = QVBoxLayout()
+    _fill(layout, items, margins, gap)
+    return layout
+
+
+def clear_layout(layout: QLayout) -> None:
+    """Take all widgets out of a layout and let them go."""
+    while layout.count():
+        item = layout.takeAt(0)
+        widget = item.widget() if item else None
+        if widget is not None:
+            widget.hide()
+            widget.deleteLater()
+
+
+def card(layout: QLayout, role: str = "card") -> QFrame:
+    """Return a framed surface around a layout."""
+    frame = QFrame()
+    frame.setProperty("role", role)
+    frame.setLayout(layout)
+    return frame
+
+
+def line() -> QFrame:
+    """Return a hairline across a column."""
+    frame = QFrame()
+    frame.setProperty("role", "line")
+    return frame
