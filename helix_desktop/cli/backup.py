@@ -15,8 +15,9 @@ from helix_desktop.cli.output import ProgressPrinter, print_err, print_out
 from helix_desktop.cli.run import with_services, with_workspace
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import HelixError, InvalidInput
-from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult, export_summary, import_summary
+from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.store_reports import export_summary, import_summary
 
 
 def export(args: argparse.Namespace) -> int:

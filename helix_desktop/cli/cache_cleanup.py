@@ -19,6 +19,7 @@ from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.retention import CleanupPlan, RetentionRule
 from helix_desktop.domain.unicode_safety import escape_hidden_name
 from helix_desktop.services.app_services import AppServices
+from helix_desktop.words.store_reports import shortfall_text, summary_lines
 
 _KEPT_REASONS = (
     ("referenced", "named by sessions"),
@@ -53,14 +54,14 @@ async def collect(args: argparse.Namespace, _: AppServices, workspace: OpenWorks
             stay = "stays" if share.entries == 1 else "stay"
             print_err(f"  {share.entries:,} {stay}, {format_bytes(share.stored_size)}: {why}")
     if plan.short:
-        print_err(plan.shortfall_text)
+        print_err(shortfall_text(plan))
     return 0
 
 
 def _plan_json(plan: CleanupPlan, digests: list[str], dry_run: bool) -> dict[str, Any]:
     data = msgspec.to_builtins(plan)
     data["going"] = [entry["digest"] for entry in data["going"]]
-    return {**data, "dry_run": dry_run, "gone": [] if dry_run else digests, "shortfall": plan.shortfall_text}
+    return {**data, "dry_run": dry_run, "gone": [] if dry_run else digests, "shortfall": shortfall_text(plan)}
 
 
 async def trash(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
@@ -145,7 +146,7 @@ async def forget(args: argparse.Namespace, services: AppServices, workspace: Ope
     if args.json:
         print_out(json.dumps({**_matches_json(matches), "forgotten": args.yes}, indent=1))
         return 0
-    for line in matches.summary_lines:
+    for line in summary_lines(matches):
         print_out(line)
     if matches.unreadable:
         damaged = pluralize(len(matches.unreadable), "damaged entry", "damaged entries")

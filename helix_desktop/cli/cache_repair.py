@@ -15,6 +15,7 @@ from helix_desktop.cli.output import ProgressPrinter, content_name, print_err, p
 from helix_desktop.domain.store.repair_report import IntegrityReport, RepairReport
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.words.store_reports import repair_notice
 
 _OPEN_ELSEWHERE = (
     "helix-desktop: Not mended: this workspace is open in another running Helix Desktop. "
@@ -27,7 +28,7 @@ async def report_repairs(store: Store) -> None:
     """Print on standard error what was repaired when the store was opened, once."""
     report = store.health.report
     if report is not None:
-        print_err(f"helix-desktop: {report.notice}")
+        print_err(f"helix-desktop: {repair_notice(report)}")
         await store.health.acknowledge()
 
 
@@ -95,7 +96,7 @@ def _integrity_json(integrity: IntegrityReport) -> dict[str, object]:
 
 def _print(integrity: IntegrityReport, report: RepairReport | None) -> None:
     if report is not None:
-        notice = report.notice
+        notice = repair_notice(report)
         print_out(f"{notice.what}\n{notice.why}\n{notice.fix}")
     for content in integrity.damaged:
         print_out(f"{content.digest}  LOST  {content_name(content)}".rstrip())

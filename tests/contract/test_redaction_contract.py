@@ -31,6 +31,7 @@ from helix_desktop.domain.store.commit import Commit
 from helix_desktop.domain.store.entries import Content
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.memory.store import MemoryStore
+from helix_desktop.words.store_reports import summary_lines
 from tests.support.store.builders import START_MS, WORKSPACE, TickingClock, make_content, make_summary
 
 SECRET = 'sk-"live"\\häßlich'
@@ -85,7 +86,7 @@ async def test_a_preview_finds_the_text_everywhere_and_changes_nothing(store: St
     assert matches.labels == (digest_of(clean),)
     assert [(event.session, event.seq) for event in matches.events] == [("s", 1)]
     assert (matches.titles, matches.drafts, matches.sessions) == (("s",), ("t",), ("s", "t"))
-    assert matches.summary_lines[0] == "1 cached output: removed for good"
+    assert summary_lines(matches)[0] == "1 cached output: removed for good"
     assert await store.get(digest_of(leaky)) == leaky
     assert (await store.events("s"))[0].event == message
 

@@ -78,38 +78,6 @@ class RedactionMatches(msgspec.Struct, frozen=True):
         """Return True if it was found nowhere."""
         return self == RedactionMatches(unreadable=self.unreadable)
 
-    @property
-    def summary_lines(self) -> tuple[str, ...]:
-        """Return what would be done, one line for each kind of place, for display."""
-        counts = (
-            (len(self.contents), "cached output", "removed for good"),
-            (len(self.indexes), "index entry", "written anew without it"),
-            (len(self.labels), "entry's description", "rewritten"),
-            (len(self.events), "event of a session", "rewritten"),
-            (len(self.titles), "session title", "rewritten"),
-            (len(self.drafts), "unsent message", "rewritten"),
-            (len(self.damaged), "damaged row kept aside", "deleted"),
-            (len(self.store_copies), "copy of the store kept aside", "deleted"),
-            (len(self.rules), "saved approval", "revoked"),
-            (len(self.logs), "log of the app", "cleaned"),
-            (len(self.servers), "MCP server", "rewritten, and to be agreed to anew"),
-        )
-        return tuple(f"{_count_text(count, what)}: {done}" for count, what, done in counts if count)
-
-
-_PLURALS = {
-    "index entry": "index entries",
-    "entry's description": "entries' descriptions",
-    "event of a session": "events of sessions",
-    "log of the app": "logs of the app",
-    "damaged row kept aside": "damaged rows kept aside",
-    "copy of the store kept aside": "copies of the store kept aside",
-}
-
-
-def _count_text(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count:,} {_PLURALS.get(what, what + 's')}"
-
 
 def redaction_mark(at_ms: int) -> str:
     """Return the mark that replaces redacted text; `at_ms` in milliseconds since 1970."""

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import msgspec
 
-from helix_desktop.domain.digest import pluralize
-
 SUFFIX = ".helix"
 Progress = Callable[[int, int], None]
 """Bytes done and bytes in all; called on a thread that is not the event loop's."""
@@ -73,29 +71,3 @@ class ImportResult(msgspec.Struct, frozen=True):
     def is_complete(self) -> bool:
         """Return True if everything was imported."""
         return not self.busy
-
-
-def export_summary(result: ExportResult) -> str:
-    """Return a text of what the file holds and lacks."""
-    totals = result.totals
-    counts = f"{pluralize(totals.entries, 'entry', 'entries')}, {pluralize(totals.sessions, 'session')}."
-    lacking = [
-        (len(totals.missing), "damaged or lost entries are"),
-        (len(totals.left_out), "sessions with damaged logs are"),
-    ]
-    return " ".join([counts, *(f"{count} {what} not in the file." for count, what in lacking if count)])
-
-
-def import_summary(result: ImportResult) -> str:
-    """Return a text of what an import added."""
-    sessions = [
-        (len(result.new), "new"),
-        (len(result.extended), "extended"),
-        (len(result.unchanged), "known"),
-        (len(result.apart), "beside those that went another way"),
-        (len(result.busy), "left because they are open"),
-    ]
-    listed = ", ".join(f"{count} {word}" for count, word in sessions if count) or "none"
-    return (
-        f"{pluralize(result.added, 'entry', 'entries')} added, {result.existing:,} known. Sessions: {listed}."
-    )

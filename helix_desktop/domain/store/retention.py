@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.store.entries import CacheEntry, SessionSummary
 
 HOUR_MS = 3_600_000
@@ -69,26 +68,6 @@ class CleanupPlan(msgspec.Struct, frozen=True):
     short: int = 0
     quota: int = 0
 
-    @property
-    def shortfall_text(self) -> str:
-        """Return why the quota cannot be met; empty if it can, or none was set."""
-        if not self.short:
-            return ""
-        stays = (
-            ("named by sessions", self.referenced),
-            ("reached through index entries", self.indexed),
-            ("pinned", self.pinned),
-            ("used within the time of grace", self.young),
-        )
-        reasons = ", ".join(
-            f"{format_bytes(totals.stored_size)} {why}" for why, totals in stays if totals.entries
-        )
-        return (
-            f"The quota of {format_bytes(self.quota)} cannot be met, "
-            f"{format_bytes(self.short)} are too many: "
-            f"{reasons}. What a session names never goes: delete sessions, take pins off, or raise the quota."
-        )
-
 
 class CleanupResult(msgspec.Struct, frozen=True):
     """The result of a clean-up or restore: contents, sessions, and bytes on disk."""
@@ -114,21 +93,6 @@ def is_collectable(entry: CacheEntry, at_ms: int, grace_ms: int) -> bool:
     """Return True if an entry's record allows it to go to the trash at `at_ms`."""
     young = entry.last_used + grace_ms > at_ms
     return not (entry.references or entry.pinned or entry.trashed or young)
-
-
-def retention_reason(entry: CacheEntry) -> tuple[str, str]:
-    """Return why an entry cannot go to the trash even on the user's request, and what to do about it."""
-    if entry.references:
-        events = (
-            "1 event of a session names" if entry.references == 1 else f"{entry.references:,} events name"
-        )
-        return (
-            f"{events} it.",
-            "It can go once no session names it. What must not stay can be forgotten.",
-        )
-    if entry.pinned:
-        return "It is pinned.", "Unpin it first."
-    return "An index entry that stays leads to it.", "It can go with the session that the index belongs to."
 
 
 def must_revive(references: int, trashed: int, last_used: int, at_ms: int) -> bool:

@@ -133,7 +133,12 @@ class RepairLadder:
                 f"{'; '.join(problems)}. {error}",
                 "Nothing was changed. Make its folder writable, or free room on the disk, and try again.",
             ) from error
-        _log.warning("%s", report.notice)
+        _log.warning(
+            "The store was mended; gone: %d contents, %d rows, %d writes.",
+            len(report.contents),
+            report.rows,
+            report.writes,
+        )
 
     def _rebuild(self, problems: list[str], uncounted: bool, backup_folder: Path) -> RepairReport:
         files = self._store_files

@@ -12,6 +12,7 @@ from helix_desktop.ui.design.fields import Combo
 from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, clear_layout, column, row
+from helix_desktop.words.store_reports import shortfall_text
 
 AGES = (
     ("Whatever its age", 0),
@@ -105,8 +106,8 @@ class CleanupDialog(QDialog):
         ):
             if share.entries:
                 self._reasons.addWidget(label(_kept_text(share, why), "note", wrap=True))
-        self.shortfall.setText(plan.shortfall_text)
-        self.shortfall.setVisible(bool(plan.shortfall_text))
+        self.shortfall.setText(shortfall_text(plan))
+        self.shortfall.setVisible(bool(shortfall_text(plan)))
         self.entry_list.clear()
         for entry in plan.to_trash[:_MAX_LISTED]:
             name = f"{entry.tool} {entry.target}".strip() or entry.digest[:12]

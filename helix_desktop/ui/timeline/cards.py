@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QWidget
 
-from helix_desktop.ui.chat.rows.dividers import masked_contents_text
 from helix_desktop.ui.design.buttons import IconButton, PushButton
 from helix_desktop.ui.design.cards import Card
 from helix_desktop.ui.design.labels import IconLabel, SelectableText, TextLine
@@ -26,6 +25,7 @@ from helix_desktop.ui.timeline.card_data import (
 from helix_desktop.words.costs import cost_text
 from helix_desktop.words.numbers import format_tokens
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text
+from helix_desktop.words.rewrites import masked_contents_text
 from helix_desktop.words.times import format_relative_time
 
 _MAX_DIGESTS = 24

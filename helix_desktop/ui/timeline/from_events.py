@@ -24,7 +24,6 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
-from helix_desktop.ui.chat.rows.dividers import form_text, pin_text
 from helix_desktop.ui.timeline.card_data import (
     Attempt,
     Bullet,
@@ -41,6 +40,7 @@ from helix_desktop.ui.timeline.card_data import (
     UndoCard,
     card_title,
 )
+from helix_desktop.words.rewrites import form_text, pin_text
 
 
 def build_cards(log: Sequence[RecordedEvent], transcript: Transcript) -> tuple[TimelineCard, ...]:

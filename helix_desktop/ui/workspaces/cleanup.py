@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.digest import format_bytes, pluralize
 from helix_desktop.domain.errors import WorkspaceMissing
-from helix_desktop.domain.store.retention import CleanupResult, RetentionRule, retention_reason
+from helix_desktop.domain.store.retention import CleanupResult, RetentionRule
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.cache.view import CacheBrowser
 from helix_desktop.ui.cleanup.dialog import CleanupDialog
@@ -23,6 +23,7 @@ from helix_desktop.ui.shell.main_window import MainWindow
 from helix_desktop.ui.workspaces.delete_session import DeleteSessionController
 from helix_desktop.ui.workspaces.navigator import WorkspaceNavigator
 from helix_desktop.ui.workspaces.redaction import RedactionPresenter
+from helix_desktop.words.store_reports import retention_reason
 
 _CLEANED, _STAYS, _UNDO = "cleaned up", "stays", "undo"
 

@@ -11,19 +11,14 @@ from PySide6.QtCore import QObject, QTimer, QUrl
 from PySide6.QtGui import QDesktopServices
 
 from helix_desktop.domain.digest import format_bytes
-from helix_desktop.domain.store.archive_report import (
-    SUFFIX,
-    ExportResult,
-    Progress,
-    export_summary,
-    import_summary,
-)
+from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult, Progress
 from helix_desktop.services.app_services import AppServices
 from helix_desktop.ui.design import dialogs
 from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel, JobRow
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.store_reports import export_summary, import_summary
 
 _FILTER = f"Workspaces (*{SUFFIX});;All files (*)"
 _GROUP = "carrying"

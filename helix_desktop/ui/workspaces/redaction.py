@@ -15,6 +15,7 @@ from helix_desktop.ui.design.dialogs import exec_async
 from helix_desktop.ui.design.themed import retint
 from helix_desktop.ui.redaction.dialog import RedactDialog
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.store_reports import summary_lines
 
 
 class SessionScreen(Protocol):
@@ -81,7 +82,7 @@ class RedactionPresenter:
             self._show_error(error)
             return
         if self.dialog is not None:
-            self.dialog.show_matches(finds.summary_lines, await self._notes(finds))
+            self.dialog.show_matches(summary_lines(finds), await self._notes(finds))
 
     async def _notes(self, matches: RedactionMatches) -> list[str]:
         titles = {session.id: session.title for session in await self._workspace.store.sessions()}
@@ -109,7 +110,7 @@ class RedactionPresenter:
             self._show_error(error)
         else:
             if self.dialog is not None:
-                self.dialog.show_done(finds.summary_lines)
+                self.dialog.show_done(summary_lines(finds))
         finally:
             await self._screen.reopen_views(session)
 

@@ -6,6 +6,7 @@ from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.domain.errors import HelixError
 from helix_desktop.ui.design.window_state import Banner
 from helix_desktop.ui.shell.banners import BannerArea
+from helix_desktop.words.store_reports import repair_notice
 
 
 async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> None:
@@ -20,5 +21,5 @@ async def watch_store_health(workspace: OpenWorkspace, banners: BannerArea) -> N
     health.listen(show)
     report = health.report
     if report is not None:
-        show(report.notice)
+        show(repair_notice(report))
         await health.acknowledge()

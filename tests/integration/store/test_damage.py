@@ -21,6 +21,7 @@ from helix_desktop.store.core.write_batch import WriteBatch
 from helix_desktop.store.leveldb.database import Database
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.store.repair.leveldb_log import BLOCK_BYTES
+from helix_desktop.words.store_reports import repair_notice
 from tests.support.store.builders import (
     OTHER_WORKSPACE,
     WORKSPACE,
@@ -255,7 +256,7 @@ async def test_a_damaged_event_is_reported_never_skipped_and_cut_off_later(tmp_p
     try:
         assert store.health.report is not None
         assert store.health.report.cut == (TruncatedSession("s", "a title", 1, aside=1, lost=1),)
-        assert "ends at event 1 of 3" in str(store.health.report.notice)
+        assert "ends at event 1 of 3" in str(repair_notice(store.health.report))
         assert await store.events("s") == events[:1]
         assert lines_aside(store.health.report) == events[2:]
         await store.commit(Commit("s", [tool_answer_event(2, BODY)]))
@@ -376,7 +377,7 @@ async def test_a_lost_log_is_noticed(tmp_path: Path, caplog: pytest.LogCaptureFi
     assert store.health.report is not None
     assert store.health.report.writes == 3
     assert store.health.report.cut == (TruncatedSession("s", "", 5, lost=3),)
-    assert ".log is missing" in store.health.report.notice.why
+    assert ".log is missing" in repair_notice(store.health.report).why
     assert "being mended" in caplog.text
     assert await store.events("s") == [user_message_event(seq) for seq in range(1, 6)]
     await store.close()
@@ -408,7 +409,7 @@ async def test_a_write_that_became_zeros_is_noticed(tmp_path: Path, ended_well: 
     store = await LevelDbStore.open(tmp_path, WORKSPACE)
     report = store.health.report
     assert report is not None
-    assert "lacks" in report.notice.why
+    assert "lacks" in repair_notice(report).why
     assert (report.vanished, report.entries, (await store.totals()).entries) == (1, entries - 1, entries - 1)
     await store.close()
 

@@ -16,6 +16,7 @@ from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.store.commit import Commit
 from helix_desktop.store.leveldb_store import LevelDbStore
 from helix_desktop.system.task_scope import TaskScope
+from helix_desktop.words.store_reports import repair_notice
 from tests.support.store.builders import WORKSPACE, make_content, make_summary, tool_answer_event
 from tests.support.store.damage import compact_tables, database_files
 from tests.support.store.expected_state import (
@@ -58,7 +59,7 @@ async def test_a_lost_list_of_files_costs_nothing(tmp_path: Path, truth: Expecte
             return
         assert store.health.report is not None
         assert store.health.report.is_lossless
-        assert gone.removesuffix("-*") in store.health.report.notice.why
+        assert gone.removesuffix("-*") in repair_notice(store.health.report).why
         assert store.health.report.copy == str(folder / "kept" / "1" / "db")
         assert before.items() <= database_files(folder / "kept" / "1").items()
         assert store.health.report.events == sum(map(len, truth.events.values()))
@@ -84,7 +85,7 @@ async def test_a_table_that_a_crash_left_too_short_is_mended(
     try:
         missing = await compare_store(store, truth)
         assert store.health.report is not None
-        assert f"{table.name} has" in store.health.report.notice.why
+        assert f"{table.name} has" in repair_notice(store.health.report).why
         check_reported(store.health.report, missing)
         assert not (cut == 1 and missing)
     finally:
@@ -121,7 +122,7 @@ async def test_a_lost_table_or_log_is_reported_and_the_rest_is_there(
         missing = await compare_store(store, truth)
         assert missing
         assert store.health.report is not None
-        assert largest.name in store.health.report.notice.why
+        assert largest.name in repair_notice(store.health.report).why
         check_reported(store.health.report, missing)
     finally:
         await store.close()
@@ -274,9 +275,9 @@ async def test_a_log_that_vanished_after_a_crash_is_noticed_and_never_called_no_
     try:
         report = opened.health.report
         assert report is not None
-        assert f"{log.name} is missing" in report.notice.why
+        assert f"{log.name} is missing" in repair_notice(report).why
         assert not report.is_lossless
-        assert "nobody can say how much" in report.notice.why
+        assert "nobody can say how much" in repair_notice(report).why
         assert sum((await compare_store(opened, truth)).events.values()) == 10
         assert (await opened.health.check()).is_sound
     finally:

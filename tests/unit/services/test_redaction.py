@@ -16,6 +16,7 @@ from helix_desktop.domain.mcp_server import McpServerConfig
 from helix_desktop.domain.redaction.redaction import RedactionRequest
 from helix_desktop.domain.tools import PermissionRule
 from helix_desktop.services.redaction import WorkspaceRedaction
+from helix_desktop.words.store_reports import summary_lines
 from helix_desktop.workspaces.registry import WorkspaceRegistry
 from tests.support.agent_rig import AgentRig
 from tests.support.scripted_model import ScriptedModel, replies_in_order, text_reply
@@ -50,9 +51,9 @@ async def test_rules_and_logs_lose_it_and_the_log_goes_on(tmp_path: Path) -> Non
         (rule,) = finds.rules
         assert rule.startswith("Run: login [FORGOTTEN ")
         assert finds.logs == ("helix-desktop.log",)
-        assert "1 saved approval: revoked" in finds.summary_lines
+        assert "1 saved approval: revoked" in summary_lines(finds)
         assert finds.servers == ("telling",)
-        assert "1 MCP server: rewritten, and to be agreed to anew" in finds.summary_lines
+        assert "1 MCP server: rewritten, and to be agreed to anew" in summary_lines(finds)
         assert await redaction.redact(RedactionRequest(SECRET)) is not None
         log.info("and went on")
     finally:

@@ -15,6 +15,7 @@ from helix_desktop.ui.design.form_field import FormField
 from helix_desktop.ui.design.labels import label
 from helix_desktop.ui.design.layout.boxes import card, column, row
 from helix_desktop.ui.settings.page_layout import scrolling_page
+from helix_desktop.words.store_reports import shortfall_text
 
 _RULE_NOTE = "What no session names goes to the trash by itself when the workspace is opened."
 
@@ -101,8 +102,8 @@ class DataPage(QWidget):
         lying = f"{trashed.entries:,} more, {format_bytes(trashed.stored_size)} on disk, lie in the trash"
         self.trashed.setText(f"{lying}, each for {TRASH_DAYS} days" if trashed.entries else "")
         self.trashed.setVisible(bool(trashed.entries))
-        self.shortfall.setText(plan.shortfall_text)
-        self.shortfall.setVisible(bool(plan.shortfall_text))
+        self.shortfall.setText(shortfall_text(plan))
+        self.shortfall.setVisible(bool(shortfall_text(plan)))
         self.age.setCurrentIndex(max(0, self.age.findData(rule.unused_ms // DAY_MS)))
         self.quota.setCurrentIndex(max(0, self.quota.findData(rule.quota)))
         for part in (self._totals_card, self._rule_card, self._action_row):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from helix_desktop.domain.store.repair_report import LostContent, RepairReport, TruncatedSession
+from helix_desktop.words.store_reports import lost_content_text, repair_notice, truncated_session_text
 
 
 def test_one_loss_is_singular_and_several_are_plural() -> None:
-    singular = RepairReport(0, ("it",), 1, 1, 1, writes=1, rows=1, vanished=1, copy="there").notice.why
+    singular = repair_notice(
+        RepairReport(0, ("it",), 1, 1, 1, writes=1, rows=1, vanished=1, copy="there")
+    ).why
     assert "The last write is missing." in singular
     assert "Of 1 cached output nothing is left" in singular
     assert "1 row could not be read." in singular
-    many = RepairReport(0, ("it",), 1, 1, 1, writes=1200, rows=2, vanished=2, copy="there").notice.why
+    many = repair_notice(RepairReport(0, ("it",), 1, 1, 1, writes=1200, rows=2, vanished=2, copy="there")).why
     assert "The last 1,200 writes are missing." in many
     assert "Of 2 cached outputs nothing is left" in many
     assert "2 rows could not be read." in many
@@ -18,5 +21,7 @@ def test_one_loss_is_singular_and_several_are_plural() -> None:
 
 def test_names_are_shown_without_control_characters() -> None:
     lost = LostContent("ab" * 32, tool="read_file", target="a\x1b[31m\nb")
-    assert lost.text == "abababababab read_file a\\u001b[31m\\u000ab"
-    assert TruncatedSession("s", "a\x1bb", 1, lost=2).text == "a\\u001bb ends at event 1 of 3"
+    assert lost_content_text(lost) == "abababababab read_file a\\u001b[31m\\u000ab"
+    assert (
+        truncated_session_text(TruncatedSession("s", "a\x1bb", 1, lost=2)) == "a\\u001bb ends at event 1 of 3"
+    )
