@@ -33,6 +33,7 @@ from helix_desktop.domain.events.summary import HandoverFailed, HandoverMade, Ob
 from helix_desktop.domain.store.entries import CacheEntry
 from helix_desktop.domain.store.repair_report import LostContent
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.rewrite_reasons import trigger_text
 
 _PRINT_EVERY = 0.05  # share of some work after which it is told again how far it is
@@ -75,7 +76,7 @@ class ProgressPrinter:
         share = done / total if total else 1.0
         if self._is_terminal and share - self._printed_share >= _PRINT_EVERY:
             self._printed_share = share
-            print_err(f"{self._label}{share * 100:.0f} %")
+            print_err(f"{self._label}{format_whole_percent(share)}")
 
 
 class TurnPrinter:

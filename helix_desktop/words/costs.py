@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from helix_desktop.domain.cost import WARNING_SHARE, Budget, CostEstimate, Spending, format_usd
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 
 _NO_COST, _NO_BUDGET = Spending(), Budget()
 _MAX_AMOUNT = 1_000_000_000_000
@@ -45,7 +45,7 @@ class CostState:
             return ""
         parts = [f"{format_tokens(self.budget.tokens)} tokens"] if self.budget.tokens else []
         parts += [format_usd(self.budget.cost)] if self.budget.cost else []
-        return f"{self.share * 100:.0f} % of budget ({' or '.join(parts)})"
+        return f"{format_whole_percent(self.share)} of budget ({' or '.join(parts)})"
 
 
 def estimate_text(estimate: CostEstimate) -> str:

@@ -25,3 +25,8 @@ def format_token_difference(tokens: int) -> str:
 def format_percent(share: float) -> str:
     """Return a share of 1 in percent: `85 %`, `37.5 %`."""
     return f"{share * 100:.4g} %"
+
+
+def format_whole_percent(share: float) -> str:
+    """Return a share of 1 in whole percent: `85 %`."""
+    return f"{share * 100:.0f} %"

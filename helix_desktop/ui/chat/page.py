@@ -21,7 +21,7 @@ from helix_desktop.ui.design.fields import SearchField
 from helix_desktop.ui.design.labels import ElidedLabel, IconLabel, label
 from helix_desktop.ui.design.layout.boxes import clear_layout, column, row
 from helix_desktop.ui.design.style.theme import LIGHT, Theme
-from helix_desktop.ui.design.themed import retint
+from helix_desktop.ui.design.themed import Themed, retint
 
 _MAX_WIDTH = 760  # pixels, as the conversation above
 _EMPTY_TEXT = "Nothing said yet. The agent asks before it changes a file or runs a command."
@@ -95,7 +95,7 @@ class ChatFindBar(QFrame):
             super().keyPressEvent(event)
 
 
-class NextMessages(QWidget):
+class NextMessages(Themed, QWidget):
     """Messages that wait for their turn, else one that the user may send."""
 
     suggestion_accepted = Signal(str)
@@ -105,7 +105,6 @@ class NextMessages(QWidget):
         super().__init__()
         self.queue = QueueList()
         self._suggestion = ""
-        self._theme = LIGHT
         inner = QWidget()
         inner.setMaximumWidth(_MAX_WIDTH)
         self._column = QVBoxLayout(inner)
@@ -137,10 +136,6 @@ class NextMessages(QWidget):
         """Offer a message to be sent with one click; empty offers nothing."""
         self.queue.show_waiting((), is_paused=False)
         self._show_line(text)
-
-    def tint(self, theme: Theme) -> None:
-        """Take the colors of a theme for lines that come later."""
-        self._theme = theme
 
     def _show_line(self, text: str) -> None:
         self.setVisible(bool(text))

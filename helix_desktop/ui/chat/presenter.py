@@ -39,6 +39,7 @@ from helix_desktop.ui.chat.rows.row_types import (
 )
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
 from helix_desktop.words.action_labels import supported_remedies
+from helix_desktop.words.models import model_name
 
 _RETRY_KEY = RowKey(part="retry")
 _MAX_INLINE_EVENTS = 2_000  # a log up to this many events is read without a thread

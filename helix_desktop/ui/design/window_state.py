@@ -21,7 +21,7 @@ from helix_desktop.domain.errors import (
 )
 from helix_desktop.ui.design.usage_bar import Pressure
 from helix_desktop.words.action_labels import action_label
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 
 BannerLevel = Literal["error", "warning", "info"]
 GaugeDetail = Literal["share", "tokens", "way"]
@@ -136,7 +136,7 @@ def gauge_text(state: GaugeState, detail: GaugeDetail = "way") -> str:
     if state.window <= 0:
         return "Window unknown"
     about = "≈ " if state.estimated else ""
-    text = f"{about}{state.share * 100:.0f} %"
+    text = f"{about}{format_whole_percent(state.share)}"
     if detail != "share":
         text += f" · {format_tokens(state.used)} / {format_tokens(state.window)}"
     if detail == "way":

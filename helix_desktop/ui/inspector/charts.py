@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from helix_desktop.ui.design.style.theme import Theme
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.inspector.rows import Level, Saving, Segment, SegmentKind
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 
 _BAR, _OVER = 12.0, 5.0  # height of the bar, and how far ticks stand out of it, in pixels
 _GAP = 1.5  # between two segments
@@ -101,7 +101,7 @@ class WindowBar(Themed, QWidget):
         for segment, left, right in self._spans():
             if left <= x < right:
                 share = segment.tokens / self._window
-                return f"{segment.label} · {segment.tokens:,} tokens · {share * 100:.0f} %"
+                return f"{segment.label} · {segment.tokens:,} tokens · {format_whole_percent(share)}"
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -228,4 +228,4 @@ class SavingsBars(Themed, QWidget):
 
 
 def _level_text(level: Level) -> str:
-    return f"at {level.share * 100:.0f} %: {level.text}"
+    return f"at {format_whole_percent(level.share)}: {level.text}"

@@ -28,7 +28,7 @@ from helix_desktop.ui.inspector.rows import (
     SegmentKind,
     WindowRow,
 )
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 
 _LABELS: dict[SegmentKind, str] = {
     "system": "System prompt",
@@ -122,7 +122,7 @@ def _pending_text(transcript: Transcript, policy: ContextPolicy) -> str:
     until = (
         "the next request"
         if at_once
-        else f"a rewrite, a cold cache, or {policy.observe_place_at * 100:.0f} %"
+        else f"a rewrite, a cold cache, or {format_whole_percent(policy.observe_place_at)}"
     )
     return f"{what} for {until} · {change}"
 

@@ -18,7 +18,7 @@ from helix_desktop.ui.design.viewer.content_viewer import ContentViewer
 from helix_desktop.ui.inspector.charts import SEGMENT_COLORS, SavingsBars, WindowBar
 from helix_desktop.ui.inspector.request_list import RequestList
 from helix_desktop.ui.inspector.rows import CacheStats, InspectorState, Segment, SegmentKind
-from helix_desktop.words.numbers import format_token_difference, format_tokens
+from helix_desktop.words.numbers import format_token_difference, format_tokens, format_whole_percent
 
 _NOTHING_YET = "Nothing would be sent yet. The window fills here, piece by piece."
 _MARGINS, _BAR_MARGINS = (16, 14, 16, 16), (16, 14, 4, 16)
@@ -214,7 +214,7 @@ class Inspector(Themed, QWidget):
         share = state.used / state.window if state.window else 0.0
         panic = next((level.share for level in state.levels if level.kind == "panic"), 1.0)
         tone: Tone = "error" if share >= panic else "warn" if share >= state.threshold else "accent"
-        self.share.set_text(f"{share * 100:.0f} %", tone)
+        self.share.set_text(format_whole_percent(share), tone)
         self.used.set_text(("≈ " if state.is_estimated else "") + format_tokens(state.used))
         self._window_text.set_text(f"of {format_tokens(state.window)} tokens")
         self.source.set_text(
@@ -225,7 +225,7 @@ class Inspector(Themed, QWidget):
         self.bar.show_window(state.segments, state.window, state.levels)
         left = state.until_handover
         when = f"in about {format_tokens(left)} tokens" if left else "due now"
-        due = f"Handover at {state.threshold * 100:.0f} % · {when}"
+        due = f"Handover at {format_whole_percent(state.threshold)} · {when}"
         self.until.setText(due if state.is_managed else "The policy is off: no request is changed.")
         self.pending.setText(state.pending_text)
         self._pending_row.setVisible(bool(state.pending_text))

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 from helix_desktop.ui.design.style.fonts import scaled, ui_font
 from helix_desktop.ui.design.themed import Themed
 from helix_desktop.ui.timeline.card_data import PointKind, UsagePoint
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 
 _HEIGHT, _TALL = 84, 140  # pixels; taller where the window was overfull, to keep the rest distinct
 _TOP, _BOTTOM = 8.0, 6.0  # pixels above and below the plot
@@ -49,7 +49,7 @@ def downsample(points: Sequence[UsagePoint], max_points: int) -> list[UsagePoint
 def point_text(point: UsagePoint, window: int) -> str:
     """Return what a point says: tokens, their share of the window (its own, else `window`), after what."""
     size = point.window or window
-    share = f" · {point.used / size:.0%} of {format_tokens(size)}".replace("%", " %") if size else ""
+    share = f" · {format_whole_percent(point.used / size)} of {format_tokens(size)}" if size else ""
     kind = "" if point.kind == "turn" else f" · after {_KIND_TEXTS.get(point.kind, point.kind)}"
     return f"{point.used:,} tokens{share}{kind} · e{point.seq}"
 
@@ -171,7 +171,7 @@ class TokenSparkline(Themed, QWidget):
     def _paint_labels(self, painter: QPainter) -> None:
         """Write the threshold, the window's size and the most that was used, as far as there is room."""
         last = (self._points[-1].window if self._points else 0) or self._window
-        threshold = f"{self._threshold:.0%}".replace("%", " %")
+        threshold = format_whole_percent(self._threshold)
         labels = [(self.y_of(round(last * self._threshold)), threshold, self._theme.warn)]
         labels.append((self.y_of(last), format_tokens(last), self._theme.muted))
         if self._top > last and self.is_overfull:

@@ -44,7 +44,7 @@ from helix_desktop.ui.timeline.observations_view import ObservationsView
 from helix_desktop.ui.timeline.rail import RailRow
 from helix_desktop.ui.timeline.running_view import RunningView
 from helix_desktop.ui.timeline.sparkline import TokenSparkline
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 
 COLUMN_WIDTH = 760  # pixels; the chat's column has the same
 
@@ -110,8 +110,10 @@ class Timeline(Themed, QWidget):
         if had_focus:  # else Qt gives the keyboard to whatever comes next
             self.setFocus(Qt.FocusReason.OtherFocusReason)
         used = self._state.used / self._state.window if self._state.window else 0
-        first = f"the first comes at {self._state.threshold * 100:.0f} %"
-        self.empty.set_content(f"No handover yet. {used * 100:.0f} % used; {first}.", "Hand over now…")
+        first = f"the first comes at {format_whole_percent(self._state.threshold)}"
+        self.empty.set_content(
+            f"No handover yet. {format_whole_percent(used)} used; {first}.", "Hand over now…"
+        )
         self._running_row.set_ends(True, not self._state.cards)
         self._card_list.set_running_above(card is not None)
 
@@ -206,7 +208,7 @@ class Timeline(Themed, QWidget):
         self._used.set_text(format_tokens(state.used))
         self._window_text.set_text(f"of {format_tokens(state.window)} tokens in the window")
         near = share >= state.threshold
-        self._share.set_text(f"{share * 100:.0f} %", "warn" if near else "accent")
+        self._share.set_text(format_whole_percent(share), "warn" if near else "accent")
         self.spark.set_points(_with_current_point(state), state.window, state.threshold)
 
     def _create_view(self, card: TimelineCard, is_live: bool) -> QWidget:

@@ -18,6 +18,7 @@ from helix_desktop.ui.design.async_actions import AsyncActions
 from helix_desktop.ui.design.dialogs import Choice
 from helix_desktop.ui.design.window_state import Banner, BannerAction, BannerLevel, JobRow
 from helix_desktop.ui.shell.main_window import MainWindow
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.store_reports import export_summary, import_summary
 
 _FILTER = f"Workspaces (*{SUFFIX});;All files (*)"
@@ -205,4 +206,4 @@ class _Job:
     @property
     def status_text(self) -> str:
         share = self.progress
-        return self._text if share is None else f"{self._text} · {share * 100:.0f} %"
+        return self._text if share is None else f"{self._text} · {format_whole_percent(share)}"

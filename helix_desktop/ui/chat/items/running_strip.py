@@ -10,8 +10,8 @@ from PySide6.QtGui import QPainter
 from helix_desktop.ui.chat.actions import StopCall
 from helix_desktop.ui.chat.items.painting import HitArea, PaintState, button_width, paint_button, paint_line
 from helix_desktop.ui.chat.rows.running_output import RunningOutput
-from helix_desktop.ui.chat.rows.subagent_status import format_elapsed_ms
 from helix_desktop.ui.chat.style import SMALL, ChatStyle
+from helix_desktop.words.times import format_elapsed
 
 _BAR_HEIGHT = 38.0  # pixels
 _STOP_LABEL = "Stop"
@@ -62,7 +62,7 @@ class RunningStrip:
     def _paint_bar(self, painter: QPainter, state: PaintState) -> None:
         style, (area,) = self._style, self.hit_areas
         paint_button(painter, style, area._replace(label=_STOP_LABEL), state, "outline", "circle-stop")
-        words = format_elapsed_ms(1000 * (int(time.time()) - self._output.started_at_ms // 1000))
+        words = format_elapsed(int(time.time()) - self._output.started_at_ms // 1000)
         if not self._output.lines:
             words += " · no output yet"
         left = style.px(38)

@@ -9,7 +9,7 @@ from helix_desktop.agent.session_updates import SubagentActivity, SubagentProgre
 from helix_desktop.domain.cost import format_usd
 from helix_desktop.domain.messages import TurnOutcome
 from helix_desktop.domain.tools import SubagentUsage
-from helix_desktop.words.numbers import format_tokens
+from helix_desktop.words.numbers import format_tokens, format_whole_percent
 from helix_desktop.words.times import format_elapsed
 
 Phase: TypeAlias = SubagentActivity | TurnOutcome
@@ -73,7 +73,7 @@ class SubagentStatus:
     @property
     def window_ratio_text(self) -> str:
         """Return how full its context is."""
-        return f"{self.window_ratio * 100:.0f} % of context"
+        return f"{format_whole_percent(self.window_ratio)} of context"
 
     @property
     def phase_text(self) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from helix_desktop.ui.shell.sidebar.rows import SessionItem, day_group, nested_sessions
+from helix_desktop.words.numbers import format_whole_percent
 from helix_desktop.words.times import format_short_time
 
 ITEM_ROLE = int(Qt.ItemDataRole.UserRole)
@@ -90,7 +91,7 @@ class SessionModel(QAbstractListModel):
         if role == Qt.ItemDataRole.AccessibleTextRole:
             state = ", waiting for your approval" if entry.waiting else ", running" if entry.running else ""
             kind = "subagent, " if entry.parent else ""
-            used = "" if entry.used is None else f", {entry.used * 100:.0f} % of the context used"
+            used = "" if entry.used is None else f", {format_whole_percent(entry.used)} of the context used"
             return f"{kind}{entry.title}, {entry.subtitle}{used}{state}"
         return entry.title if role == Qt.ItemDataRole.ToolTipRole else None
 

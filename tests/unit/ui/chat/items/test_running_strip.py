@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helix_desktop.ui.chat.rows.running_output import MAX_LINES, RunningOutput
-from helix_desktop.ui.chat.rows.subagent_status import format_elapsed_ms
+from helix_desktop.words.times import format_elapsed
 
 
 def test_only_the_newest_lines_are_shown() -> None:
@@ -36,4 +36,4 @@ def test_a_line_without_end_is_cut() -> None:
 
 @pytest.mark.parametrize(("seconds", "text"), [(-3, "0:00"), (7, "0:07"), (760, "12:40"), (3760, "1:02:40")])
 def test_a_clock_reads_like_one(seconds: int, text: str) -> None:
-    assert format_elapsed_ms(1000 * seconds) == text
+    assert format_elapsed(seconds) == text
