@@ -11,8 +11,9 @@ from helix_desktop.domain.digest import digest_of
 from helix_desktop.domain.draft import Draft
 from helix_desktop.domain.errors import DigestUnknown
 from helix_desktop.domain.events.session import Attachment, RecordedEvent, digests_in
+from helix_desktop.domain.events.summary import HandoverMade
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, Content, SessionSummary, StoreTotals
+from helix_desktop.domain.store.entries import CacheEntry, Content, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.domain.store.retention import must_revive
 from helix_desktop.store.core import keys, store_errors
 from helix_desktop.store.core.commit import (
@@ -23,20 +24,22 @@ from helix_desktop.store.core.commit import (
     check_stored,
     now_ms,
 )
+from helix_desktop.store.core.entry_query import EntryQuery, page_from_unordered
 from helix_desktop.store.core.tombstone import Tombstone
 from helix_desktop.store.memory.health import MemoryHealth
 from helix_desktop.store.memory.redaction import MemoryRedaction
 from helix_desktop.store.memory.retention import MemoryData, MemoryRetention
-from helix_desktop.store.memory.search import MemorySearch
+from helix_desktop.store.search.store_search import StoreSearch
 
 
-class MemoryStore(MemorySearch):
+class MemoryStore(StoreSearch):
     """One workspace's store while the process lives. Nothing is compressed: `stored_size` equals `size`."""
 
     def __init__(self, clock: Clock = now_ms) -> None:
-        super().__init__()
         self._clock = clock
         self._closed = False
+        self._entries: dict[str, CacheEntry] = {}
+        self._logs: dict[str, list[RecordedEvent]] = {}
         self._data: dict[str, bytes] = {}
         self._summaries: dict[str, SessionSummary] = {}
         self._drafts: dict[str, Draft] = {}
@@ -116,6 +119,36 @@ class MemoryStore(MemorySearch):
         self._check_open()
         keys.session_bytes(session)
         return self._drafts.get(session, Draft())
+
+    async def tools(self) -> tuple[str, ...]:
+        """Return the names of the tools that stored something, sorted."""
+        self._check_open()
+        return tuple(sorted({entry.tool for entry in self._entries.values()}))
+
+    async def indexed(self) -> None:
+        """Return at once: nothing is indexed here, every search scans everything."""
+        self._check_open()
+
+    async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+        """Return one page of a listing; `terms` are left to the caller's text search."""
+        self._check_open()
+        return page_from_unordered(entry_query, self._entries.values())
+
+    async def listed_digests(self, entry_query: EntryQuery) -> bytes:
+        """Return all digests of a listing, joined."""
+        everything = msgspec.structs.replace(entry_query, limit=len(self._entries) + 1)
+        page = await self.listed(everything)
+        return b"".join(bytes.fromhex(entry.digest) for entry in page.entries)
+
+    async def handovers(self) -> list[tuple[str, RecordedEvent]]:
+        """Return every handover with its session, in any order."""
+        self._check_open()
+        return [
+            (session, recorded)
+            for session, log in self._logs.items()
+            for recorded in log
+            if isinstance(recorded.event, HandoverMade)
+        ]
 
     async def close(self) -> None:
         """Close the store: later calls raise StoreClosed. Idempotent."""

@@ -1,59 +1,75 @@
-"""A workspace's store as another process of the same user uses it: through its owner."""
+"""A workspace's store as another process of the same user uses it: through its owner.
+
+When the owner ends, the store is opened again, by this process as its owner or through the next one, and what
+was on its way is sent again.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from helix_desktop.domain.draft import Draft
+from helix_desktop.domain.errors import StoreClosed
 from helix_desktop.domain.events.session import Attachment, RecordedEvent
 from helix_desktop.domain.store.archive_report import ExportResult, ImportResult, Progress, no_progress
 from helix_desktop.domain.store.commit import Commit
-from helix_desktop.domain.store.entries import CacheEntry, SessionSummary, StoreTotals
+from helix_desktop.domain.store.entries import CacheEntry, EntryPage, SessionSummary, StoreTotals
 from helix_desktop.store.core import store_errors
 from helix_desktop.store.core.commit import check_commit, now_ms
+from helix_desktop.store.core.entry_query import EntryQuery
 from helix_desktop.store.core.row_codec import MAX_CONTENT_BYTES
 from helix_desktop.store.remote import rpc_methods
 from helix_desktop.store.remote.client_maintenance import RemoteHealth, RemoteRedaction, RemoteRetention
-from helix_desktop.store.remote.connection import OwnerConnection
-from helix_desktop.store.remote.failover import ANSWER_TIMEOUT_S, Backend, FailoverChannel, Reopen
-from helix_desktop.store.remote.frames import MAX_REQUEST_BYTES, Frame
-from helix_desktop.store.remote.rpc_methods import RpcMethod
-from helix_desktop.store.remote.search import RemoteSearch
+from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
+from helix_desktop.store.remote.frames import MAX_REQUEST_BYTES, Frame, InvalidFrame
+from helix_desktop.store.remote.rpc_errors import from_rpc_error
+from helix_desktop.store.remote.rpc_methods import RpcAnswer, RpcMethod
+from helix_desktop.store.remote.shared_store import SharedStore
+from helix_desktop.store.search.store_search import StoreSearch
 from helix_desktop.store.threads.backpressure import Backpressure
 
+_ANSWER_TIMEOUT_S = 60.0  # for one answer; an owner busy with a large request still answers within seconds
 _LONG_TIMEOUT_S = 3600.0  # for requests that read the whole store
+_MAX_OWNERS = 8  # that may end one after the other while one request waits: commands that come and go
+
+# Their results would differ the second time, and it is not known if the first one was carried out.
+_NOT_IDEMPOTENT = frozenset(
+    (
+        rpc_methods.COLLECT,
+        rpc_methods.RESTORE,
+        rpc_methods.TRASH_SESSION,
+        rpc_methods.RESTORE_SESSION,
+        rpc_methods.EMPTY_TRASH,
+        rpc_methods.LIFT,
+    )
+)
+
+Backend = OwnerConnection | SharedStore
+Reopen = Callable[[], Awaitable[Backend]]
+"""Open the store again: as its owner, or through the process that owns it by now."""
 
 T = TypeVar("T")
 
 
-class RemoteStore(RemoteSearch):
+class RemoteStore(StoreSearch):
     """The store port, answered by the process that owns the store. Made by `connect`; must be closed."""
 
-    def __init__(self, connection: OwnerConnection, owner_pid: int) -> None:
-        self._channel = FailoverChannel(connection, owner_pid)
+    def __init__(self, connection: OwnerConnection, owner_pid: int, reopen: Reopen | None = None) -> None:
+        """`owner_pid` owns the store now; without `reopen`, its end ends this store too."""
+        self.owner_pid, self._reopen = owner_pid, reopen
+        self.backend: Backend = connection
+        self._reopen_lock = asyncio.Lock()
+        self._pending_answers: set[asyncio.Future[Frame]] = set()
         self._backpressure = Backpressure()
         self._closed = False
         self.retention = RemoteRetention(self._call_long)
         self.redaction = RemoteRedaction(self._call_long)
         self.health = RemoteHealth(self._call_long, self._check_open)
-
-    @property
-    def owner_pid(self) -> int:
-        """Return the process that owned the store when it was opened."""
-        return self._channel.owner_pid
-
-    @property
-    def backend(self) -> Backend:
-        """Return where the requests go, for another client that fails over to the same place."""
-        return self._channel.backend
-
-    def enable_failover(self, reopen: Reopen) -> None:
-        """Continue with `reopen`, which opens the store again, when its owner ends."""
-        self._channel.reopen = reopen
 
     async def commit(self, commit: Commit) -> None:
         """Store all of it, or nothing, durably. Raise as LevelDbStore does; StoreLocked if another process
@@ -67,10 +83,15 @@ class RemoteStore(RemoteSearch):
             for content in commit.contents:
                 await self._call(rpc_methods.COMMIT, Commit(commit.session, contents=(content,)))
             commit = msgspec.structs.replace(commit, contents=())
-        if not commit.is_empty:
-            request = self._encode_request(rpc_methods.COMMIT, commit)
-            async with self._backpressure.slot(len(request.payload)):
-                await self._channel.commit(request, commit.session, commit.events)
+        if commit.is_empty:
+            return
+        backend = self.backend
+        try:
+            await self._call(rpc_methods.COMMIT, commit)
+        except ValueError:
+            # Sent again: the owner that ended may have stored it, and the log has gone on with it.
+            if self.backend is backend or not await self._is_stored(commit):
+                raise
 
     async def events(self, session: str) -> list[RecordedEvent]:
         """Return a session's full log, in order. Raise StoreUnreadable if a part of it is damaged."""
@@ -107,6 +128,26 @@ class RemoteStore(RemoteSearch):
         """Return what was typed and attached but not sent."""
         return await self._call(rpc_methods.DRAFT, session)
 
+    async def listed(self, entry_query: EntryQuery, terms: Sequence[str] = ()) -> EntryPage:
+        """Return one page of a listing; with normalized terms, without entries that cannot hold them all."""
+        return await self._call(rpc_methods.LISTED, entry_query, terms)
+
+    async def listed_digests(self, entry_query: EntryQuery) -> bytes:
+        """Return all digests of a listing, joined."""
+        return await self._call(rpc_methods.LISTED_DIGESTS, entry_query)
+
+    async def tools(self) -> tuple[str, ...]:
+        """Return the names of the tools that stored something, sorted."""
+        return await self._call(rpc_methods.TOOLS)
+
+    async def handovers(self) -> list[tuple[str, RecordedEvent]]:
+        """Return every handover with its session, in any order."""
+        return await self._call(rpc_methods.HANDOVERS)
+
+    async def indexed(self) -> None:
+        """Wait until the owner's search index is complete."""
+        await self._call(rpc_methods.INDEXED)
+
     async def export_to(self, path: Path, name: str, on_progress: Progress = no_progress) -> ExportResult:
         """Let the owner write its store to an absolute path. Raises as `export_store`."""
         return await self._call_long(rpc_methods.EXPORT, str(path), name, now_ms(), on_progress=on_progress)
@@ -116,32 +157,102 @@ class RemoteStore(RemoteSearch):
         return await self._call_long(rpc_methods.IMPORT, str(path), on_progress=on_progress)
 
     async def close(self) -> None:
-        """Wait for pending requests, then disconnect from the owner. Idempotent."""
+        """Wait for pending requests, then disconnect from the owner, or close the files. Idempotent."""
         self._closed = True
         self._backpressure.close()
-        await self._channel.close()
+        if self._pending_answers:
+            await asyncio.wait(self._pending_answers, timeout=_ANSWER_TIMEOUT_S)
+        async with self._reopen_lock:
+            await self.backend.close()
 
     def _check_open(self) -> None:
         if self._closed:
             raise store_errors.store_closed()
 
+    async def _call_long(self, method: RpcMethod[T], *args: object, on_progress: Progress | None = None) -> T:
+        return await self._call(method, *args, timeout_s=_LONG_TIMEOUT_S, on_progress=on_progress)
+
     async def _call(
         self,
         method: RpcMethod[T],
         *args: object,
-        timeout_s: float = ANSWER_TIMEOUT_S,
+        timeout_s: float = _ANSWER_TIMEOUT_S,
         on_progress: Progress | None = None,
     ) -> T:
-        request = self._encode_request(method, *args, wants_progress=on_progress is not None)
-        async with self._backpressure.slot(len(request.payload)):
-            return await self._channel.call(method, request, timeout_s, on_progress)
+        """Return the owner's answer; ask the next one if it ends meanwhile and asking again does no harm.
 
-    def _encode_request(self, method: RpcMethod[Any], *args: object, wants_progress: bool = False) -> Frame:
+        Raise what the method raises; StoreClosed, StoreLocked.
+        """
         self._check_open()
-        request = method.request(*args, wants_progress=wants_progress)
+        request = method.request(*args, wants_progress=on_progress is not None)
         if len(request.payload) > MAX_REQUEST_BYTES:
             raise store_errors.request_too_large(len(request.payload), MAX_REQUEST_BYTES)
-        return request
 
-    async def _call_long(self, method: RpcMethod[T], *args: object, on_progress: Progress | None = None) -> T:
-        return await self._call(method, *args, timeout_s=_LONG_TIMEOUT_S, on_progress=on_progress)
+        async def send() -> T:
+            if isinstance(self.backend, SharedStore):
+                progress = on_progress or no_progress
+                result: T = await self.backend.handle_request(self, method, args, progress)
+                return result
+            return await self._ask(self.backend, method, request, timeout_s, on_progress)
+
+        async with self._backpressure.slot(len(request.payload)):
+            async with self._reopen_lock:
+                pass  # behind what is sent again, so that commits keep their order
+            for attempts_left in reversed(range(_MAX_OWNERS)):
+                backend = self.backend
+                try:
+                    return await send()
+                except (ConnectionClosed, InvalidFrame) as error:
+                    can_repeat = isinstance(error, ConnectionClosed) and method not in _NOT_IDEMPOTENT
+                    if not attempts_left or self._reopen is None or not can_repeat:
+                        raise self._not_answering("It was closed or ended") from error
+                await self._reopen_after(backend, self._reopen)
+            raise AssertionError  # the last turn of the loop returns or raises
+
+    async def _ask(
+        self,
+        connection: OwnerConnection,
+        method: RpcMethod[T],
+        request: Frame,
+        timeout_s: float,
+        on_progress: Progress | None,
+    ) -> T:
+        try:
+            pending = connection.request(request, on_progress)
+        except ConnectionClosed:
+            await asyncio.sleep(0)  # what the connection took with it is sent again first
+            raise
+        self._pending_answers.add(pending)
+        pending.add_done_callback(self._pending_answers.discard)
+        try:
+            async with asyncio.timeout(timeout_s):
+                frame = await pending
+        except TimeoutError as error:
+            raise self._not_answering(f"It has not answered for {timeout_s:.0f} s") from error
+        answer = frame.decode(RpcAnswer)
+        if answer.fault is not None:
+            raise from_rpc_error(answer.fault)
+        return method.decode_result(bytes(answer.value), frame.json)
+
+    async def _is_stored(self, commit: Commit) -> bool:
+        """Return True if the log holds the events of a commit where they belong."""
+        if not commit.events:
+            return False
+        log, first = await self.events(commit.session), commit.events[0].seq - 1
+        return tuple(log[first : first + len(commit.events)]) == commit.events
+
+    async def _reopen_after(self, ended: Backend, reopen: Reopen) -> None:
+        """Switch to where the store is used now, unless another request did that already."""
+        async with self._reopen_lock:
+            if self._closed:
+                raise store_errors.store_closed()
+            if self.backend is ended:
+                await ended.close()
+                self.backend = await reopen()
+
+    def _not_answering(self, why: str) -> StoreClosed:
+        return StoreClosed(
+            "The process that owns this workspace's store does not answer any more.",
+            f"{why} (process {self.owner_pid}); whether it stored what was sent last is not known.",
+            "Try again: what is there is read anew.",
+        )

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 from pathlib import Path
 
 from helix_desktop.domain.errors import StoreLocked, StoreUnreadable
 from helix_desktop.domain.store.archive_report import Progress, no_progress
 from helix_desktop.store.core.commit import Clock, now_ms
-from helix_desktop.store.remote.client import RemoteStore
+from helix_desktop.store.remote.client import Backend, RemoteStore, Reopen
 from helix_desktop.store.remote.connection import ConnectionClosed, OwnerConnection
 from helix_desktop.store.remote.endpoint_file import OwnerEndpoint, read_endpoint
-from helix_desktop.store.remote.failover import Backend
 from helix_desktop.store.remote.frames import InvalidFrame, UnsupportedVersion, encode_frame
 from helix_desktop.store.remote.handshake import Challenge, OwnerProof, check_owner, prove_client
 from helix_desktop.store.remote.shared_store import SharedStore
@@ -41,9 +41,9 @@ async def open_store(
         except StoreLocked as locked:
             if locked.owner_pid == os.getpid():
                 raise
-            remote_store = await _try_connect(folder, workspace_id, deadline - loop.time())
+            reopen = partial(_reopen, folder, workspace_id, clock, timeout_s)
+            remote_store = await _try_connect(folder, workspace_id, deadline - loop.time(), reopen)
             if remote_store is not None:
-                remote_store.enable_failover(lambda: _reopen(folder, workspace_id, clock, timeout_s))
                 return remote_store
             if loop.time() + _PAUSE_S > deadline:
                 raise _owner_not_answering(locked, timeout_s) from locked
@@ -74,8 +74,11 @@ async def open_as_owner(
         await asyncio.sleep(_PAUSE_S)
 
 
-async def connect(folder: Path, workspace_id: str) -> RemoteStore:
-    """Use a store through its owner. Raise ConnectionClosed, OSError, StoreUnreadable, InvalidFrame."""
+async def connect(folder: Path, workspace_id: str, reopen: Reopen | None = None) -> RemoteStore:
+    """Use a store through its owner; `reopen` opens it again when that ends.
+
+    Raise ConnectionClosed, OSError, StoreUnreadable, InvalidFrame.
+    """
     endpoint = read_endpoint(folder)
     if endpoint is None:
         raise ConnectionClosed
@@ -96,14 +99,16 @@ async def connect(folder: Path, workspace_id: str) -> RemoteStore:
     except BaseException:
         await connection.close()
         raise
-    return RemoteStore(connection, answer.pid)
+    return RemoteStore(connection, answer.pid, reopen)
 
 
-async def _try_connect(folder: Path, workspace_id: str, timeout_s: float) -> RemoteStore | None:
+async def _try_connect(
+    folder: Path, workspace_id: str, timeout_s: float, reopen: Reopen
+) -> RemoteStore | None:
     """Connect to the store's owner; None if it does not answer. Raise StoreUnreadable, StoreLocked."""
     try:
         async with asyncio.timeout(max(timeout_s, _PAUSE_S)):
-            return await connect(folder, workspace_id)
+            return await connect(folder, workspace_id, reopen)
     except UnsupportedVersion as error:
         raise StoreLocked(
             "This workspace is in use by another version of Helix Desktop.",

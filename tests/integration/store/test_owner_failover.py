@@ -56,8 +56,7 @@ async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_or
     tmp_path: Path, ended_after: int
 ) -> None:
     owner = await SharedStore.open(tmp_path, WORKSPACE)
-    store = await connect(tmp_path, WORKSPACE)
-    store.enable_failover(partial(inherited, owner, tmp_path))
+    store = await connect(tmp_path, WORKSPACE, partial(inherited, owner, tmp_path))
     enough = asyncio.Event()
 
     async def say(seq: int) -> None:
@@ -80,8 +79,7 @@ async def test_what_was_on_its_way_when_the_owner_ended_is_stored_once_and_in_or
 
 async def test_what_may_not_be_done_twice_is_told_and_the_next_request_goes_on(tmp_path: Path) -> None:
     owner = await SharedStore.open(tmp_path, WORKSPACE)
-    store = await connect(tmp_path, WORKSPACE)
-    store.enable_failover(partial(inherited, owner, tmp_path))
+    store = await connect(tmp_path, WORKSPACE, partial(inherited, owner, tmp_path))
     await owner.close()
     with pytest.raises(StoreClosed, match="does not answer any more"):
         await store.retention.empty_trash()
