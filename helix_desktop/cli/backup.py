@@ -12,7 +12,7 @@ import msgspec
 from helix_desktop.agent.open_workspace import OpenWorkspace
 from helix_desktop.app.exit_codes import FAILED
 from helix_desktop.cli.output import ProgressPrinter, print_err, print_out
-from helix_desktop.cli.run import with_services, with_workspace
+from helix_desktop.cli.workspace_command import with_services, with_workspace
 from helix_desktop.domain.digest import format_bytes
 from helix_desktop.domain.errors import HelixError, InvalidInput
 from helix_desktop.domain.store.archive_report import SUFFIX, ExportResult

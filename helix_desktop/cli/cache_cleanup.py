@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -184,11 +184,3 @@ async def _allow_again(args: argparse.Namespace, workspace: OpenWorkspace) -> in
 
 def _entry_line(entry: CacheEntry) -> str:
     return f"{format_bytes(entry.stored_size):>8}  {content_name(entry)}".rstrip()
-
-
-VERBS: dict[str, Callable[[argparse.Namespace, AppServices, OpenWorkspace], Coroutine[Any, Any, int]]] = {
-    "gc": collect,
-    "trash": trash,
-    "restore": restore,
-    "forget": forget,
-}

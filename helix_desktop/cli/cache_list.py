@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Coroutine
 from typing import Any
 
 import msgspec
@@ -22,12 +21,13 @@ from helix_desktop.domain.store.entries import (
     SearchResults,
 )
 from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.system.clock import wall_clock_ms
 
 _PAGE = 500  # entries asked for at once
 
 
-async def list_entries(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+async def list_entries(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     """Print the entries that match the filter, in order."""
     entries = await _entries(args, workspace)
     if args.json:
@@ -44,7 +44,7 @@ async def list_entries(args: argparse.Namespace, workspace: OpenWorkspace) -> in
     return 0
 
 
-async def search(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+async def search(args: argparse.Namespace, _: AppServices, workspace: OpenWorkspace) -> int:
     """Print the newest entries and handovers that hold all words, each with its best lines."""
     results = await workspace.store.search(args.query, await _filter(args, workspace), args.limit)
     handovers = await workspace.store.search_handovers(args.query, args.limit)
@@ -62,12 +62,6 @@ async def search(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
     hits = pluralize(len(results.hits), "entry", "entries")
     print_err(f"{hits}, {pluralize(len(handovers), 'handover')}{damaged}{more}")
     return 0
-
-
-VERBS: dict[str, Callable[[argparse.Namespace, OpenWorkspace], Coroutine[Any, Any, int]]] = {
-    "list": list_entries,
-    "search": search,
-}
 
 
 async def _entries(args: argparse.Namespace, workspace: OpenWorkspace) -> list[CacheEntry]:

@@ -59,7 +59,7 @@ async def repair(args: argparse.Namespace, services: AppServices, workspace: Ope
     return 0 if integrity.is_sound and (report is None or report.is_lossless) else FAILED
 
 
-async def verify(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
+async def verify_all(args: argparse.Namespace, workspace: OpenWorkspace) -> int:
     """Check everything without changing it; return 0 if all is valid."""
     integrity = await _check_store(workspace.store)
     if args.json:

@@ -38,16 +38,16 @@ def _installation_command(command: str) -> Command:
 
 
 def _workspace_command(command: str) -> Command:
-    from helix_desktop.cli import backup, run
+    from helix_desktop.cli import backup, cache, run, timeline
 
     commands: dict[str, Command] = {
         "run": run.run_turn,
-        "timeline": run.timeline,
+        "timeline": timeline.timeline,
         "cache export": backup.export,
         "cache import": backup.import_file,
         "backup": backup.backup,
     }
-    return commands.get(command, run.cache)
+    return commands.get(command, cache.cache)
 
 
 def _standalone_command(command: str) -> Command:

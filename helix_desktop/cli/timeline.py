@@ -1,9 +1,18 @@
-"""Describe a session's rewrites for the command line, one line each."""
+"""The command `timeline`: print the rewrites of a workspace, one line each."""
 
 from __future__ import annotations
 
+import argparse
+import json
 from collections.abc import Iterator, Sequence
+from typing import Any
 
+import msgspec
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.cli.output import print_out
+from helix_desktop.cli.workspace_command import with_workspace
+from helix_desktop.domain.digest import ellipsize
 from helix_desktop.domain.events.rewrite import (
     FoldMade,
     FormChosen,
@@ -21,6 +30,8 @@ from helix_desktop.domain.events.summary import (
     ObservationsMade,
     ObservationsPlaced,
 )
+from helix_desktop.domain.unicode_safety import escape_hidden_name
+from helix_desktop.services.app_services import AppServices
 from helix_desktop.words.rewrite_reasons import placement_text, sweep_reason_text, trigger_text
 
 REWRITES = (
@@ -43,6 +54,30 @@ _FOLDS = {
     "truncate": "removed: {} steps, only their index is left",
 }
 _CHANGES = {Pinned: "pinned", Unpinned: "unpinned", Undone: "undone", Redone: "redone"}
+
+
+def timeline(args: argparse.Namespace) -> int:
+    """Print all rewrites and undos in a workspace, session by session."""
+
+    async def work(_: AppServices, workspace: OpenWorkspace) -> int:
+        documents: list[dict[str, Any]] = []
+        for session in await workspace.store.sessions():
+            log = await workspace.store.events(session.id)
+            if args.json:
+                events = [
+                    msgspec.to_builtins(recorded) for recorded in log if isinstance(recorded.event, REWRITES)
+                ]
+                documents.append({"session": session.id, "title": session.title, "events": events})
+                continue
+            lines = [escape_hidden_name(line) for line in timeline_lines(log)]
+            print_out(f"{escape_hidden_name(ellipsize(session.title))}  ({session.id[:8]})")
+            for line in lines or ["No rewrites yet"]:
+                print_out(f"  {line}")
+        if args.json:
+            print_out(json.dumps(documents, indent=1))
+        return 0
+
+    return with_workspace(args, work)
 
 
 def timeline_lines(log: Sequence[RecordedEvent]) -> Iterator[str]:

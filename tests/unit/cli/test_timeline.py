@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from helix_desktop.cli.timeline_text import REWRITES, timeline_lines
+from helix_desktop.cli.timeline import REWRITES, timeline_lines
 from helix_desktop.domain.events.rewrite import FoldMade, SweepMade, Undone
 from helix_desktop.domain.events.rewrite_kinds import HandoverTrigger, PlacementReason, SweepReason
 from helix_desktop.domain.events.session import Event, RecordedEvent

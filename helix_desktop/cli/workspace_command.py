@@ -1,0 +1,118 @@
+"""Run a command on a workspace, or on the services alone, without a window."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from helix_desktop.agent.open_workspace import OpenWorkspace
+from helix_desktop.agent.tool_calls.approvals import FixedApprover
+from helix_desktop.app.crash_log import close_log, open_log
+from helix_desktop.app.exit_codes import TERMINATED
+from helix_desktop.cli.cache_repair import report_repairs
+from helix_desktop.cli.output import ProgressPrinter, print_err
+from helix_desktop.config.paths import DataDir
+from helix_desktop.domain.errors import WorkspaceMissing, WorkspaceUntrusted
+from helix_desktop.providers.retry import PATIENCE_S
+from helix_desktop.services.app_services import AppServices
+from helix_desktop.workspaces.record import WorkspaceRecord
+
+ServicesWork = Callable[[AppServices], Coroutine[Any, Any, int]]
+WorkspaceWork = Callable[[AppServices, OpenWorkspace], Coroutine[Any, Any, int]]
+
+
+def with_workspace(args: argparse.Namespace, work: WorkspaceWork) -> int:
+    """Run `work` in the workspace on the command line. Raises HelixError."""
+
+    async def open_and_run(services: AppServices) -> int:
+        record = resolve_workspace(services, args)
+        for problem in services.problems:
+            print_err(f"helix-desktop: {problem}")
+        # What is stored can be looked at also when the project's folder is gone.
+        on_progress = ProgressPrinter("mending the damaged store: ").update
+        workspace = await services.open_workspace(
+            record.id, read_only=args.command != "run", on_progress=on_progress
+        )
+        if getattr(args, "verb", "") != "repair":
+            await report_repairs(workspace.store)
+        return await work(services, workspace)
+
+    return with_services(args, open_and_run)
+
+
+def with_services(args: argparse.Namespace, work: ServicesWork) -> int:
+    """Run `work` until it ends, or a signal ends it; return the exit code. Raises HelixError."""
+
+    async def run() -> int:
+        task = asyncio.current_task()
+        if sys.platform != "win32" and task is not None:
+            asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+        async with _open_services(args) as services:
+            return await work(services)
+
+    try:
+        return asyncio.run(run())
+    except asyncio.CancelledError:
+        return TERMINATED
+
+
+@asynccontextmanager
+async def _open_services(args: argparse.Namespace) -> AsyncIterator[AppServices]:
+    data = DataDir.locate(getattr(args, "data_dir", None), os.environ)
+    data.ensure()
+    handler = open_log(data.logs_dir)
+    try:
+        approver = FixedApprover("once" if getattr(args, "yes", False) else "deny")
+        patience_s = getattr(args, "patience", None)
+        if patience_s is None:
+            patience_s = PATIENCE_S
+        services = AppServices(
+            data,
+            os.environ,
+            approver,
+            demo_pause_s=0.0,
+            use_existing_owner=True,
+            response_timeout_s=patience_s,
+        )
+        try:
+            yield services
+        finally:
+            await services.close()
+    finally:
+        close_log(handler)
+
+
+def resolve_workspace(services: AppServices, args: argparse.Namespace) -> WorkspaceRecord:
+    """Return the workspace on the command line; `run` and `import` create one. Raises HelixError."""
+    path: Path = args.workspace
+    record = services.registry.find_by_path(path)
+    if record is None and services.registry.problems and os.path.isdir(path):
+        # This may be the folder of a record that cannot be read: a second one would hide its sessions.
+        raise services.registry.problems[0]
+    if args.command != "run":
+        if record is not None:
+            return record
+        if getattr(args, "verb", "") == "import":
+            return services.registry.add(path)
+        raise WorkspaceMissing(
+            f"{path} is no workspace of Helix Desktop.",
+            "Nothing has been run there yet.",
+            "Open the folder in the window, or run a turn in it.",
+        )
+    model_label = args.model or args.base_url or (record.model if record is not None else "")
+    if services.settings_damaged is not None and not model_label:
+        raise services.settings_damaged  # which model was chosen is not known: do not answer with another
+    if os.path.isdir(path) and not (args.trust or (record is not None and record.trusted)):
+        raise WorkspaceUntrusted(
+            f"{path} is not trusted yet.",
+            "A turn runs commands there and sends what it reads to a model.",
+            "If you know what is in the folder, add --trust, or trust it in the window.",
+        )
+    return services.registry.add(path, trusted=args.trust)
